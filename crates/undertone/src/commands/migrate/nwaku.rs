@@ -72,8 +72,10 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         ..Sources::default()
     };
     let config = NodeConfig::load(&sources).map_err(|error| {
-        Failure::new(format!("the flags make no valid configuration of ours: {error}"))
-            .with_help("correct the flag that the error is about in a copy of the file, and give that")
+        Failure::new(format!(
+            "the flags make no valid configuration of ours: {error}"
+        ))
+        .with_help("correct the flag that the error is about in a copy of the file, and give that")
     })?;
     let key = identity::node_key(args.node_key_file.as_deref(), mapped.secret("nodekey"))?;
     let member = args.keystore.as_deref().map(|keystore| {
@@ -117,7 +119,10 @@ fn gather(args: &Args) -> Result<Found, ReadFault> {
     }
     if let Some(path) = &args.env {
         let flags = read::flags_of(&environment, &path.display().to_string());
-        add(Found { flags, remarks: Vec::new() });
+        add(Found {
+            flags,
+            remarks: Vec::new(),
+        });
     }
     if let Some(path) = &args.compose {
         add(read::read_compose(path, &environment)?);

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use rusqlite::{Connection, OpenFlags, Row};
 use serde::Serialize;
 use undertone_archive::{Archive, ArchiveOptions, ArchiveUrl};
-use undertone_message::{MAX_META_BYTES, WakuMessage};
+use undertone_message::WakuMessage;
 use undertone_services::history::StoredMessage;
 
 use crate::commands::Failure;
@@ -21,6 +21,8 @@ use crate::commands::progress::Spinner;
 
 /// Schema version that is read.
 const USER_VERSION: i64 = 10;
+/// Longest meta field of a message, bytes (RFC 14).
+const MAX_META_BYTES: usize = 64;
 /// Messages that are inserted together.
 const BATCH: usize = 1000;
 /// Bytes of payloads after which a batch is inserted though it has fewer messages.
@@ -55,7 +57,8 @@ pub(super) struct ArchiveCopy {
 /// Opens an archive for reading, and checks its schema.
 pub(super) fn open(path: &Path) -> Result<SourceArchive, Failure> {
     let failed = |error: rusqlite::Error| {
-        Failure::at(path, error).with_help("give the SQLite file of a stopped node; a copy of it will do")
+        Failure::at(path, error)
+            .with_help("give the SQLite file of a stopped node; a copy of it will do")
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
@@ -63,28 +66,50 @@ pub(super) fn open(path: &Path) -> Result<SourceArchive, Failure> {
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .map_err(failed)?;
     if version != USER_VERSION {
-        return Err(Failure::at(path, format!("schema version {version}, but {USER_VERSION} is read"))
-            .with_help("start the present version of nwaku once, which brings its archive up to date"));
+        return Err(Failure::at(
+            path,
+            format!("schema version {version}, but {USER_VERSION} is read"),
+        )
+        .with_help(
+            "start the present version of nwaku once, which brings its archive up to date",
+        ));
     }
     connection.prepare(READ).map_err(failed)?;
     let rows = connection
         .query_row("SELECT count(*) FROM message", [], |row| row.get(0))
         .map_err(failed)?;
-    Ok(SourceArchive { path: path.to_owned(), connection, rows })
+    Ok(SourceArchive {
+        path: path.to_owned(),
+        connection,
+        rows,
+    })
 }
 
 /// Copies all messages into a new archive.
-pub(super) fn copy(source: &SourceArchive, directory: &Path, is_shown: bool) -> Result<ArchiveCopy, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+pub(super) fn copy(
+    source: &SourceArchive,
+    directory: &Path,
+    is_shown: bool,
+) -> Result<ArchiveCopy, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
     let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
     runtime.block_on(copy_rows(source, directory, &Spinner::new(is_shown)))
 }
 
-async fn copy_rows(source: &SourceArchive, directory: &Path, progress: &Spinner) -> Result<ArchiveCopy, Failure> {
+async fn copy_rows(
+    source: &SourceArchive,
+    directory: &Path,
+    progress: &Spinner,
+) -> Result<ArchiveCopy, Failure> {
     let failed = |error: rusqlite::Error| Failure::at(&source.path, error);
     let archive = Archive::open(&ArchiveUrl::sqlite(directory), ArchiveOptions::default()).await;
     let archive = archive.map_err(|error| Failure::new(error.to_string()))?;
-    let mut copied = ArchiveCopy { rows: source.rows, ..ArchiveCopy::default() };
+    let mut copied = ArchiveCopy {
+        rows: source.rows,
+        ..ArchiveCopy::default()
+    };
     let mut statement = source.connection.prepare(READ).map_err(failed)?;
     let mut rows = statement.query([]).map_err(failed)?;
     let (mut batch, mut bytes, mut number) = (Vec::new(), 0, 0_u64);
@@ -96,7 +121,9 @@ async fn copy_rows(source: &SourceArchive, directory: &Path, progress: &Spinner)
                 if hash.as_deref() != Some(stored.hash.0.as_slice()) {
                     copied.other_hash += 1;
                     let (old, new) = (shown(hash.as_deref()), stored.hash);
-                    copied.tell(format!("row {number}, hash {old}: its content has the hash {new}"));
+                    copied.tell(format!(
+                        "row {number}, hash {old}: its content has the hash {new}"
+                    ));
                 }
                 bytes += stored.message.payload.len();
                 batch.push(stored);
@@ -118,7 +145,11 @@ async fn copy_rows(source: &SourceArchive, directory: &Path, progress: &Spinner)
     Ok(copied)
 }
 
-async fn insert(archive: &Archive, batch: Vec<StoredMessage>, copied: &mut ArchiveCopy) -> Result<(), Failure> {
+async fn insert(
+    archive: &Archive,
+    batch: Vec<StoredMessage>,
+    copied: &mut ArchiveCopy,
+) -> Result<(), Failure> {
     let report = archive.insert(batch).await;
     let report = report.map_err(|error| Failure::new(error.to_string()))?;
     copied.copied += report.inserted;
@@ -126,7 +157,9 @@ async fn insert(archive: &Archive, batch: Vec<StoredMessage>, copied: &mut Archi
     if report.out_of_range > 0 {
         copied.not_copied += report.out_of_range;
         let count = report.out_of_range;
-        copied.tell(format!("{count} messages: not copied: their timestamps are too scattered for the archive"));
+        copied.tell(format!(
+            "{count} messages: not copied: their timestamps are too scattered for the archive"
+        ));
     }
     Ok(())
 }
@@ -138,17 +171,22 @@ fn message(row: &Row<'_>) -> Result<StoredMessage, String> {
         String::from_utf8(bytes).map_err(|_| format!("{name} is not UTF-8"))
     };
     let number = |column: usize, name: &str| {
-        row.get::<_, i64>(column).map_err(|_| format!("{name} is no number"))
+        row.get::<_, i64>(column)
+            .map_err(|_| format!("{name} is no number"))
     };
     let payload = blob(row, 2).ok_or("payload is no bytes")?;
     let mut message = WakuMessage::new(Bytes::from(payload), text(1, "contentTopic")?);
     let version = number(3, "version")?;
-    let version = u32::try_from(version).map_err(|_| format!("version {version} is out of range"))?;
+    let version =
+        u32::try_from(version).map_err(|_| format!("version {version} is out of range"))?;
     message.version = Some(version).filter(|version| *version != 0);
     message.timestamp = Some(number(4, "timestamp")?);
     let meta = blob(row, 6).ok_or("meta is no bytes")?;
     if meta.len() > MAX_META_BYTES {
-        return Err(format!("meta has {} bytes, more than {MAX_META_BYTES}", meta.len()));
+        return Err(format!(
+            "meta has {} bytes, more than {MAX_META_BYTES}",
+            meta.len()
+        ));
     }
     message.meta = Some(Bytes::from(meta)).filter(|meta| !meta.is_empty());
     Ok(StoredMessage::new(text(0, "pubsubTopic")?, message))
@@ -162,13 +200,18 @@ fn hash_of(row: &Row<'_>) -> Option<Vec<u8>> {
 fn blob(row: &Row<'_>, column: usize) -> Option<Vec<u8>> {
     match row.get_ref(column).ok()? {
         rusqlite::types::ValueRef::Null => Some(Vec::new()),
-        rusqlite::types::ValueRef::Blob(bytes) | rusqlite::types::ValueRef::Text(bytes) => Some(bytes.to_vec()),
+        rusqlite::types::ValueRef::Blob(bytes) | rusqlite::types::ValueRef::Text(bytes) => {
+            Some(bytes.to_vec())
+        }
         _ => None,
     }
 }
 
 fn shown(hash: Option<&[u8]>) -> String {
-    hash.map_or_else(|| "(none)".to_owned(), |hash| format!("0x{}", hex::encode(hash)))
+    hash.map_or_else(
+        || "(none)".to_owned(),
+        |hash| format!("0x{}", hex::encode(hash)),
+    )
 }
 
 impl ArchiveCopy {
@@ -186,6 +229,8 @@ impl fmt::Display for ArchiveCopy {
             "{} of {} messages copied, {} of them under another hash than before; {} duplicates, {} not copied",
             self.copied, self.rows, self.other_hash, self.duplicates, self.not_copied
         )?;
-        self.told.iter().try_for_each(|what| write!(f, "\n  {what}"))
+        self.told
+            .iter()
+            .try_for_each(|what| write!(f, "\n  {what}"))
     }
 }

@@ -52,17 +52,41 @@ pub(super) fn by_name(name: &str) -> Option<&'static KnownFlag> {
 
 /// Flags without a key of ours whose value is true or false.
 const BOOLS: &[&str] = &[
-    "execute", "ext-multiaddr-only", "peer-persistence", "relay-client", "relay-peer-exchange",
-    "relay-shard-manager", "keep-alive", "store-message-db-vacuum", "store-message-db-migration",
-    "metrics-logging", "discv5-enr-auto-update", "rendezvous", "mix", "enable-kad-discovery",
-    "websocket-secure-support", "quic-support", "legacy-store", "reliability", "discv5-only", "dns-addrs",
-    "rest-private", "rpc", "rpc-admin", "rpc-private",
+    "execute",
+    "ext-multiaddr-only",
+    "peer-persistence",
+    "relay-client",
+    "relay-peer-exchange",
+    "relay-shard-manager",
+    "keep-alive",
+    "store-message-db-vacuum",
+    "store-message-db-migration",
+    "metrics-logging",
+    "discv5-enr-auto-update",
+    "rendezvous",
+    "mix",
+    "enable-kad-discovery",
+    "websocket-secure-support",
+    "quic-support",
+    "legacy-store",
+    "reliability",
+    "discv5-only",
+    "dns-addrs",
+    "rest-private",
+    "rpc",
+    "rpc-admin",
+    "rpc-private",
 ];
 
 /// Flags whose value is a secret: keys, passwords, and addresses that can have a password or an access key in them.
 const SECRETS: &[&str] = &[
-    "nodekey", "mixkey", "rln-relay-cred-password", "rln-relay-eth-private-key",
-    "rln-relay-eth-account-private-key", "rln-relay-id-key", "store-message-db-url",
+    "nodekey",
+    "mixkey",
+    "rln-relay-cred-password",
+    "rln-relay-eth-private-key",
+    "rln-relay-eth-account-private-key",
+    "rln-relay-id-key",
+    "store-message-db-url",
     "rln-relay-eth-client-address",
 ];
 
@@ -76,12 +100,15 @@ macro_rules! flags {
 
 use FlagFate::{Key, NoCounterpart as None_, NotNeeded as Not, Used};
 
-const KAD: &str = "there is no Kademlia discovery; peers are found by discv5, DNS lists and peer exchange";
+const KAD: &str =
+    "there is no Kademlia discovery; peers are found by discv5, DNS lists and peer exchange";
 const MIX: &str = "there is no mix protocol; messages are published without hiding their origin";
 const TLS: &str = "the node does not end TLS; put a reverse proxy before its WebSocket port";
 const QUIC: &str = "there is no QUIC; peers connect by TCP or WebSocket";
-const ADDRESS: &str = "the node advertises the addresses that it listens on and that its peers observe";
-const ONLY_ONE: &str = "there is only one API layer and mode here; relay, filter and lightpush say what the node does";
+const ADDRESS: &str =
+    "the node advertises the addresses that it listens on and that its peers observe";
+const ONLY_ONE: &str =
+    "there is only one API layer and mode here; relay, filter and lightpush say what the node does";
 const NO_SIGNED: &str = "no signatures are required of messages; anyone may publish on these shards as far as the \
                          rate limit allows";
 const RPC: &str = "JSON-RPC is gone from both programs; clients use REST";

@@ -8,7 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use undertone_node::Keypair;
 use undertone_node::config::RlnConfig;
-use undertone_rln::{Epoch, IdentityFile, Keystore, KeystoreCredential, MessageIdCounter, WallClock};
+use undertone_rln::{
+    Epoch, IdentityFile, Keystore, KeystoreCredential, MessageIdCounter, WallClock,
+};
 use zeroize::Zeroizing;
 
 use super::mapping::Mapped;
@@ -43,13 +45,19 @@ pub(super) struct MovedMember {
 }
 
 /// Reads the node key from its file or flag; `None` if there is none.
-pub(super) fn node_key(file: Option<&Path>, flag: Option<&str>) -> Result<Option<Zeroizing<Vec<u8>>>, Failure> {
+pub(super) fn node_key(
+    file: Option<&Path>,
+    flag: Option<&str>,
+) -> Result<Option<Zeroizing<Vec<u8>>>, Failure> {
     let (text, place) = match (file, flag) {
         (Some(path), _) => {
             let text = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
             (Zeroizing::new(text), path.display().to_string())
         }
-        (None, Some(text)) => (Zeroizing::new(text.to_owned()), "the flag nodekey".to_owned()),
+        (None, Some(text)) => (
+            Zeroizing::new(text.to_owned()),
+            "the flag nodekey".to_owned(),
+        ),
         (None, None) => return Ok(None),
     };
     // The value is a secret, so errors do not show it.
@@ -69,7 +77,8 @@ pub(super) fn node_key(file: Option<&Path>, flag: Option<&str>) -> Result<Option
 
 /// Writes the node key; returns its peer id.
 pub(super) fn write_node_key(path: &Path, encoded: &[u8]) -> Result<String, Failure> {
-    let keypair = Keypair::from_protobuf_encoding(encoded).map_err(|error| Failure::at(path, error))?;
+    let keypair =
+        Keypair::from_protobuf_encoding(encoded).map_err(|error| Failure::at(path, error))?;
     place::write_new(path, encoded)?;
     Ok(keypair.public().to_peer_id().to_string())
 }
@@ -116,7 +125,8 @@ pub(super) fn write_member(member: &FoundMember<'_>) -> Result<MovedMember, Fail
     let params = &rln.params;
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_err(|_| {
-        Failure::new("the clock is before 1970").with_help("set the clock right: epochs depend on it")
+        Failure::new("the clock is before 1970")
+            .with_help("set the clock right: epochs depend on it")
     })?;
     let clock = WallClock {
         unix_now_ns: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
@@ -126,7 +136,8 @@ pub(super) fn write_member(member: &FoundMember<'_>) -> Result<MovedMember, Fail
     let last = clock.newest_epoch();
     // The counter first: without it the identity must not be there.
     let failed = |error: undertone_rln::CounterError| Failure::new(error.to_string());
-    let mut counter = MessageIdCounter::open(&rln.counter_file, credential.limit).map_err(failed)?;
+    let mut counter =
+        MessageIdCounter::open(&rln.counter_file, credential.limit).map_err(failed)?;
     counter.close_until(last).map_err(failed)?;
     IdentityFile::write(&rln.identity_file, &credential.identity)
         .map_err(|error| Failure::new(error.to_string()))?;
@@ -148,7 +159,12 @@ impl fmt::Display for MovedMember {
             f,
             "index {} of {} on chain {}, {} messages per epoch; it publishes again from epoch {} (Unix time {}) on, \
              so that no message id of the old node is used twice; never start the old node again with this keystore",
-            self.index, self.contract, self.chain_id, self.limit, self.publishes_from_epoch, self.publishes_from_unix_s
+            self.index,
+            self.contract,
+            self.chain_id,
+            self.limit,
+            self.publishes_from_epoch,
+            self.publishes_from_unix_s
         )
     }
 }

@@ -72,7 +72,10 @@ impl Mapped {
 
     /// Value of a flag that the migration uses itself.
     pub(super) fn secret(&self, name: &str) -> Option<&str> {
-        self.used.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.used
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
     }
 
     fn map(&mut self, given: &GivenFlag) -> FlagLine {
@@ -80,7 +83,11 @@ impl Mapped {
         let hidden = known.is_some_and(flags::KnownFlag::is_secret);
         let line = |outcome, becomes: &str, remark: String| FlagLine {
             flag: given.name.clone(),
-            value: if hidden { "(not shown)".to_owned() } else { given.value.clone() },
+            value: if hidden {
+                "(not shown)".to_owned()
+            } else {
+                given.value.clone()
+            },
             outcome,
             becomes: becomes.to_owned(),
             remark,
@@ -88,8 +95,14 @@ impl Mapped {
         };
         let Some(known) = known else {
             let near = nearest(&given.name, FLAGS.iter().map(|flag| flag.name));
-            let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            return line(Outcome::Unknown, "", format!("the reference node has no such flag{near}"));
+            let near = near
+                .map(|near| format!("; did you mean {near}?"))
+                .unwrap_or_default();
+            return line(
+                Outcome::Unknown,
+                "",
+                format!("the reference node has no such flag{near}"),
+            );
         };
         match known.fate {
             FlagFate::NotNeeded(why) => line(Outcome::NotNeeded, "", why.to_owned()),
@@ -106,14 +119,21 @@ impl Mapped {
                 line(Outcome::NotNeeded, key, "empty: left out".to_owned())
             }
             FlagFate::Key(key, rule) => match rule(&given.value) {
-                Ok(NewValue { text: Some(text), remark }) => {
+                Ok(NewValue {
+                    text: Some(text),
+                    remark,
+                }) => {
                     self.set(key, text);
                     line(Outcome::Kept, key, remark.unwrap_or_default())
                 }
                 Ok(NewValue { text: None, remark }) => {
                     line(Outcome::NotNeeded, key, remark.unwrap_or_default())
                 }
-                Err(expected) => line(Outcome::BadValue, key, format!("expected {expected}; left out")),
+                Err(expected) => line(
+                    Outcome::BadValue,
+                    key,
+                    format!("expected {expected}; left out"),
+                ),
             },
         }
     }
@@ -128,11 +148,15 @@ impl Mapped {
     }
 
     fn set_default(&mut self, key: &'static str, text: &str) {
-        self.keys.entry(key).or_insert_with(|| vec![text.to_owned()]);
+        self.keys
+            .entry(key)
+            .or_insert_with(|| vec![text.to_owned()]);
     }
 
     fn is(&self, key: &str, text: &str) -> bool {
-        self.keys.get(key).is_some_and(|values| values == &[text.to_owned()])
+        self.keys
+            .get(key)
+            .is_some_and(|values| values == &[text.to_owned()])
     }
 
     fn entry_node(&mut self, node: &str) {
@@ -148,10 +172,20 @@ impl Mapped {
     fn fit(&mut self) {
         // The reference node serves REST only when told to; here it is on by default.
         self.set_default("rest", "false");
-        let loopback = |text: &String| text.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
-        let is_open = self.keys.get("rest-address").is_some_and(|ip| !ip.iter().all(loopback));
+        let loopback = |text: &String| {
+            text.parse()
+                .is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+        };
+        let is_open = self
+            .keys
+            .get("rest-address")
+            .is_some_and(|ip| !ip.iter().all(loopback));
         if self.is("rest", "true") && is_open {
-            let auth = if self.is("rest-admin", "true") { "admin" } else { "none" };
+            let auth = if self.is("rest-admin", "true") {
+                "admin"
+            } else {
+                "none"
+            };
             self.set("rest-auth", auth.to_owned());
             self.remarks.push(match auth {
                 "none" => "rest-auth = none: REST keeps answering clients without a token; without this line a \
@@ -159,13 +193,17 @@ impl Mapped {
                 _ => "rest-auth = admin: REST keeps answering clients without a token, but /admin wants the one in \
                       data/rest-token",
             }.to_owned());
-            self.remarks.push("clients that reach REST by a host name need that name in rest-allow-host".to_owned());
+            self.remarks.push(
+                "clients that reach REST by a host name need that name in rest-allow-host"
+                    .to_owned(),
+            );
         }
         if self.is("relay", "false") {
             for key in ["store", "store-sync", "store-resume", "filter", "lightpush"] {
                 if self.is(key, "true") {
                     self.keys.remove(key);
-                    self.remarks.push(format!("{key} is left out: here it needs relay"));
+                    self.remarks
+                        .push(format!("{key} is left out: here it needs relay"));
                 }
             }
         }
@@ -173,7 +211,8 @@ impl Mapped {
             for key in ["store-sync", "store-resume"] {
                 if self.is(key, "true") {
                     self.keys.remove(key);
-                    self.remarks.push(format!("{key} is left out: here it needs store"));
+                    self.remarks
+                        .push(format!("{key} is left out: here it needs store"));
                 }
             }
         }
@@ -187,7 +226,9 @@ impl Mapped {
 
     /// Writes the configuration file.
     pub(super) fn to_toml(&self, data: &Path) -> String {
-        let mut text = String::from("# Made by `undertone migrate nwaku` from the flags of a node of nwaku.\n");
+        let mut text = String::from(
+            "# Made by `undertone migrate nwaku` from the flags of a node of nwaku.\n",
+        );
         let mut write = |key: &str, value: String| {
             writeln!(text, "{key} = {value}").expect("writing to a String cannot fail");
         };
@@ -205,12 +246,16 @@ impl Mapped {
     /// The network whose contract and parameters are built in; `None` if the deployment has another one.
     fn built_in(&self) -> Option<NetworkPreset> {
         let name = self.keys.get("network")?.first()?;
-        NetworkPreset::by_name(name).ok().filter(|preset| preset.chain.is_some())
+        NetworkPreset::by_name(name)
+            .ok()
+            .filter(|preset| preset.chain.is_some())
     }
 }
 
 fn kind(key: &str) -> Option<Kind> {
-    KEYS.iter().find(|known| known.name == key).map(|known| known.kind)
+    KEYS.iter()
+        .find(|known| known.name == key)
+        .map(|known| known.kind)
 }
 
 fn is_list(key: &str) -> bool {
@@ -230,7 +275,9 @@ fn scalar(key: &str, value: &str) -> String {
 
 /// A TOML text: its escapes include those of JSON.
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+    serde_json::Value::from(text)
+        .to_string()
+        .replace('\u{7f}', "\\u007f")
 }
 
 #[cfg(test)]

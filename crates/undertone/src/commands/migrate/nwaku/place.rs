@@ -20,7 +20,11 @@ impl Place {
     pub(super) fn check(output: &Path) -> Result<Self, Failure> {
         let root = std::path::absolute(output).map_err(|error| Failure::at(output, error))?;
         let data = root.join("data");
-        let place = Self { config: root.join("undertone.toml"), archive: data.join("store.sqlite"), data };
+        let place = Self {
+            config: root.join("undertone.toml"),
+            archive: data.join("store.sqlite"),
+            data,
+        };
         for path in [&place.config, &place.data] {
             // A link that leads nowhere counts too.
             if path.symlink_metadata().is_ok() {
@@ -46,7 +50,8 @@ impl Place {
 pub(super) fn write_new(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let mut options = OpenOptions::new();
     let opened = options.write(true).create_new(true).mode(0o600).open(path);
-    let written = opened.and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()));
+    let written =
+        opened.and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()));
     written.map_err(|error| {
         Failure::at(path, error).with_help("check that the folder is writable and has space")
     })

@@ -44,10 +44,15 @@ pub(super) struct Found {
 #[derive(Debug, Error)]
 pub(super) enum ReadFault {
     #[error("{}: {source}; check that the file is there and readable", path.display())]
-    Io { path: PathBuf, source: std::io::Error },
+    Io {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error(transparent)]
     Toml(#[from] undertone_settings::Error),
-    #[error("{place}: {what}; write it in block style, with spaces, or give the flags with --flags")]
+    #[error(
+        "{place}: {what}; write it in block style, with spaces, or give the flags with --flags"
+    )]
     Yaml { place: String, what: String },
     #[error("{}: no service whose image or command is the reference node's; give the flags with --flags", path.display())]
     NoService { path: PathBuf },
@@ -70,8 +75,12 @@ fn at(path: &Path, line: usize) -> String {
 /// Reads variables from a `.env` file: `NAME=value`, quoted or not.
 pub(super) fn read_env(path: &Path) -> Result<Variables, ReadFault> {
     let text = text_of(path)?;
-    let lines = text.lines().map(|line| line.trim().trim_start_matches("export "));
-    let pairs = lines.filter(|line| !line.starts_with('#')).filter_map(|line| line.split_once('='));
+    let lines = text
+        .lines()
+        .map(|line| line.trim().trim_start_matches("export "));
+    let pairs = lines
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once('='));
     Ok(pairs
         .map(|(name, value)| (name.trim().to_owned(), Some(unquoted(value).to_owned())))
         .collect())
@@ -81,7 +90,10 @@ pub(super) fn read_env(path: &Path) -> Result<Variables, ReadFault> {
 fn unquoted(value: &str) -> &str {
     let value = value.trim();
     for quote in ['"', '\''] {
-        if let Some((inner, _)) = value.strip_prefix(quote).and_then(|rest| rest.split_once(quote)) {
+        if let Some((inner, _)) = value
+            .strip_prefix(quote)
+            .and_then(|rest| rest.split_once(quote))
+        {
             return inner;
         }
     }
@@ -91,15 +103,27 @@ fn unquoted(value: &str) -> &str {
 /// Flags that variables of the environment set: `WAKUNODE2_TCP_PORT` is `tcp-port`.
 pub(super) fn flags_of(variables: &Variables, place: &str) -> Vec<GivenFlag> {
     let set = variables.iter().filter_map(|(name, value)| {
-        let name = name.strip_prefix(PREFIX)?.to_ascii_lowercase().replace('_', "-");
+        let name = name
+            .strip_prefix(PREFIX)?
+            .to_ascii_lowercase()
+            .replace('_', "-");
         Some((name, value.as_ref()?))
     });
     // A list is written as JSON: ["a", "b"].
     set.flat_map(|(name, value)| {
         let list: Result<Vec<serde_json::Value>, _> = serde_json::from_str(value);
-        let items = list.map(|items| items.iter().map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned)).collect());
+        let items = list.map(|items| {
+            items
+                .iter()
+                .map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned))
+                .collect()
+        });
         let items: Vec<String> = items.unwrap_or_else(|_| vec![value.clone()]);
-        items.into_iter().map(move |value| GivenFlag { name: name.clone(), value, place: place.to_owned() })
+        items.into_iter().map(move |value| GivenFlag {
+            name: name.clone(),
+            value,
+            place: place.to_owned(),
+        })
     })
     .collect()
 }
@@ -115,8 +139,14 @@ pub(super) fn read_toml(path: &Path) -> Result<Found, ReadFault> {
             _ => std::slice::from_ref(entry),
         };
         for item in items {
-            let value = item.as_text().map_or_else(|| item.value.to_string(), str::to_owned);
-            found.flags.push(GivenFlag { name: normal(name), value, place: place.clone() });
+            let value = item
+                .as_text()
+                .map_or_else(|| item.value.to_string(), str::to_owned);
+            found.flags.push(GivenFlag {
+                name: normal(name),
+                value,
+                place: place.clone(),
+            });
         }
     }
     Ok(found)
@@ -147,16 +177,26 @@ fn read_words(words: &[String], place: &str, found: &mut Found) {
         };
         let value = value.or_else(|| words.next_if(|next| is_value(next)).cloned());
         let value = value.unwrap_or_else(|| "true".to_owned());
-        found.flags.push(GivenFlag { name, value, place: place.to_owned() });
+        found.flags.push(GivenFlag {
+            name,
+            value,
+            place: place.to_owned(),
+        });
     }
 }
 
 /// Whether a word names the reference node's program.
 fn is_program(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or_default();
-    ["wakunode", "nwaku", "logos_delivery", "logosdelivery", "logos-messaging-node"]
-        .iter()
-        .any(|program| name.starts_with(program))
+    [
+        "wakunode",
+        "nwaku",
+        "logos_delivery",
+        "logosdelivery",
+        "logos-messaging-node",
+    ]
+    .iter()
+    .any(|program| name.starts_with(program))
 }
 
 #[cfg(test)]

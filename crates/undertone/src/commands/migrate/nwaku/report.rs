@@ -23,7 +23,9 @@ pub(super) struct MigrationReport {
 
 impl MigrationReport {
     pub(super) fn new(output: &Path, mapped: Mapped, read: Vec<(String, String)>) -> Self {
-        let read = read.into_iter().map(|(place, what)| format!("{place}: {what}"));
+        let read = read
+            .into_iter()
+            .map(|(place, what)| format!("{place}: {what}"));
         Self {
             output: output.to_owned(),
             remarks: read.chain(mapped.remarks).collect(),
@@ -52,7 +54,9 @@ impl fmt::Display for MigrationReport {
                     Outcome::Unknown => "UNKNOWN FLAG",
                 };
                 let remark = match line.outcome {
-                    Outcome::BadValue | Outcome::Unknown => format!("{} ({})", line.remark, line.place),
+                    Outcome::BadValue | Outcome::Unknown => {
+                        format!("{} ({})", line.remark, line.place)
+                    }
                     _ => line.remark.clone(),
                 };
                 table.add_row([&line.flag, &line.value, becomes, &remark]);
@@ -72,6 +76,10 @@ impl fmt::Display for MigrationReport {
             writeln!(f, "archive: {archive}")?;
         }
         let config = self.output.join("undertone.toml");
-        write!(f, "next: undertone node --config-file {} --check", config.display())
+        write!(
+            f,
+            "next: undertone node --config-file {} --check",
+            config.display()
+        )
     }
 }

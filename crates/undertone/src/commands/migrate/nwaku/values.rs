@@ -63,7 +63,9 @@ pub(super) fn log_level(text: &str) -> Result<NewValue, String> {
 /// A chain id, of which 0 means "ask the endpoint".
 pub(super) fn chain_id(text: &str) -> Result<NewValue, String> {
     match text {
-        "0" => Ok(left_out("0 asks the endpoint; here the chain id must be named in rln-eth-chain-id")),
+        "0" => Ok(left_out(
+            "0 asks the endpoint; here the chain id must be named in rln-eth-chain-id",
+        )),
         text => Ok(plain(text)),
     }
 }
@@ -111,7 +113,10 @@ pub(super) fn origin(text: &str) -> Result<NewValue, String> {
     }
     Ok(NewValue {
         text: Some(format!("https://{text}")),
-        remark: Some("an origin has a scheme here; add http:// too if pages are served without TLS".to_owned()),
+        remark: Some(
+            "an origin has a scheme here; add http:// too if pages are served without TLS"
+                .to_owned(),
+        ),
     })
 }
 
@@ -119,7 +124,9 @@ pub(super) fn origin(text: &str) -> Result<NewValue, String> {
 pub(super) fn dns_discovery(text: &str) -> Result<NewValue, String> {
     let value = boolean(text)?;
     match value.text.as_deref() {
-        Some("true") => Ok(left_out("not needed: lists in dns-discovery-url switch it on")),
+        Some("true") => Ok(left_out(
+            "not needed: lists in dns-discovery-url switch it on",
+        )),
         _ => Ok(value),
     }
 }

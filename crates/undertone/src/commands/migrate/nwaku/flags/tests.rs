@@ -10,7 +10,9 @@ const RECORDED: &str = include_str!("../../../../../tests/migrate/flags.txt");
 
 fn recorded() -> BTreeSet<&'static str> {
     let lines = RECORDED.lines().filter(|line| !line.starts_with('#'));
-    lines.filter_map(|line| line.split_whitespace().next()).collect()
+    lines
+        .filter_map(|line| line.split_whitespace().next())
+        .collect()
 }
 
 #[test]

@@ -33,16 +33,27 @@ const FOREIGN: [ForeignNetwork; 3] = [
 ];
 
 /// Parameters that a preset of the reference node overrides.
-const OVERRIDDEN: [&str; 4] = ["cluster-id", "num-shards-in-network", "max-message-bytes", "rln"];
+const OVERRIDDEN: [&str; 4] = [
+    "cluster-id",
+    "num-shards-in-network",
+    "max-message-bytes",
+    "rln",
+];
 
 impl Mapped {
     /// Sets the network, by preset or cluster.
     pub(super) fn networks(&mut self) {
         let preset = self.secret("preset").map(str::to_ascii_lowercase);
         // Cluster 1 means the preset twn, also without --preset.
-        let is_twn = preset.as_deref() == Some("twn") || (preset.is_none() && self.is("cluster-id", "1"));
+        let is_twn =
+            preset.as_deref() == Some("twn") || (preset.is_none() && self.is("cluster-id", "1"));
         if is_twn {
-            for key in ["cluster-id", "num-shards-in-network", "rln-epoch-s", "rln-user-message-limit"] {
+            for key in [
+                "cluster-id",
+                "num-shards-in-network",
+                "rln-epoch-s",
+                "rln-user-message-limit",
+            ] {
                 self.keys.remove(key);
             }
             self.set("network", "twn".to_owned());
@@ -51,7 +62,9 @@ impl Mapped {
         }
         self.set("network", "local".to_owned());
         if let Some(preset) = preset {
-            let known = FOREIGN.iter().find(|known| known.names.contains(&preset.as_str()));
+            let known = FOREIGN
+                .iter()
+                .find(|known| known.names.contains(&preset.as_str()));
             if let Some(known) = known {
                 for key in OVERRIDDEN {
                     self.keys.remove(key);
@@ -64,7 +77,9 @@ impl Mapped {
                      begin with in static-peers, discv5-bootstrap-node or dns-discovery-url"
                 ));
             } else {
-                self.remarks.push(format!("preset {preset:?} is unknown; the network has only what the flags say"));
+                self.remarks.push(format!(
+                    "preset {preset:?} is unknown; the network has only what the flags say"
+                ));
             }
         }
         self.set_default("cluster-id", "0");
@@ -89,7 +104,10 @@ impl Mapped {
         const KEYS: [&str; 3] = ["rln-eth-rpc", "rln-eth-contract", "rln-eth-chain-id"];
         let is_off = self.is("rln", "false");
         if is_off {
-            for key in KEYS.iter().chain(&["rln-epoch-s", "rln-user-message-limit"]) {
+            for key in KEYS
+                .iter()
+                .chain(&["rln-epoch-s", "rln-user-message-limit"])
+            {
                 self.keys.remove(key);
             }
             return;

@@ -1,0 +1,46 @@
+//! Tests of the mapping of flags to keys.
+
+use super::*;
+
+fn mapped(flags: &[(&str, &str)]) -> Mapped {
+    let flag = |(name, value): &(&str, &str)| GivenFlag {
+        name: (*name).to_owned(),
+        value: (*value).to_owned(),
+        place: "run_node.sh:1".to_owned(),
+    };
+    Mapped::of(&flags.iter().map(flag).collect::<Vec<_>>())
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let mapped = mapped(&[
+        ("nodekey", "abcd"),
+        ("store-message-db-url", "postgres://u:pw@h/d"),
+    ]);
+    assert!(mapped.lines.iter().all(|line| line.value == "(not shown)"));
+    assert_eq!(mapped.secret("nodekey"), Some("abcd"));
+}
+
+#[test]
+fn an_unknown_flag_is_told_with_the_nearest_name() {
+    let line = &mapped(&[("tcp-prot", "1")]).lines[0];
+    assert_eq!(line.outcome, Outcome::Unknown);
+    assert!(line.remark.contains("tcp-port"), "{}", line.remark);
+}
+
+#[test]
+fn cluster_1_is_the_network_with_its_contract() {
+    let mapped = mapped(&[
+        ("cluster-id", "1"),
+        ("rln-relay-eth-client-address", "http://h:1"),
+    ]);
+    let toml = mapped.to_toml(Path::new("/d"));
+    for line in [
+        "network = \"twn\"",
+        "rln-eth-chain-id = 59141",
+        "rest = false",
+    ] {
+        assert!(toml.contains(line), "{line} not in {toml}");
+    }
+    assert!(!toml.contains("cluster-id ="), "{toml}");
+}

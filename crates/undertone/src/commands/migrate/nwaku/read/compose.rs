@@ -14,9 +14,15 @@ type YamlLine<'a> = (usize, usize, &'a str);
 /// Reads the flags of the service that runs the reference node; also of a script that the service runs.
 pub(in super::super) fn read(path: &Path, environment: &Variables) -> Result<Found, ReadFault> {
     let text = super::text_of(path)?;
-    if let Some(line) = text.lines().position(|line| line.trim_start_matches(' ').starts_with('\t')) {
+    if let Some(line) = text
+        .lines()
+        .position(|line| line.trim_start_matches(' ').starts_with('\t'))
+    {
         let what = "a tab at the start of the line".to_owned();
-        return Err(ReadFault::Yaml { place: at(path, line + 1), what });
+        return Err(ReadFault::Yaml {
+            place: at(path, line + 1),
+            what,
+        });
     }
     let lines: Vec<YamlLine<'_>> = text.lines().enumerate().filter_map(yaml_line).collect();
     let anchors = anchors(&lines);
@@ -25,15 +31,28 @@ pub(in super::super) fn read(path: &Path, environment: &Variables) -> Result<Fou
         let image = child(service, "image").map(|(lines, _)| value_of(lines[0].2));
         let command = child(service, "command");
         let words = command.map(|(lines, number)| (listed(lines), number));
-        let image = image.and_then(|image| expand(image, environment)).unwrap_or_default();
-        let is_node = image.rsplit('/').next().is_some_and(|name| is_program(name.trim()));
-        let runs = |(words, _): &(Vec<String>, usize)| words.first().is_some_and(|word| is_program(word));
+        let image = image
+            .and_then(|image| expand(image, environment))
+            .unwrap_or_default();
+        let is_node = image
+            .rsplit('/')
+            .next()
+            .is_some_and(|name| is_program(name.trim()));
+        let runs =
+            |(words, _): &(Vec<String>, usize)| words.first().is_some_and(|word| is_program(word));
         if is_node || words.as_ref().is_some_and(runs) {
-            let reader = ServiceReader { path, service, anchors: &anchors, environment };
+            let reader = ServiceReader {
+                path,
+                service,
+                anchors: &anchors,
+                environment,
+            };
             return reader.read(words);
         }
     }
-    Err(ReadFault::NoService { path: path.to_owned() })
+    Err(ReadFault::NoService {
+        path: path.to_owned(),
+    })
 }
 
 struct ServiceReader<'a> {
@@ -70,7 +89,9 @@ impl ServiceReader<'_> {
         for word in words.iter().skip_while(|word| !word.starts_with("--")) {
             match expand(word, self.environment) {
                 Some(word) => flags.push(word),
-                None => found.remarks.push((place.clone(), format!("{word} cannot be evaluated here"))),
+                None => found
+                    .remarks
+                    .push((place.clone(), format!("{word} cannot be evaluated here"))),
             }
         }
         read_words(&flags, &place, &mut found);
@@ -95,7 +116,10 @@ impl ServiceReader<'_> {
         for (_, _, text) in lines {
             let item = text.strip_prefix("- ").unwrap_or(text).trim();
             let merged = item.strip_prefix("<<:").unwrap_or(item).trim();
-            if let Some(anchor) = merged.strip_prefix('*').and_then(|name| self.anchors.get(name)) {
+            if let Some(anchor) = merged
+                .strip_prefix('*')
+                .and_then(|name| self.anchors.get(name))
+            {
                 self.variables(&anchor[1..], into);
                 continue;
             }
@@ -107,7 +131,10 @@ impl ServiceReader<'_> {
                 continue;
             };
             let value = value_of(value);
-            let value = match value.strip_prefix('*').and_then(|name| self.anchors.get(name)) {
+            let value = match value
+                .strip_prefix('*')
+                .and_then(|name| self.anchors.get(name))
+            {
                 Some(lines) => value_of(after_key(lines[0].2)),
                 None => value,
             };
@@ -128,10 +155,13 @@ fn yaml_line((index, line): (usize, &str)) -> Option<YamlLine<'_>> {
 
 /// Lines of each anchored entry, from its own line on.
 fn anchors<'a>(lines: &'a [YamlLine<'a>]) -> BTreeMap<&'a str, &'a [YamlLine<'a>]> {
-    let named = lines.iter().enumerate().filter_map(|(index, (_, _, text))| {
-        let rest = after_key(text).strip_prefix('&')?;
-        Some((rest.split(' ').next()?, entry(&lines[index..])))
-    });
+    let named = lines
+        .iter()
+        .enumerate()
+        .filter_map(|(index, (_, _, text))| {
+            let rest = after_key(text).strip_prefix('&')?;
+            Some((rest.split(' ').next()?, entry(&lines[index..])))
+        });
     named.collect()
 }
 
@@ -149,21 +179,31 @@ fn entry<'a>(lines: &'a [YamlLine<'a>]) -> &'a [YamlLine<'a>] {
 }
 
 fn block<'a>(lines: &'a [YamlLine<'a>], key: &str) -> &'a [YamlLine<'a>] {
-    let is_key = |(_, indent, text): &YamlLine<'_>| *indent == 0 && text.strip_suffix(':') == Some(key);
-    lines.iter().position(is_key).map_or(&[], |at| &entry(&lines[at..])[1..])
+    let is_key =
+        |(_, indent, text): &YamlLine<'_>| *indent == 0 && text.strip_suffix(':') == Some(key);
+    lines
+        .iter()
+        .position(is_key)
+        .map_or(&[], |at| &entry(&lines[at..])[1..])
 }
 
 /// The entries of a map, each with its lines.
 fn children<'a>(lines: &'a [YamlLine<'a>]) -> impl Iterator<Item = &'a [YamlLine<'a>]> {
     let indent = lines.first().map(|line| line.1);
-    let starts = lines.iter().enumerate().filter(move |(_, line)| Some(line.1) == indent);
+    let starts = lines
+        .iter()
+        .enumerate()
+        .filter(move |(_, line)| Some(line.1) == indent);
     starts.map(|(at, _)| entry(&lines[at..]))
 }
 
 /// The entry of a map's key: its lines, of which the first has the key removed by [`value_of`], and its number.
 fn child<'a>(map: &'a [YamlLine<'a>], key: &str) -> Option<(&'a [YamlLine<'a>], usize)> {
     let found = children(&map[1..]).find(|lines| {
-        lines[0].2.split_once(':').is_some_and(|(name, _)| name == key)
+        lines[0]
+            .2
+            .split_once(':')
+            .is_some_and(|(name, _)| name == key)
     })?;
     Some((found, found[0].0))
 }
@@ -175,27 +215,50 @@ fn after_key(text: &str) -> &str {
 /// A scalar without key, anchor and quotes.
 fn value_of(text: &str) -> &str {
     let text = match text.split_once(": ") {
-        Some((key, value)) if key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)) => value,
+        Some((key, value))
+            if key
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b)) =>
+        {
+            value
+        }
         _ => text,
     };
     let text = text.trim();
     let text = match text.strip_prefix('&') {
-        Some(anchored) => anchored.split_once(' ').map_or("", |(_, value)| value.trim()),
+        Some(anchored) => anchored
+            .split_once(' ')
+            .map_or("", |(_, value)| value.trim()),
         None => text,
     };
-    let quoted = |quote: char| text.strip_prefix(quote).and_then(|inner| inner.strip_suffix(quote));
+    let quoted = |quote: char| {
+        text.strip_prefix(quote)
+            .and_then(|inner| inner.strip_suffix(quote))
+    };
     quoted('"').or_else(|| quoted('\'')).unwrap_or(text)
 }
 
 /// Items of a list, or words of a text; variables are not replaced yet.
 fn listed(lines: &[YamlLine<'_>]) -> Vec<String> {
     let first = after_key(lines[0].2);
-    if let Some(items) = first.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return items.split(',').map(|item| value_of(item).to_owned()).collect();
+    if let Some(items) = first
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+    {
+        return items
+            .split(',')
+            .map(|item| value_of(item).to_owned())
+            .collect();
     }
     let rest = lines[1..].iter().map(|line| line.2);
-    if lines.get(1).is_some_and(|line| line.2.starts_with('-') && !line.2.starts_with("--")) {
-        return rest.map(|item| value_of(item.trim_start_matches('-').trim_start_matches(' '))).map(unstripped).collect();
+    if lines
+        .get(1)
+        .is_some_and(|line| line.2.starts_with('-') && !line.2.starts_with("--"))
+    {
+        return rest
+            .map(|item| value_of(item.trim_start_matches('-').trim_start_matches(' ')))
+            .map(unstripped)
+            .collect();
     }
     let first = match first {
         "|" | ">" | "|-" | ">-" => "",

@@ -45,7 +45,9 @@ pub(in super::super) fn read(path: &Path, environment: &Variables) -> Result<Fou
     }
     script.line(pending.trim(), first);
     if script.found.flags.is_empty() {
-        return Err(ReadFault::NoCommand { path: path.to_owned() });
+        return Err(ReadFault::NoCommand {
+            path: path.to_owned(),
+        });
     }
     Ok(script.found)
 }
@@ -112,7 +114,8 @@ impl Script<'_> {
         };
         let place = at(self.path, number);
         for unknown in &words.unknown {
-            let what = format!("{unknown} cannot be evaluated here; add what it stands for by hand");
+            let what =
+                format!("{unknown} cannot be evaluated here; add what it stands for by hand");
             self.found.remarks.push((place.clone(), what));
         }
         if self.branch() == Branch::Unknown {
@@ -129,12 +132,19 @@ fn start_of_flags(words: &[String]) -> Option<usize> {
         return Some(0);
     }
     // The program itself, or the image of `docker run`, which names the program.
-    let runs = matches!(words.first()?.as_str(), "docker" | "podman" | "sudo" | "exec" | "nohup");
+    let runs = matches!(
+        words.first()?.as_str(),
+        "docker" | "podman" | "sudo" | "exec" | "nohup"
+    );
     let program = match runs {
-        true => words.iter().rposition(|word| !word.starts_with("--") && is_program(word))?,
+        true => words
+            .iter()
+            .rposition(|word| !word.starts_with("--") && is_program(word))?,
         false => words.first().filter(|word| is_program(word)).map(|_| 0)?,
     };
-    words.get(program + 1).filter(|word| word.starts_with("--"))?;
+    words
+        .get(program + 1)
+        .filter(|word| word.starts_with("--"))?;
     Some(program + 1)
 }
 
@@ -147,7 +157,9 @@ fn assignment(line: &str) -> Option<(&str, &str)> {
 
 /// Evaluates `if [ -n "…" ]` and `if [ -z "…" ]`; other conditions are unknown.
 fn condition(line: &str, variables: &Variables) -> Branch {
-    let inside = line.split_once('[').and_then(|(_, rest)| rest.rsplit_once(']'));
+    let inside = line
+        .split_once('[')
+        .and_then(|(_, rest)| rest.rsplit_once(']'));
     let Some((inside, _)) = inside.filter(|_| !line.contains("||") && !line.contains("&&")) else {
         return Branch::Unknown;
     };

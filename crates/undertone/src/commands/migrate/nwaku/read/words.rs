@@ -62,7 +62,9 @@ pub(super) fn split(line: &str, variables: &Variables) -> Words {
                 }
             }
             '#' if !double && !started => break,
-            c if c.is_whitespace() && !double => end(&mut out, &mut word, &mut started, &mut doubtful),
+            c if c.is_whitespace() && !double => {
+                end(&mut out, &mut word, &mut started, &mut doubtful)
+            }
             c => {
                 started = true;
                 word.push(c);
@@ -130,7 +132,9 @@ fn variable<'a>(
         Some(_) => Some(value),
         None => match operator.strip_prefix('-') {
             Some(default) if !is_set => expand(default, variables),
-            _ if operator.is_empty() || operator.starts_with('-') || operator.starts_with(":?") => Some(value),
+            _ if operator.is_empty() || operator.starts_with('-') || operator.starts_with(":?") => {
+                Some(value)
+            }
             _ => None,
         },
     };

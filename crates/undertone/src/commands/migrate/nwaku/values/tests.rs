@@ -8,7 +8,12 @@ fn text(value: Result<NewValue, String>) -> Option<String> {
 
 #[test]
 fn sizes_have_units() {
-    for (size, expected) in [("150KiB", "153600"), ("1500 B", "1500"), ("100KB", "100000"), ("7", "7")] {
+    for (size, expected) in [
+        ("150KiB", "153600"),
+        ("1500 B", "1500"),
+        ("100KB", "100000"),
+        ("7", "7"),
+    ] {
         assert_eq!(text(bytes(size)).as_deref(), Some(expected), "{size}");
     }
     for bad in ["", "KiB", "1.5KiB", "1GB", "99999999999999999999B"] {
@@ -37,7 +42,13 @@ fn values_whose_meaning_changes_have_a_remark() {
     for value in changed {
         assert!(value.unwrap().remark.is_some());
     }
-    assert_eq!(text(origin("app.example")).as_deref(), Some("https://app.example"));
+    assert_eq!(
+        text(origin("app.example")).as_deref(),
+        Some("https://app.example")
+    );
     assert_eq!(text(origin("localhost:*")).as_deref(), Some("localhost:*"));
-    assert_eq!(text(rate_limit("storev3:5/1s")).as_deref(), Some("store:5/1s"));
+    assert_eq!(
+        text(rate_limit("storev3:5/1s")).as_deref(),
+        Some("store:5/1s")
+    );
 }
