@@ -300,3 +300,27 @@ fn what_is_upcoming_is_what_is_reserved_next() {
         Some(0)
     );
 }
+
+#[test]
+fn epochs_that_another_program_used_stay_closed() {
+    let file = Counter::new();
+    let clock = |epoch| WallClock::stopped_in(Epoch(epoch));
+    let mut counter = file.open(20).unwrap();
+    counter.close_until(Epoch(7)).unwrap();
+    drop(counter);
+    // Also with a larger limit, and after a restart.
+    let mut counter = file.open(40).unwrap();
+    for epoch in [0, 6, 7] {
+        let error = counter.next(Epoch(epoch), &clock(epoch)).unwrap_err();
+        let opens = matches!(
+            error,
+            CounterError::EpochClosed {
+                opens: Epoch(8),
+                ..
+            }
+        );
+        assert!(opens, "{error}");
+    }
+    assert_eq!(counter.next(Epoch(8), &clock(8)).unwrap(), 0);
+    assert!(counter.next(Epoch(7), &clock(8)).is_err());
+}
