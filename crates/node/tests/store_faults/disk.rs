@@ -105,12 +105,12 @@ async fn a_full_disk_is_told_refuses_what_is_new_and_loses_nothing() {
         waiting + 1,
         "there is no report of a message that was refused"
     );
-    drop(node.stop().await);
+    assert!(node.stop().await.is_complete());
 
     let node = assemble(&place.config(&[], &flags)).await.unwrap();
     let sender = node.services.handle.sender();
     assert_eq!(sender.waiting().await.unwrap(), waiting + 1);
-    drop(node.stop().await);
+    assert!(node.stop().await.is_complete());
 }
 
 #[tokio::test]
@@ -137,5 +137,5 @@ async fn a_store_on_a_full_disk_says_so_and_keeps_all_once_there_is_room() {
     told(&node, "Store", "undertone_store_writing", true).await;
     neighbour.assert_all_kept(&node).await;
     neighbour.stop().await;
-    drop(node.stop().await);
+    assert!(node.stop().await.is_complete());
 }

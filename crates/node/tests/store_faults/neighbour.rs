@@ -67,6 +67,6 @@ impl Neighbour {
     }
 
     pub(crate) async fn stop(self) {
-        drop(self.node.stop().await);
+        assert!(self.node.stop().await.is_complete());
     }
 }

@@ -41,5 +41,5 @@ async fn a_store_whose_database_is_gone_says_so_and_keeps_all_once_it_is_back() 
         neighbour.assert_all_kept(&node).await;
     }
     neighbour.stop().await;
-    drop(node.stop().await);
+    assert!(node.stop().await.is_complete());
 }
