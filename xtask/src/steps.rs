@@ -36,8 +36,11 @@ const INTEROP: [&str; 4] = ["benches", "line", "live", "peers_alone"];
 /// Integration tests that attack real nodes, or kill and suspend those that light nodes depend on.
 const HOSTILE: [&str; 2] = ["hostile", "light"];
 
-/// Integration tests of the archive of messages, and of nodes whose archive fails, with a database.
-const ARCHIVE: [&str; 2] = ["archive", "store_faults"];
+/// Integration tests of the archive of messages, with a database.
+const ARCHIVE: [&str; 1] = ["archive"];
+
+/// Integration test of nodes whose archive fails, with a database.
+const STORE_FAULTS: [&str; 1] = ["store_faults"];
 
 /// Test that sends generated requests to the REST API of a real node, and the variable that allows it.
 const OPENAPI: [&str; 1] = ["openapi"];

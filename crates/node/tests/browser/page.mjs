@@ -16,7 +16,7 @@ export async function watchPage({ browser, node, neighbour, guarded, token, say 
       await shows(tab, "#shards", "1 in mesh, 1 subscribed");
       const { scrollWidth, background } = await tab.evaluate(() => ({
         scrollWidth: document.documentElement.scrollWidth,
-        background: getComputedStyle(document.documentElement).backgroundColor,
+        background: getComputedStyle(document.body).backgroundColor,
       }));
       if (scrollWidth > viewport.width) say(`the page is ${scrollWidth} px wide on a screen of ${viewport.width}`);
       const brightness = Math.max(...background.match(/\d+/g).slice(0, 3).map(Number));
