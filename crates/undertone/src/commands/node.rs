@@ -13,7 +13,7 @@ use undertone_node::config::{KEYS, Kind, NodeConfig, Sources};
 use undertone_node::{logging, raise_files_limit};
 
 use self::reload::Reloader;
-use self::signals::{NodeSignals, Order};
+use self::signals::{NodeOrder, NodeSignals};
 use super::{Failure, output};
 
 /// Flags of `undertone node`: `--config-file`, `--json`, one for each configuration key, and with the
@@ -166,8 +166,8 @@ async fn operate(
     announce(&node, args.json);
     let name = loop {
         match signals.next().await {
-            Order::Stop(name) => break name,
-            Order::Reload => reloader.reload(&node).await,
+            NodeOrder::Stop(name) => break name,
+            NodeOrder::Reload => reloader.reload(&node).await,
         }
     };
     tracing::info!("{name}: stopping");

@@ -26,7 +26,7 @@ use super::report::{SendReport, SendReports};
 use super::seen::seen_sink;
 use super::state::SendQueueWatch;
 use super::work::{SenderDone, SenderWork};
-use super::writing::Step;
+use super::writing::SenderStep;
 use crate::command::{ProofRefusal, SenderQuestion};
 use crate::driver::Clock;
 use crate::handle::Delivery;
@@ -369,11 +369,11 @@ impl SenderDriver {
     }
 
     /// Collects what the machine and the callers want.
-    fn collect(&mut self) -> Step {
-        let mut step = Step {
+    fn collect(&mut self) -> SenderStep {
+        let mut step = SenderStep {
             writes: std::mem::take(&mut self.writes),
             accepted: std::mem::take(&mut self.accepted),
-            ..Step::default()
+            ..SenderStep::default()
         };
         while let Some(output) = self.machine.poll() {
             match output {

@@ -17,7 +17,7 @@ const REPEAT_AFTER: Duration = Duration::from_secs(1);
 
 /// Changes that are written together, and what follows once they are on disk.
 #[derive(Default)]
-pub(super) struct Step {
+pub(super) struct SenderStep {
     pub(super) writes: Vec<QueueWrite>,
     /// Callers whose messages are accepted by the write.
     pub(super) accepted: Vec<(AcceptReply, SendId)>,
@@ -25,7 +25,7 @@ pub(super) struct Step {
     pub(super) begun: Vec<Output>,
 }
 
-impl Step {
+impl SenderStep {
     /// Takes a message that was not kept out of the step; returns its reports. Its number is still to be written, which
     /// shows when the disk takes writes again.
     fn withdraw(&mut self, id: SendId) -> Vec<SendReport> {
@@ -48,9 +48,9 @@ impl SenderDriver {
     /// bring are refused. Returns the step without its changes.
     pub(super) async fn write(
         &mut self,
-        mut step: Step,
+        mut step: SenderStep,
         calls: &mut mpsc::Receiver<SenderCall>,
-    ) -> Step {
+    ) -> SenderStep {
         let mut is_refused = false;
         while !step.writes.is_empty() {
             let Some(error) = self.commit(&mut step.writes).await else {

@@ -12,7 +12,7 @@ pub(super) struct NodeSignals {
 }
 
 /// Order of a signal.
-pub(super) enum Order {
+pub(super) enum NodeOrder {
     /// The node is to stop; the name of the signal.
     Stop(&'static str),
     /// The node is to read its configuration again.
@@ -36,11 +36,11 @@ impl NodeSignals {
     }
 
     /// Waits for the next signal.
-    pub(super) async fn next(&mut self) -> Order {
+    pub(super) async fn next(&mut self) -> NodeOrder {
         tokio::select! {
-            _ = self.terminate.recv() => Order::Stop("SIGTERM"),
-            _ = self.interrupt.recv() => Order::Stop("SIGINT"),
-            _ = self.hangup.recv() => Order::Reload,
+            _ = self.terminate.recv() => NodeOrder::Stop("SIGTERM"),
+            _ = self.interrupt.recv() => NodeOrder::Stop("SIGINT"),
+            _ = self.hangup.recv() => NodeOrder::Reload,
         }
     }
 
