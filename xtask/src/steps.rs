@@ -164,7 +164,7 @@ impl Step {
             Self::Unit => "all tests but those of contracts, testbed and interop",
             Self::Examples => "the examples of the libraries run and do what they show",
             Self::Wasm => {
-                "the libraries compile for browsers; needs the target wasm32-unknown-unknown"
+                "the libraries compile for browsers; needs rustup, or the target wasm32-unknown-unknown"
             }
             Self::Outside => "packages outside the workspace use the libraries",
             Self::Page => {
