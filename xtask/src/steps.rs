@@ -39,6 +39,9 @@ const HOSTILE: [&str; 2] = ["hostile", "light"];
 /// Integration tests of the archive of messages, with a database.
 const ARCHIVE: [&str; 1] = ["archive"];
 
+/// Integration test of nodes whose archive fails, with a database.
+const STORE_FAULTS: [&str; 1] = ["store_faults"];
+
 /// Test that sends generated requests to the REST API of a real node, and the variable that allows it.
 const OPENAPI: [&str; 1] = ["openapi"];
 const OPENAPI_ALLOWED: (&str, &str) = ("UNDERTONE_OPENAPI_TEST", "1");
@@ -161,7 +164,7 @@ impl Step {
             Self::Unit => "all tests but those of contracts, testbed and interop",
             Self::Examples => "the examples of the libraries run and do what they show",
             Self::Wasm => {
-                "the libraries compile for browsers; needs the target wasm32-unknown-unknown"
+                "the libraries compile for browsers; needs rustup, or the target wasm32-unknown-unknown"
             }
             Self::Outside => "packages outside the workspace use the libraries",
             Self::Page => {

@@ -71,6 +71,13 @@ pub enum Command {
         /// Channel for the answer.
         reply: oneshot::Sender<Result<(), ConnectFailure>>,
     },
+    /// Replaces the peers that the node stays connected to.
+    SetStaticPeers {
+        /// Addresses of the peers.
+        peers: Vec<Multiaddr>,
+        /// Channel that says when they are replaced.
+        reply: oneshot::Sender<()>,
+    },
     /// Asks for the node's identity, addresses and subscriptions.
     Info {
         /// Channel for the answer.

@@ -31,7 +31,7 @@ mod sources;
 mod tests;
 
 pub use error::ConfigError;
-pub use explain::{ExplainedKey, explain};
+pub use explain::{ConfigValues, ExplainedKey, explain};
 pub use keys::{GossipOverrides, KEYS};
 pub use kind::Kind;
 pub use log::{LogConfig, LogFormat, LogLevel};

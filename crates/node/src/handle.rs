@@ -189,6 +189,16 @@ impl NodeHandle {
             .unwrap_or(Err(ConnectFailure::ShuttingDown))
     }
 
+    /// Replaces the peers that the node stays connected to, and dials new ones. Former ones stay connected, but as peers
+    /// like all others.
+    ///
+    /// # Errors
+    /// [`Stopped`] if the node has stopped.
+    pub async fn set_static_peers(&self, peers: Vec<Multiaddr>) -> Result<(), Stopped> {
+        self.ask(|reply| Command::SetStaticPeers { peers, reply })
+            .await
+    }
+
     /// Returns the node's identity, addresses and subscriptions.
     pub async fn info(&self) -> Result<NodeInfo, Stopped> {
         self.ask(|reply| Command::Info { reply }).await

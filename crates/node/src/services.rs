@@ -42,7 +42,8 @@ pub use handle::{
 };
 pub use light_driver::LightStatus;
 pub use sender::{
-    SendFailure, SendNews, SendNewsStream, SendQueueError, SendReport, SendStep, SenderHandle,
+    SendFailure, SendNews, SendNewsStream, SendQueueError, SendQueueState, SendReport, SendStep,
+    SenderHandle,
 };
 pub use sync::{SessionHistogram, SyncFailure, SyncHandle, SyncOutcome, SyncTotals};
 pub use undertone_services::filter::FilterCriterion;

@@ -190,6 +190,19 @@ impl MessageSender {
         Ok(id)
     }
 
+    /// Takes a message out of the queue again, because its record could not be kept, and forgets the actions for it. There
+    /// is no event of it: to its sender it was never accepted. Only for a message of which nothing has been begun.
+    pub fn withdraw(&mut self, id: SendId) {
+        let Some(entry) = self.entries.remove(&id) else {
+            return;
+        };
+        self.bytes -= entry.size_bytes;
+        if entry.work == AwaitedAnswer::Proof {
+            self.budget = self.budget.saturating_add(1);
+        }
+        self.out.retain(|output| output.message_id() != Some(id));
+    }
+
     /// Gives later messages numbers above `used`, the highest number that the driver knows of. Without it, a clock
     /// that was set back could give the number of an ended message to another.
     pub fn skip_ids(&mut self, used: SendId) {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{ARCHIVE, Outcome, apt, cargo, selection};
+use super::{ARCHIVE, Outcome, STORE_FAULTS, apt, cargo, selection};
 
 /// Debian's package of the database.
 const PACKAGE: &str = "postgresql";
@@ -17,7 +17,11 @@ pub(super) fn run(root: &Path) -> Outcome {
     if let Err(reason) = install() {
         return Outcome::Skipped(reason);
     }
-    cargo(root, &selection::named(&ARCHIVE), &[])
+    cargo(
+        root,
+        &selection::named(&[ARCHIVE, STORE_FAULTS].concat()),
+        &[],
+    )
 }
 
 /// Installs PostgreSQL if it is missing.

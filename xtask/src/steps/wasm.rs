@@ -21,13 +21,23 @@ const PACKAGES: [&str; 9] = [
     "undertone-payload",
 ];
 
-/// Checks the libraries for a target without an operating system, without the features that need one.
+/// Checks the libraries for a target without an operating system, without the features that need one. Installs the
+/// target's standard library if it is missing and rustup is there.
 pub(super) fn run(root: &Path) -> Outcome {
-    match standard_library(root) {
-        Some(folder) if folder.is_dir() => {}
-        _ => {
-            let remedy = format!("`rustup target add {TARGET}`");
-            return Outcome::Skipped(format!("no standard library for {TARGET}: {remedy}"));
+    if !has_standard_library(root) {
+        let installed = Command::new("rustup")
+            .current_dir(root)
+            .args(["target", "add", TARGET])
+            .status();
+        let reason = match installed {
+            Ok(status) if status.success() => {
+                "rustup installed it for another toolchain".to_owned()
+            }
+            Ok(status) => format!("rustup could not install it: {status}"),
+            Err(error) => format!("cannot run rustup: {error}"),
+        };
+        if !has_standard_library(root) {
+            return Outcome::Skipped(format!("no standard library for {TARGET}; {reason}"));
         }
     }
     let mut args = [
@@ -40,6 +50,10 @@ pub(super) fn run(root: &Path) -> Outcome {
     .to_vec();
     args.extend(PACKAGES.iter().flat_map(|package| ["--package", *package]));
     cargo(root, &args, &[])
+}
+
+fn has_standard_library(root: &Path) -> bool {
+    standard_library(root).is_some_and(|folder| folder.is_dir())
 }
 
 /// Folder in which the compiler looks for the target's standard library.

@@ -51,6 +51,31 @@ pub fn explain(sources: &Sources) -> Result<Vec<ExplainedKey>, ConfigError> {
     Ok(explained.collect())
 }
 
+/// Values of all keys at one time, to find out which of them change later. Secrets are among them.
+pub struct ConfigValues(Vec<(&'static str, Option<String>)>);
+
+impl ConfigValues {
+    /// Reads the values from their sources.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if a source cannot be read.
+    pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
+        let values = sources.gather()?;
+        // JSON, because the value's display names only the kind of a list.
+        let value = |key| serde_json::to_string(&values.entry(key)?.value).ok();
+        Ok(Self(
+            KEYS.iter().map(|key| (key.name, value(key))).collect(),
+        ))
+    }
+
+    /// Returns the names of the keys whose values differ from those `before`.
+    pub fn changed_since(&self, before: &Self) -> Vec<&'static str> {
+        let pairs = self.0.iter().zip(&before.0);
+        let changed = pairs.filter(|(now, before)| now.1 != before.1);
+        changed.map(|(now, _)| now.0).collect()
+    }
+}
+
 /// Splits the help of a key into its purpose and the default in brackets at its end.
 fn help_and_default(help: &'static str) -> (&'static str, &'static str) {
     let split = help

@@ -70,6 +70,10 @@ impl EventLoop {
                     let _ = reply.send(Err(ConnectFailure::Unsupported { address }));
                 }
             }
+            Command::SetStaticPeers { peers, reply } => {
+                self.set_static_peers(peers);
+                let _ = reply.send(());
+            }
             Command::Info { reply } => {
                 let _ = reply.send(self.info());
             }

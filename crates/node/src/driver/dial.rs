@@ -31,6 +31,25 @@ impl EventLoop {
         }
     }
 
+    /// Replaces the static peers and dials new ones. Former ones stay connected as peers like all others.
+    pub(crate) fn set_static_peers(&mut self, peers: Vec<Multiaddr>) {
+        let learned = std::mem::take(&mut self.static_identities);
+        let former: Vec<_> = self.static_peers.iter().filter_map(peer_id_of).collect();
+        let places = self.swarm.behaviour_mut().admission.places();
+        former
+            .iter()
+            .chain(learned.values())
+            .for_each(|peer| places.release(*peer));
+        let remain = |(address, _): &(Multiaddr, PeerId)| peers.contains(address);
+        self.static_identities = learned.into_iter().filter(remain).collect();
+        for peer in self.static_identities.values() {
+            self.swarm.behaviour_mut().admission.places().keep(*peer);
+        }
+        self.static_peers = peers;
+        self.keep_static_peers();
+        self.redial();
+    }
+
     /// Records the identity of a dialled static peer whose address names none.
     pub(crate) fn learn_static_peer(&mut self, peer: PeerId, address: &Multiaddr) {
         if self.static_peers.contains(address) {

@@ -14,7 +14,7 @@ use super::{
 use crate::command::{
     Connectedness, ConnectionStatus, HealthReport, HealthStatus, PeerSnapshot, ProtocolHealth,
 };
-use crate::services::{LightStatus, MountedServices};
+use crate::services::{LightStatus, MountedServices, SendQueueState};
 
 #[cfg(test)]
 mod tests;
@@ -53,6 +53,7 @@ pub(super) async fn judged(app: &App) -> Result<HealthBody, ApiError> {
                 let peers = app.handle.peers().await?;
                 let trouble = services.store_trouble();
                 add_services(&mut report, services.mounted(), trouble, &peers);
+                judge_send_queue(&mut report, services.sender().state());
                 judge_subscriptions(&mut report, &services.light_status());
             }
             if !app.config.relay {
@@ -87,6 +88,18 @@ fn judge_subscriptions(report: &mut HealthReport, light: &LightStatus) {
             "No filter peer has the subscriptions of {}",
             deserted.join(", ")
         ));
+    }
+}
+
+/// Reports that accepted messages are not sent, because the send queue cannot be written.
+fn judge_send_queue(report: &mut HealthReport, state: SendQueueState) {
+    if let Some(trouble) = state.trouble {
+        report.node = HealthStatus::NotReady;
+        report.protocols.push(ProtocolHealth {
+            protocol: "Send Queue",
+            status: HealthStatus::NotReady,
+            desc: Some(trouble),
+        });
     }
 }
 

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
 use crate::handle::NodeHandle;
-use crate::services::{ArchiveCounts, LightStatus, ServicesHandle, SyncHandle};
+use crate::services::{ArchiveCounts, LightStatus, SendQueueState, ServicesHandle, SyncHandle};
 
 mod chain;
 mod dashboards;
@@ -82,6 +82,7 @@ async fn page(
     }
     if let Some(services) = services {
         ours.register_collector(Box::new(LightMetrics(services.light_status())));
+        ours.register_collector(Box::new(SenderMetrics(services.sender().state())));
     }
     let sync = services.and_then(ServicesHandle::sync);
     if let Some(totals) = sync.map(SyncHandle::totals) {
@@ -135,6 +136,21 @@ impl Collector for StoreMetrics {
         )?;
         let help = "Whether the archive takes messages";
         page.gauge("store_writing", help, usize::from(self.is_writing))
+    }
+}
+
+/// Names for the state of the send queue.
+#[derive(Debug)]
+struct SenderMetrics(SendQueueState);
+
+impl Collector for SenderMetrics {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let (mut page, state) = (MetricsPage(encoder), &self.0);
+        let help = "Messages of the send queue without an end";
+        page.gauge("send_queue_waiting", help, state.waiting)?;
+        let help = "Whether the send queue can be written; nothing is sent while it cannot";
+        let is_writing = usize::from(state.trouble.is_none());
+        page.gauge("send_queue_writing", help, is_writing)
     }
 }
 

@@ -35,9 +35,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(status))
 }
 
-/// State of the node at one moment
+/// Present state of the node
 ///
-/// Rates follow from the totals of two answers and the time between them, `uptimeMs`.
+/// The parts are asked for one after another, so a change in between shows in the later ones only. Rates follow from
+/// the totals of two answers and the time between them, `uptimeMs`.
 #[utoipa::path(
     get,
     path = "/admin/v1/status",
@@ -88,7 +89,7 @@ async fn status(State(app): State<App>) -> Result<Json<LiveStatus>, ApiError> {
     }))
 }
 
-/// State of the node at one moment.
+/// Present state of the node, as one answer of several questions.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Status)]
 #[serde(rename_all = "camelCase")]

@@ -18,11 +18,14 @@ mod handle;
 mod queue;
 mod report;
 mod seen;
+mod state;
 mod work;
+mod writing;
 
 pub use handle::{SendFailure, SendNews, SendNewsStream, SenderHandle};
 pub use queue::SendQueueError;
 pub use report::{SendReport, SendStep};
+pub use state::SendQueueState;
 
 pub(super) use driver::{OpenedSender, SenderParts, SenderRateLimit, SenderSettings, open, start};
 #[cfg(test)]

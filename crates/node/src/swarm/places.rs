@@ -71,6 +71,15 @@ impl Places {
         self.peers.entry(peer).or_default().kept = true;
     }
 
+    /// Makes a static peer one like all others; one that is not connected is forgotten.
+    pub(crate) fn release(&mut self, peer: PeerId) {
+        if self.taken.values().all(|known| known.peer != peer) {
+            self.peers.remove(&peer);
+        } else if let Some(standing) = self.peers.get_mut(&peer) {
+            standing.kept = false;
+        }
+    }
+
     /// Records whether a peer has a pubsub session.
     pub(crate) fn speaks(&mut self, peer: PeerId, speaks: bool) {
         if let Some(standing) = self.peers.get_mut(&peer) {

@@ -1,8 +1,8 @@
 // Lets pages of other origins try to use a node in Chromium: `node check.mjs UNDERTONE CHROMIUM`.
 //
 // Two nodes are connected. What a page publishes through the first would arrive at the second; what it fetches
-// would be gone from the first one's cache. Every finding is a line on standard error; the exit status is 1 if
-// there is one.
+// would be gone from the first one's cache. Then the node's own page is watched (page.mjs). Every finding is a line
+// on standard error; the exit status is 1 if there is one.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,6 +13,7 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { chromium } from "playwright-core";
+import { watchPage } from "./page.mjs";
 
 const PUBSUB_TOPIC = "/waku/2/rs/66/0";
 const MESSAGES = `/relay/v1/messages/${encodeURIComponent(PUBSUB_TOPIC)}`;
@@ -62,16 +63,20 @@ try {
   });
   const kept = payloads(await json(one, MESSAGES));
   if (!kept.includes("kept for the owner")) say("a page emptied the owner's cache");
+
+  const token = "the-token-of-this-test";
+  const guarded = await node("guarded", [`--rest-token=${token}`]);
+  await watchPage({ browser, node: one, neighbour: two, guarded, token, say });
 } finally {
   await browser?.close();
   for (const server of servers) server.close();
   for (const child of children) child.kill("SIGTERM");
-  await Promise.all(children.map((child) => child.exitCode ?? once(child, "exit")));
+  await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? once(child, "exit")));
   await rm(folder, { recursive: true, force: true });
 }
 
 for (const finding of findings) console.error(finding);
-console.log(`pages of 4 origins, ${findings.length} findings`);
+console.log(`pages of 4 origins and the node's own, ${findings.length} findings`);
 process.exitCode = findings.length === 0 ? 0 : 1;
 
 /** Everything that a page can try without asking, and what it has to ask for. */
@@ -193,8 +198,8 @@ async function node(name, flags) {
   const child = spawn(undertone, args, { stdio: ["ignore", "pipe", "inherit"] });
   children.push(child);
   const [line] = await once(createInterface(child.stdout), "line");
-  const { listenAddresses, rest } = JSON.parse(line);
-  return { api: rest, addresses: listenAddresses };
+  const { listenAddresses, peerId, rest } = JSON.parse(line);
+  return { api: rest, addresses: listenAddresses, peerId, child };
 }
 
 async function json({ api }, path) {

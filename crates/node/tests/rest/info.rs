@@ -131,7 +131,6 @@ async fn an_unknown_path_or_method_is_not_found() {
     let unknown = || (StatusCode::NOT_FOUND, UNKNOWN.to_owned());
     let api = Api::start(Script::default());
     for path in [
-        "/",
         "/nope",
         "/relay/v1/nope",
         "/admin/v1/nope",

@@ -247,6 +247,10 @@ async fn answer(
                     None => posts_unanswered.push(reply),
                 }
             }
+            Command::SetStaticPeers { peers, reply } => {
+                note(format!("static peers {peers:?}"));
+                let _ = reply.send(());
+            }
             Command::Posts { reply } => drop(reply.send(script.posts.clone())),
             Command::Peers { reply } => drop(reply.send(script.peers.clone())),
             Command::Connect { address, reply } => {

@@ -305,3 +305,19 @@ pub enum Output {
     /// The sender holds no state for a peer any more: its number may be given to another.
     Forgotten(PeerNo),
 }
+
+impl Output {
+    /// Number of the message that the action or event is for; `None` for those of peers and stores.
+    pub fn message_id(&self) -> Option<SendId> {
+        match self {
+            Self::Persist { id, .. }
+            | Self::Erase(id)
+            | Self::Prove { id, .. }
+            | Self::CheckProof(id)
+            | Self::Relay { id, .. }
+            | Self::Push { id, .. }
+            | Self::Event(SendEvent { id, .. }) => Some(*id),
+            Self::Connect(_) | Self::History { .. } | Self::Forgotten(_) => None,
+        }
+    }
+}

@@ -52,7 +52,6 @@ impl Failure {
     }
 
     /// Returns the message alone, for a command that reports it as part of something larger.
-    #[cfg(feature = "lab")]
     pub(crate) fn into_message(self) -> String {
         self.message
     }

@@ -1,6 +1,7 @@
-//! `undertone node`: runs a node until SIGTERM or SIGINT.
+//! `undertone node`: runs a node until SIGTERM or SIGINT; SIGHUP makes it read its configuration again.
 
 mod check;
+mod reload;
 #[cfg(feature = "lab")]
 mod router;
 mod signals;
@@ -11,7 +12,8 @@ use undertone_node::assemble::{Assembled, MakeProofs, StopOutcome, assemble_with
 use undertone_node::config::{KEYS, Kind, NodeConfig, Sources};
 use undertone_node::{logging, raise_files_limit};
 
-use self::signals::NodeSignals;
+use self::reload::Reloader;
+use self::signals::{NodeOrder, NodeSignals};
 use super::{Failure, output};
 
 /// Flags of `undertone node`: `--config-file`, `--json`, one for each configuration key, and with the
@@ -152,6 +154,7 @@ async fn operate(
     make_proofs: Option<MakeProofs>,
 ) -> Result<(), Failure> {
     let mut signals = NodeSignals::listen()?;
+    let mut reloader = Reloader::new(args, config)?;
     let node = tokio::select! {
         node = assemble_with(config, make_proofs) => node,
         name = signals.stop() => {
@@ -161,7 +164,12 @@ async fn operate(
     };
     let node = node.map_err(|error| Failure::new(error.to_string()))?;
     announce(&node, args.json);
-    let name = signals.stop().await;
+    let name = loop {
+        match signals.next().await {
+            NodeOrder::Stop(name) => break name,
+            NodeOrder::Reload => reloader.reload(&node).await,
+        }
+    };
     tracing::info!("{name}: stopping");
     tokio::select! {
         outcome = node.stop() => finish(outcome),

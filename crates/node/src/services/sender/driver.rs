@@ -20,11 +20,13 @@ use undertone_services::sending::{
 use undertone_services::sharding::Sharding;
 
 use super::conditions::ToldConditions;
-use super::handle::{AcceptReply, SendFailure, SenderCall, SenderEndpoint};
+use super::handle::{AcceptReply, SenderCall, SenderEndpoint};
 use super::queue::{KeptQueue, QueueWrite, SendQueueError, SenderQueue};
 use super::report::{SendReport, SendReports};
 use super::seen::seen_sink;
+use super::state::SendQueueWatch;
 use super::work::{SenderDone, SenderWork};
+use super::writing::SenderStep;
 use crate::command::{ProofRefusal, SenderQuestion};
 use crate::driver::Clock;
 use crate::handle::Delivery;
@@ -39,9 +41,6 @@ const REFRESHING: Duration = Duration::from_millis(500);
 
 /// Interval at which the offset between wall clock and virtual time is updated.
 const CLOCK_SYNC: Duration = Duration::from_secs(10);
-
-/// Pause before a failed write is repeated.
-const REPEAT_AFTER: Duration = Duration::from_secs(1);
 
 /// Time for which a node without a membership waits for one before its messages fail.
 const MEMBERSHIP_GRACE: Duration = Duration::from_secs(30);
@@ -114,7 +113,8 @@ pub(super) struct SenderDriver {
     pub(super) work: SenderWork,
     pub(super) peers: ServicePeers,
     /// Shared with the thread that writes.
-    queue: Arc<Mutex<SenderQueue>>,
+    pub(super) queue: Arc<Mutex<SenderQueue>>,
+    pub(super) state: SendQueueWatch,
     pub(super) reports: SendReports,
     news: broadcast::Sender<SendReport>,
     told: ToldConditions,
@@ -163,6 +163,7 @@ pub(in crate::services) fn start(
         queue: Arc::new(Mutex::new(queue)),
         reports: SendReports::restored(kept.events),
         news: endpoint.news,
+        state: endpoint.state,
         given: BTreeMap::new(),
         writes: Vec::new(),
         accepted: Vec::new(),
@@ -227,7 +228,7 @@ impl SenderDriver {
         let mut clock_sync = tokio::time::interval(CLOCK_SYNC);
         clock_sync.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            self.carry_out().await;
+            self.carry_out(&mut calls).await;
             let is_busy = !self.machine.is_empty();
             self.wants_seen.store(is_busy, Ordering::Relaxed);
             let wake = self.wake();
@@ -345,75 +346,53 @@ impl SenderDriver {
     }
 
     /// Writes what the machine wants kept, then begins what it asks for, until it wants nothing.
-    async fn carry_out(&mut self) {
+    async fn carry_out(&mut self, calls: &mut mpsc::Receiver<SenderCall>) {
         loop {
-            let mut reports = Vec::new();
-            let mut begun = Vec::new();
-            while let Some(output) = self.machine.poll() {
-                match output {
-                    Output::Persist { id, record } => self.writes.push(QueueWrite::Put(id, record)),
-                    Output::Erase(id) => {
-                        self.given.remove(&id);
-                        self.writes.push(QueueWrite::Erase(id));
-                    }
-                    Output::Event(event) => {
-                        let (report, old) = self.reports.note(&event, self.now_ns());
-                        self.writes.push(QueueWrite::Note(report));
-                        if !old.is_empty() {
-                            self.writes.push(QueueWrite::Forget(old));
-                        }
-                        reports.push(report);
-                    }
-                    output => begun.push(output),
-                }
-            }
-            self.commit().await;
-            for (reply, id) in self.accepted.drain(..) {
+            let step = self.collect();
+            let step = self.write(step, calls).await;
+            for (reply, id) in step.accepted {
                 // The caller may be gone; the message is sent all the same.
                 let _ = reply.send(Ok(id));
             }
-            for report in reports {
+            for report in step.reports {
                 // Nobody may be listening.
                 let _ = self.news.send(report);
             }
-            if begun.is_empty() {
+            self.state.set_waiting(self.machine.len());
+            if step.begun.is_empty() {
                 return;
             }
-            for output in begun {
+            for output in step.begun {
                 self.begin(output);
             }
         }
     }
 
-    /// Writes changes to disk. Nothing is begun before they are there, so a disk that is full stops the sender.
-    async fn commit(&mut self) {
-        let writes = Arc::new(std::mem::take(&mut self.writes));
-        if writes.is_empty() {
-            return;
-        }
-        let mut is_told = false;
-        loop {
-            let (queue, writes) = (Arc::clone(&self.queue), Arc::clone(&writes));
-            let written = tokio::task::spawn_blocking(move || queue.lock().commit(&writes)).await;
-            let error = match written {
-                Ok(Ok(())) => {
-                    if is_told {
-                        tracing::info!("the send queue can be written again");
+    /// Collects what the machine and the callers want.
+    fn collect(&mut self) -> SenderStep {
+        let mut step = SenderStep {
+            writes: std::mem::take(&mut self.writes),
+            accepted: std::mem::take(&mut self.accepted),
+            ..SenderStep::default()
+        };
+        while let Some(output) = self.machine.poll() {
+            match output {
+                Output::Persist { id, record } => step.writes.push(QueueWrite::Put(id, record)),
+                Output::Erase(id) => {
+                    self.given.remove(&id);
+                    step.writes.push(QueueWrite::Erase(id));
+                }
+                Output::Event(event) => {
+                    let (report, old) = self.reports.note(&event, self.now_ns());
+                    step.writes.push(QueueWrite::Note(report));
+                    if !old.is_empty() {
+                        step.writes.push(QueueWrite::Forget(old));
                     }
-                    return;
+                    step.reports.push(report);
                 }
-                Ok(Err(error)) => error.to_string(),
-                Err(error) => error.to_string(),
-            };
-            if !is_told {
-                tracing::error!(%error, "the send queue cannot be written; nothing is sent until it can");
-                is_told = true;
-                for (reply, _) in self.accepted.drain(..) {
-                    let reason = error.clone();
-                    let _ = reply.send(Err(SendFailure::Unwritable { reason }));
-                }
+                output => step.begun.push(output),
             }
-            tokio::time::sleep(REPEAT_AFTER).await;
         }
+        step
     }
 }

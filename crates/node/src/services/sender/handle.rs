@@ -6,6 +6,7 @@ use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::sending::{SendError, SendId};
 
 use super::report::SendReport;
+use super::state::{SendQueueState, SendQueueWatch};
 use crate::command::PublishFailure;
 
 /// Calls that wait for the sender at most; further callers wait.
@@ -64,6 +65,7 @@ pub(crate) enum SenderCall {
 pub(crate) struct SenderEndpoint {
     pub(crate) calls: mpsc::Receiver<SenderCall>,
     pub(crate) news: broadcast::Sender<SendReport>,
+    pub(crate) state: SendQueueWatch,
 }
 
 /// Program's end of the accountable sender; clones talk to the same one.
@@ -71,19 +73,23 @@ pub(crate) struct SenderEndpoint {
 pub struct SenderHandle {
     calls: mpsc::Sender<SenderCall>,
     news: broadcast::WeakSender<SendReport>,
+    state: SendQueueWatch,
 }
 
 /// Creates both ends of the sender's channel.
 pub(crate) fn sender_channel() -> (SenderHandle, SenderEndpoint) {
     let (calls, receiver) = mpsc::channel(CALLS_MAX);
     let (news, _) = broadcast::channel(NEWS_MAX);
+    let state = SendQueueWatch::default();
     let handle = SenderHandle {
         calls,
         news: news.downgrade(),
+        state: state.clone(),
     };
     let endpoint = SenderEndpoint {
         calls: receiver,
         news,
+        state,
     };
     (handle, endpoint)
 }
@@ -137,6 +143,12 @@ impl SenderHandle {
             reply,
         });
         asked.await?
+    }
+
+    /// Returns the present state of the queue, without waiting for the sender.
+    #[must_use]
+    pub fn state(&self) -> SendQueueState {
+        self.state.now()
     }
 
     /// Returns the stream of later reports.

@@ -85,6 +85,8 @@ pub(super) enum QueueWrite {
     Put(SendId, Bytes),
     /// Forgets the record of a message.
     Erase(SendId),
+    /// Keeps the number of a message from being given again.
+    Skip(SendId),
     /// Keeps an event.
     Note(SendReport),
     /// Forgets events by their numbers.
@@ -232,9 +234,9 @@ fn apply(transaction: &Transaction<'_>, write: &QueueWrite) -> Result<(), rusqli
             transaction
                 .prepare_cached(put)?
                 .execute((id.0, &record[..]))?;
-            let last = "UPDATE last SET id = max(id, ?1)";
-            transaction.prepare_cached(last)?.execute((id.0,))?;
+            skip(transaction, *id)?;
         }
+        QueueWrite::Skip(id) => skip(transaction, *id)?,
         QueueWrite::Erase(id) => {
             let erase = "DELETE FROM records WHERE id = ?1";
             transaction.prepare_cached(erase)?.execute((id.0,))?;
@@ -259,5 +261,11 @@ fn apply(transaction: &Transaction<'_>, write: &QueueWrite) -> Result<(), rusqli
             }
         }
     }
+    Ok(())
+}
+
+fn skip(transaction: &Transaction<'_>, id: SendId) -> Result<(), rusqlite::Error> {
+    let last = "UPDATE last SET id = max(id, ?1)";
+    transaction.prepare_cached(last)?.execute((id.0,))?;
     Ok(())
 }

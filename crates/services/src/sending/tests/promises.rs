@@ -60,6 +60,41 @@ fn the_record_is_kept_before_a_proof_is_asked_for() {
 }
 
 #[test]
+fn a_withdrawn_message_leaves_nothing_behind_and_gives_its_proof_to_the_next() {
+    let mut sender = sender(SenderConfig::default());
+    let budget = Input::Budget {
+        remaining: 1,
+        epoch_ends: Time::MAX,
+    };
+    sender.handle(Time::ZERO, budget);
+    sender.handle(Time::ZERO, Input::RelayTopics([SHARD.into()].into()));
+    let id = sender.send(seconds(1), SHARD.into(), message("a")).unwrap();
+    sender.withdraw(id);
+    assert_eq!((sender.poll(), sender.len()), (None, 0));
+    // An answer that comes all the same is for nobody.
+    let proof = Ok(Default::default());
+    sender.handle(
+        seconds(1),
+        Input::Proved {
+            id,
+            attempt: 1,
+            result: proof,
+        },
+    );
+    assert_eq!(sender.poll(), None);
+    let next = sender.send(seconds(2), SHARD.into(), message("a")).unwrap();
+    assert!(next > id);
+    let is_proof = |output: &Output| matches!(output, Output::Prove { .. });
+    let outputs: Vec<Output> = std::iter::from_fn(|| sender.poll()).collect();
+    assert_eq!(outputs.iter().filter(|output| is_proof(output)).count(), 1);
+    assert!(
+        outputs
+            .iter()
+            .all(|output| output.message_id() == Some(next))
+    );
+}
+
+#[test]
 fn relay_goes_before_lightpush() {
     let mut world = world(SenderConfig::default());
     world.relay_at(Time::ZERO, true);

@@ -21,6 +21,8 @@ fn server() -> StoreServer {
     StoreServer::new(ServerLimits {
         max_queries_per_peer: 2,
         max_queries: 3,
+        // More than may be unanswered: these tests are about the other limits.
+        max_asked: 4,
         max_response_bytes: 1000,
         query_timeout: Duration::from_secs(10),
         ..ServerLimits::default()

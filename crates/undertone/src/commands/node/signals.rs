@@ -8,6 +8,15 @@ use crate::commands::Failure;
 pub(super) struct NodeSignals {
     terminate: Signal,
     interrupt: Signal,
+    hangup: Signal,
+}
+
+/// Order of a signal.
+pub(super) enum NodeOrder {
+    /// The node is to stop; the name of the signal.
+    Stop(&'static str),
+    /// The node is to read its configuration again.
+    Reload,
 }
 
 impl NodeSignals {
@@ -22,7 +31,17 @@ impl NodeSignals {
         Ok(Self {
             terminate: listen(SignalKind::terminate(), "SIGTERM")?,
             interrupt: listen(SignalKind::interrupt(), "SIGINT")?,
+            hangup: listen(SignalKind::hangup(), "SIGHUP")?,
         })
+    }
+
+    /// Waits for the next signal.
+    pub(super) async fn next(&mut self) -> NodeOrder {
+        tokio::select! {
+            _ = self.terminate.recv() => NodeOrder::Stop("SIGTERM"),
+            _ = self.interrupt.recv() => NodeOrder::Stop("SIGINT"),
+            _ = self.hangup.recv() => NodeOrder::Reload,
+        }
     }
 
     /// Waits for the next signal that asks the node to stop; returns its name.

@@ -1,0 +1,45 @@
+//! State of the send queue, for health and metrics.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+/// State of the send queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SendQueueState {
+    /// Messages without an end.
+    pub waiting: usize,
+    /// Reason why the queue cannot be written, with the path and the remedy; `None` if it can. Nothing is sent until it
+    /// can be written again.
+    pub trouble: Option<String>,
+}
+
+/// Watch over the send queue; clones see the same one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SendQueueWatch(Arc<WatchedQueue>);
+
+#[derive(Debug, Default)]
+struct WatchedQueue {
+    waiting: AtomicUsize,
+    trouble: Mutex<Option<String>>,
+}
+
+impl SendQueueWatch {
+    pub(super) fn set_waiting(&self, messages: usize) {
+        self.0.waiting.store(messages, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_trouble(&self, trouble: Option<String>) {
+        *self.0.trouble.lock() = trouble;
+    }
+
+    /// Returns the present state.
+    pub(super) fn now(&self) -> SendQueueState {
+        SendQueueState {
+            waiting: self.0.waiting.load(Ordering::Relaxed),
+            trouble: self.0.trouble.lock().clone(),
+        }
+    }
+}

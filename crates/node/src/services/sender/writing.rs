@@ -1,0 +1,115 @@
+//! Writing of the send queue, and what happens while the disk refuses it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use undertone_services::sending::{Output, SendId};
+
+use super::driver::SenderDriver;
+use super::handle::{AcceptReply, SendFailure, SenderCall};
+use super::queue::QueueWrite;
+use super::report::SendReport;
+
+/// Pause before a failed write is repeated.
+const REPEAT_AFTER: Duration = Duration::from_secs(1);
+
+/// Changes that are written together, and what follows once they are on disk.
+#[derive(Default)]
+pub(super) struct SenderStep {
+    pub(super) writes: Vec<QueueWrite>,
+    /// Callers whose messages are accepted by the write.
+    pub(super) accepted: Vec<(AcceptReply, SendId)>,
+    pub(super) reports: Vec<SendReport>,
+    pub(super) begun: Vec<Output>,
+}
+
+impl SenderStep {
+    /// Takes a message that was not kept out of the step; returns its reports. Its number is still to be written, which
+    /// shows when the disk takes writes again.
+    fn withdraw(&mut self, id: SendId) -> Vec<SendReport> {
+        self.writes.retain(|write| match write {
+            QueueWrite::Put(other, _) | QueueWrite::Erase(other) => *other != id,
+            QueueWrite::Note(report) => report.id != id,
+            QueueWrite::Skip(_) | QueueWrite::Forget(_) => true,
+        });
+        self.writes.push(QueueWrite::Skip(id));
+        self.begun.retain(|output| output.message_id() != Some(id));
+        self.reports
+            .extract_if(.., |report| report.id == id)
+            .collect()
+    }
+}
+
+impl SenderDriver {
+    /// Writes the changes of a step to disk, again and again while the disk refuses them: nothing is begun before its
+    /// record is there, so a disk that is full stops the sender. Callers are answered meanwhile, and messages that they
+    /// bring are refused. Returns the step without its changes.
+    pub(super) async fn write(
+        &mut self,
+        mut step: SenderStep,
+        calls: &mut mpsc::Receiver<SenderCall>,
+    ) -> SenderStep {
+        let mut is_refused = false;
+        while !step.writes.is_empty() {
+            let Some(error) = self.commit(&mut step.writes).await else {
+                break;
+            };
+            if !is_refused {
+                tracing::error!(%error, "the send queue cannot be written; nothing is sent until it can");
+                is_refused = true;
+            }
+            for (reply, id) in std::mem::take(&mut step.accepted) {
+                self.machine.withdraw(id);
+                self.reports.forget(&step.withdraw(id));
+                let reason = error.clone();
+                let _ = reply.send(Err(SendFailure::Unwritable { reason }));
+            }
+            self.state.set_waiting(self.machine.len());
+            self.state.set_trouble(Some(error.clone()));
+            self.answer_for(REPEAT_AFTER, &error, calls).await;
+        }
+        if is_refused {
+            self.state.set_trouble(None);
+            tracing::info!("the send queue can be written again");
+        }
+        step
+    }
+
+    /// Writes changes to disk, and takes those that were written. Returns the error if none were.
+    async fn commit(&self, writes: &mut Vec<QueueWrite>) -> Option<String> {
+        let batch = Arc::new(std::mem::take(writes));
+        let (queue, written) = (Arc::clone(&self.queue), Arc::clone(&batch));
+        let result = tokio::task::spawn_blocking(move || queue.lock().commit(&written)).await;
+        let error = match result {
+            Ok(Ok(())) => return None,
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        *writes = Arc::unwrap_or_clone(batch);
+        Some(error)
+    }
+
+    /// Answers callers for a while in which no message can be accepted because of `error`.
+    async fn answer_for(
+        &mut self,
+        pause: Duration,
+        error: &str,
+        calls: &mut mpsc::Receiver<SenderCall>,
+    ) {
+        let end = Instant::now() + pause;
+        while let Ok(call) = tokio::time::timeout_at(end, calls.recv()).await {
+            match call {
+                Some(SenderCall::Send { reply, .. }) => {
+                    let reason = error.to_owned();
+                    // A caller that no longer waits is not an error.
+                    let _ = reply.send(Err(SendFailure::Unwritable { reason }));
+                }
+                Some(call) => self.on_call(call).await,
+                // The node is stopping, and what it acknowledged is still to be written.
+                None => return tokio::time::sleep_until(end).await,
+            }
+        }
+    }
+}
