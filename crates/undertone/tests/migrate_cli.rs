@@ -17,9 +17,7 @@ use serde_json::Value;
 use undertone_archive::{Archive, ArchiveOptions, ArchiveUrl};
 use undertone_message::{WakuMessage, message_hash};
 use undertone_rln::{CounterError, Epoch, IdentityFile, MessageIdCounter, WallClock};
-use undertone_services::history::{
-    ContentCriteria, HistoryCriteria, HistoryQuery, PageDirection,
-};
+use undertone_services::history::{ContentCriteria, HistoryCriteria, HistoryQuery, PageDirection};
 
 use support::Place;
 
@@ -48,7 +46,10 @@ const EVERYTHING: &str = "migrate nwaku --flags run_node.sh --env .env --keystor
 fn message(number: i64) -> WakuMessage {
     WakuMessage {
         timestamp: Some(1_700_000_000_000_000_000 + number),
-        ..WakuMessage::new(format!("message {number}").into_bytes(), "/app/1/chat/proto")
+        ..WakuMessage::new(
+            format!("message {number}").into_bytes(),
+            "/app/1/chat/proto",
+        )
     }
 }
 
@@ -79,7 +80,8 @@ fn archive(place: &Place, messages: i64) {
         );
         connection.execute(insert, row).unwrap();
     }
-    let bad = "INSERT INTO message VALUES (x'00', x'00', x'00', 'one', 1700000000000000000, x'77', x'')";
+    let bad =
+        "INSERT INTO message VALUES (x'00', x'00', x'00', 'one', 1700000000000000000, x'77', x'')";
     connection.execute(bad, []).unwrap();
 }
 
@@ -119,7 +121,10 @@ fn a_deployment_moves_with_its_keys_and_history_and_is_not_changed() {
     assert_eq!(outcome(&report, "dns4-domain-name"), "no-counterpart");
     assert_eq!(outcome(&report, "colour"), "unknown");
     let text = report.to_string();
-    assert!(!text.contains(NODE_KEY) && !text.contains("a password"), "{text}");
+    assert!(
+        !text.contains(NODE_KEY) && !text.contains("a password"),
+        "{text}"
+    );
 
     let check = "node --config-file new/undertone.toml --check --json";
     let explained = place.run(check).json(0);
@@ -163,7 +168,9 @@ async fn the_copied_history_is_the_old_one_in_order_and_bad_rows_are_told() {
     assert!(told.contains("0x77") && told.contains("version"), "{told}");
 
     let url = ArchiveUrl::sqlite(place.path("new/data/store.sqlite"));
-    let archive = Archive::open(&url, ArchiveOptions::default()).await.unwrap();
+    let archive = Archive::open(&url, ArchiveOptions::default())
+        .await
+        .unwrap();
     let mut query = HistoryQuery {
         include_data: true,
         criteria: HistoryCriteria::Content(ContentCriteria::default()),
@@ -180,7 +187,9 @@ async fn the_copied_history_is_the_old_one_in_order_and_bad_rows_are_told() {
             None => break,
         }
     }
-    let expected: Vec<_> = (0..250).map(|number| message_hash(TOPIC, &message(number))).collect();
+    let expected: Vec<_> = (0..250)
+        .map(|number| message_hash(TOPIC, &message(number)))
+        .collect();
     assert_eq!(hashes, expected);
 }
 
@@ -195,7 +204,9 @@ fn what_is_wrong_is_told_before_anything_is_written() {
     let connection = Connection::open(place.path("store.sqlite3")).unwrap();
     connection.pragma_update(None, "user_version", 7).unwrap();
     drop(connection);
-    place.run(EVERYTHING).failed(1, &["store.sqlite3", "version 7"]);
+    place
+        .run(EVERYTHING)
+        .failed(1, &["store.sqlite3", "version 7"]);
     fs::write(place.path(".env"), "NODEKEY=12\n").unwrap();
     place.run(EVERYTHING).failed(1, &["not a node key"]);
     assert!(!place.exists("new"));

@@ -31,10 +31,10 @@ impl KnownFlag {
     /// Whether the flag alone, without a value, can be meant as `true`.
     pub(super) fn is_bool(&self) -> bool {
         match self.fate {
-            FlagFate::Key(key, _) => undertone_node::config::KEYS
+            Key(key, _) => undertone_node::config::KEYS
                 .iter()
                 .any(|known| known.name == key && known.kind == undertone_node::config::Kind::Bool),
-            FlagFate::Used(_) => self.name == "rln-relay-dynamic",
+            Used(_) => self.name == "rln-relay-dynamic",
             _ => BOOLS.contains(&self.name),
         }
     }

@@ -27,7 +27,7 @@ fn the_table_has_every_recorded_flag_once_and_no_other() {
 #[test]
 fn every_key_of_the_table_is_one_of_ours() {
     for flag in FLAGS {
-        if let FlagFate::Key(key, _) = flag.fate {
+        if let Key(key, _) = flag.fate {
             assert!(KEYS.iter().any(|known| known.name == key), "{key}");
         }
     }
