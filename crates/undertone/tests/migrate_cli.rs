@@ -127,7 +127,8 @@ fn a_deployment_moves_with_its_keys_and_history_and_is_not_changed() {
     );
 
     let check = "node --config-file new/undertone.toml --check --json";
-    let explained = place.run(check).json(0);
+    let checked = place.run(check);
+    let explained: Value = serde_json::from_str(&checked.succeeded().stdout).unwrap();
     let keys = explained.as_array().unwrap();
     let value = |name: &str| {
         let key = keys.iter().find(|key| key["key"] == name).unwrap();
