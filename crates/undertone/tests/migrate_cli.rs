@@ -147,7 +147,7 @@ fn a_deployment_moves_with_its_keys_and_history_and_is_not_changed() {
         epoch_size_s: 600,
         max_clock_gap_ns: 0,
     };
-    let mut counter = MessageIdCounter::open(&place.path("new/data/rln-counter"), 100).unwrap();
+    let mut counter = MessageIdCounter::open(place.path("new/data/rln-counter"), 100).unwrap();
     let epoch = Epoch(clock.unix_now_ns / 600_000_000_000);
     let error = counter.next(epoch, &clock).unwrap_err();
     assert!(matches!(error, CounterError::EpochClosed { .. }), "{error}");

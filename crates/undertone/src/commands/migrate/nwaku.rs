@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use undertone_node::config::{NodeConfig, Sources};
 
 use self::mapping::Mapped;
-use self::place::Place;
+use self::place::MigrationFolder;
 use self::read::{Found, ReadFault, Variables};
 use self::report::MigrationReport;
 use super::Failure;
@@ -65,7 +65,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let found = gather(args).map_err(|fault| Failure::new(fault.to_string()))?;
     let mapped = Mapped::of(&found.flags);
-    let place = Place::check(&args.output)?;
+    let place = MigrationFolder::check(&args.output)?;
     let toml = mapped.to_toml(&place.data);
     let sources = Sources {
         text: Some(toml.clone()),

@@ -40,7 +40,7 @@ pub(super) struct SourceArchive {
     rows: u64,
 }
 
-/// What was copied.
+/// Result of copying an archive.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ArchiveCopy {
     rows: u64,

@@ -4,13 +4,13 @@
 //! 69fbffa3a0cfd862a2d04a4a0f57432063ecfba1. Former flags: the history of that file and of its predecessor
 //! `waku/factory/external_config.nim`, back to 2024. `crates/undertone/tests/migrate/flags.txt` lists both.
 
-use super::values::{self, Rule};
+use super::values::{self, ValueRule};
 
-/// What a flag becomes.
+/// Fate of a flag of the reference node.
 #[derive(Clone, Copy)]
 pub(super) enum FlagFate {
     /// A key of ours, with a rule for the value.
-    Key(&'static str, Rule),
+    Key(&'static str, ValueRule),
     /// Something that the migration itself uses: a file, a network, a password.
     Used(&'static str),
     /// Nothing, because this node does not need it; the text says why.
@@ -23,7 +23,7 @@ pub(super) enum FlagFate {
 pub(super) struct KnownFlag {
     /// Name without dashes before it.
     pub(super) name: &'static str,
-    /// What it becomes.
+    /// Fate of the flag.
     pub(super) fate: FlagFate,
 }
 

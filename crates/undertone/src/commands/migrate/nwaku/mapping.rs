@@ -15,15 +15,15 @@ use super::values::NewValue;
 
 mod networks;
 
-/// What became of a flag.
+/// Fate of a given flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Outcome {
-    /// It is a key of ours, or the migration used it.
+pub(super) enum FlagOutcome {
+    /// Flag that is a key of ours, or the migration used it.
     Kept,
-    /// It is not needed here.
+    /// Flag that is not needed here.
     NotNeeded,
-    /// It has no counterpart: something is lost.
+    /// Flag without a counterpart: something is lost.
     NoCounterpart,
     /// Its value has no meaning here, or cannot be read.
     BadValue,
@@ -36,7 +36,7 @@ pub(super) enum Outcome {
 pub(super) struct FlagLine {
     pub(super) flag: String,
     pub(super) value: String,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: FlagOutcome,
     pub(super) becomes: String,
     pub(super) remark: String,
     pub(super) place: String,
@@ -99,24 +99,24 @@ impl Mapped {
                 .map(|near| format!("; did you mean {near}?"))
                 .unwrap_or_default();
             return line(
-                Outcome::Unknown,
+                FlagOutcome::Unknown,
                 "",
                 format!("the reference node has no such flag{near}"),
             );
         };
         match known.fate {
-            FlagFate::NotNeeded(why) => line(Outcome::NotNeeded, "", why.to_owned()),
-            FlagFate::NoCounterpart(why) => line(Outcome::NoCounterpart, "", why.to_owned()),
+            FlagFate::NotNeeded(why) => line(FlagOutcome::NotNeeded, "", why.to_owned()),
+            FlagFate::NoCounterpart(why) => line(FlagOutcome::NoCounterpart, "", why.to_owned()),
             FlagFate::Used(what) => {
                 self.used.insert(known.name, given.value.clone());
                 if known.name == "entry-node" {
                     self.entry_node(&given.value);
                 }
-                line(Outcome::Kept, what, String::new())
+                line(FlagOutcome::Kept, what, String::new())
             }
             // An empty value is as good as none to the reference node.
             FlagFate::Key(key, _) if given.value.is_empty() => {
-                line(Outcome::NotNeeded, key, "empty: left out".to_owned())
+                line(FlagOutcome::NotNeeded, key, "empty: left out".to_owned())
             }
             FlagFate::Key(key, rule) => match rule(&given.value) {
                 Ok(NewValue {
@@ -124,13 +124,13 @@ impl Mapped {
                     remark,
                 }) => {
                     self.set(key, text);
-                    line(Outcome::Kept, key, remark.unwrap_or_default())
+                    line(FlagOutcome::Kept, key, remark.unwrap_or_default())
                 }
                 Ok(NewValue { text: None, remark }) => {
-                    line(Outcome::NotNeeded, key, remark.unwrap_or_default())
+                    line(FlagOutcome::NotNeeded, key, remark.unwrap_or_default())
                 }
                 Err(expected) => line(
-                    Outcome::BadValue,
+                    FlagOutcome::BadValue,
                     key,
                     format!("expected {expected}; left out"),
                 ),

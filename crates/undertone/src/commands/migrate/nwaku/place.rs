@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use crate::commands::Failure;
 
 /// Paths in the folder of a migration.
-pub(super) struct Place {
+pub(super) struct MigrationFolder {
     /// Data folder of the node, absolute: the configuration holds wherever the node is started.
     pub(super) data: PathBuf,
     pub(super) config: PathBuf,
     pub(super) archive: PathBuf,
 }
 
-impl Place {
+impl MigrationFolder {
     /// Checks that nothing of the migration is there yet.
     pub(super) fn check(output: &Path) -> Result<Self, Failure> {
         let root = std::path::absolute(output).map_err(|error| Failure::at(output, error))?;

@@ -32,11 +32,11 @@ pub(super) struct GivenFlag {
     pub(super) place: String,
 }
 
-/// What a source has: flags, and remarks about what could not be evaluated.
+/// Content of a source: flags, and remarks about what could not be evaluated.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) flags: Vec<GivenFlag>,
-    /// Place and text of each remark.
+    /// MigrationFolder and text of each remark.
     pub(super) remarks: Vec<(String, String)>,
 }
 

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::archive::ArchiveCopy;
 use super::identity::MovedMember;
-use super::mapping::{FlagLine, Mapped, Outcome};
+use super::mapping::{FlagLine, FlagOutcome, Mapped};
 
-/// What a migration did, and what it could not do.
+/// Report of a migration: what was moved, and what could not be.
 #[derive(Serialize)]
 pub(super) struct MigrationReport {
     output: PathBuf,
@@ -47,14 +47,14 @@ impl fmt::Display for MigrationReport {
                 .set_header(["flag", "value", "becomes", "remark"]);
             for line in &self.flags {
                 let becomes = match line.outcome {
-                    Outcome::Kept => line.becomes.as_str(),
-                    Outcome::NotNeeded => "(not needed)",
-                    Outcome::NoCounterpart => "NO COUNTERPART",
-                    Outcome::BadValue => "BAD VALUE",
-                    Outcome::Unknown => "UNKNOWN FLAG",
+                    FlagOutcome::Kept => line.becomes.as_str(),
+                    FlagOutcome::NotNeeded => "(not needed)",
+                    FlagOutcome::NoCounterpart => "NO COUNTERPART",
+                    FlagOutcome::BadValue => "BAD VALUE",
+                    FlagOutcome::Unknown => "UNKNOWN FLAG",
                 };
                 let remark = match line.outcome {
-                    Outcome::BadValue | Outcome::Unknown => {
+                    FlagOutcome::BadValue | FlagOutcome::Unknown => {
                         format!("{} ({})", line.remark, line.place)
                     }
                     _ => line.remark.clone(),

@@ -10,7 +10,7 @@ pub(super) struct NewValue {
 }
 
 /// Conversion of one value; an error says what was expected.
-pub(super) type Rule = fn(&str) -> Result<NewValue, String>;
+pub(super) type ValueRule = fn(&str) -> Result<NewValue, String>;
 
 fn plain(text: impl Into<String>) -> NewValue {
     NewValue {

@@ -24,7 +24,7 @@ fn secrets_are_not_shown() {
 #[test]
 fn an_unknown_flag_is_told_with_the_nearest_name() {
     let line = &mapped(&[("tcp-prot", "1")]).lines[0];
-    assert_eq!(line.outcome, Outcome::Unknown);
+    assert_eq!(line.outcome, FlagOutcome::Unknown);
     assert!(line.remark.contains("tcp-port"), "{}", line.remark);
 }
 

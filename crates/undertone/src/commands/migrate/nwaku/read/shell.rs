@@ -103,9 +103,9 @@ impl Script<'_> {
             self.variables.insert(name.to_owned(), value);
             return;
         }
-        if line.starts_with("unset ") {
+        if let Some(name) = line.strip_prefix("unset ") {
             let value = (self.branch() == Branch::Taken).then(String::new);
-            self.variables.insert(line[6..].trim().to_owned(), value);
+            self.variables.insert(name.trim().to_owned(), value);
             return;
         }
         let words = split(line, &self.variables);

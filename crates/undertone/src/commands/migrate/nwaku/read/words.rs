@@ -1,18 +1,18 @@
-//! Words of a shell command: quotes, escapes and `${VAR}`, without running anything.
+//! ShellWords of a shell command: quotes, escapes and `${VAR}`, without running anything.
 
 use super::Variables;
 
-/// Words of a command, and what of them cannot be known.
+/// ShellWords of a command, and what of them cannot be known.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Words {
+pub(super) struct ShellWords {
     pub(super) words: Vec<String>,
     /// Names of variables and constructs whose value is unknown.
     pub(super) unknown: Vec<String>,
 }
 
 /// Splits a logical line into words, with variables replaced.
-pub(super) fn split(line: &str, variables: &Variables) -> Words {
-    let mut out = Words::default();
+pub(super) fn split(line: &str, variables: &Variables) -> ShellWords {
+    let mut out = ShellWords::default();
     let mut word = String::new();
     let (mut started, mut double) = (false, false);
     // A word with an unknown part is not a word.
@@ -63,7 +63,7 @@ pub(super) fn split(line: &str, variables: &Variables) -> Words {
             }
             '#' if !double && !started => break,
             c if c.is_whitespace() && !double => {
-                end(&mut out, &mut word, &mut started, &mut doubtful)
+                end(&mut out, &mut word, &mut started, &mut doubtful);
             }
             c => {
                 started = true;
@@ -75,7 +75,7 @@ pub(super) fn split(line: &str, variables: &Variables) -> Words {
     out
 }
 
-fn end(out: &mut Words, word: &mut String, started: &mut bool, doubtful: &mut bool) {
+fn end(out: &mut ShellWords, word: &mut String, started: &mut bool, doubtful: &mut bool) {
     let done = std::mem::take(word);
     if std::mem::take(started) && !std::mem::take(doubtful) {
         out.words.push(done);
