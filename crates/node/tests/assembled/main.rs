@@ -14,5 +14,6 @@ mod metrics;
 mod sending;
 mod sending_kill;
 mod services;
+mod small_disk;
 mod support;
 mod sync;

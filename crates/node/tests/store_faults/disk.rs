@@ -1,55 +1,17 @@
 //! A disk that fills up under a running node.
 
-use std::fs;
-use std::process::Command;
-
 use undertone_node::assemble::assemble;
 use undertone_node::services::{SendFailure, SendStep};
 
 use crate::neighbour::Neighbour;
+use crate::small_disk::SmallDisk;
 use crate::support::{HANG, Place};
 use crate::{message, told, topic};
-
-/// A small file system of its own in a node's folder; ends with this.
-struct SmallDisk<'a> {
-    place: &'a Place,
-}
-
-impl<'a> SmallDisk<'a> {
-    /// `None` where nothing may be mounted.
-    fn mount(place: &'a Place) -> Option<Self> {
-        let mut mount = Command::new("mount");
-        mount.args(["-t", "tmpfs", "-o", "size=4m", "tmpfs"]);
-        let mounted = mount.arg(place.folder.path()).output();
-        let is_mounted = mounted.is_ok_and(|output| output.status.success());
-        is_mounted.then_some(Self { place })
-    }
-
-    fn fill(&self) {
-        // As far as it goes: that it ends with an error is the purpose.
-        let _ = fs::write(self.place.path("filler"), vec![1; 8 << 20]);
-    }
-
-    fn make_room(&self) {
-        fs::remove_file(self.place.path("filler")).unwrap();
-    }
-}
-
-impl Drop for SmallDisk<'_> {
-    fn drop(&mut self) {
-        // Fails at worst with the folder left behind.
-        let _ = Command::new("umount")
-            .arg("-l")
-            .arg(self.place.folder.path())
-            .output();
-    }
-}
 
 #[tokio::test]
 async fn a_full_disk_is_told_refuses_what_is_new_and_loses_nothing() {
     let place = Place::new();
-    let Some(disk) = SmallDisk::mount(&place) else {
-        eprintln!("skipped: this user may not mount a tmpfs");
+    let Some(disk) = SmallDisk::mount(&place, 4 << 10) else {
         return;
     };
     let flags = [("rln", "false"), ("shards", "0"), ("store", "true")];
@@ -116,8 +78,7 @@ async fn a_full_disk_is_told_refuses_what_is_new_and_loses_nothing() {
 #[tokio::test]
 async fn a_store_on_a_full_disk_says_so_and_keeps_all_once_there_is_room() {
     let place = Place::new();
-    let Some(disk) = SmallDisk::mount(&place) else {
-        eprintln!("skipped: this user may not mount a tmpfs");
+    let Some(disk) = SmallDisk::mount(&place, 4 << 10) else {
         return;
     };
     let flags = [("rln", "false"), ("shards", "0"), ("store", "true")];

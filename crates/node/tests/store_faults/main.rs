@@ -11,6 +11,8 @@ mod postgres;
 #[allow(dead_code, reason = "the tests of the archive need more of it")]
 #[path = "../../../archive/tests/archive/postgres_server.rs"]
 mod postgres_server;
+#[path = "../assembled/small_disk.rs"]
+mod small_disk;
 #[allow(dead_code, reason = "the tests of assembled nodes need more of it")]
 #[path = "../assembled/support.rs"]
 mod support;

@@ -36,7 +36,7 @@ pub(super) struct GivenFlag {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) flags: Vec<GivenFlag>,
-    /// MigrationFolder and text of each remark.
+    /// Place and text of each remark.
     pub(super) remarks: Vec<(String, String)>,
 }
 

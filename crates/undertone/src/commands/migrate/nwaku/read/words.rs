@@ -1,8 +1,8 @@
-//! ShellWords of a shell command: quotes, escapes and `${VAR}`, without running anything.
+//! Words of a shell command: quotes, escapes and `${VAR}`, without running anything.
 
 use super::Variables;
 
-/// ShellWords of a command, and what of them cannot be known.
+/// Words of a command, and what of them cannot be known.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ShellWords {
     pub(super) words: Vec<String>,
