@@ -136,6 +136,7 @@ fn a_deployment_moves_with_its_keys_and_history_and_is_not_changed() {
     };
     assert_eq!(value("rest-port"), "18645");
     assert_eq!(value("store"), "true");
+    assert_eq!(value("rln-message-limit"), "100");
     assert!(value("network").contains("twn"));
 
     let moved = IdentityFile::read(&place.path("new/data/rln-identity.json")).unwrap();

@@ -64,25 +64,20 @@ pub(super) struct Args {
 /// Runs the migration: everything that can be wrong in the sources is found before the first file is written.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let found = gather(args).map_err(|fault| Failure::new(fault.to_string()))?;
-    let mapped = Mapped::of(&found.flags);
+    let mut mapped = Mapped::of(&found.flags);
     let place = MigrationFolder::check(&args.output)?;
-    let toml = mapped.to_toml(&place.data);
-    let sources = Sources {
-        text: Some(toml.clone()),
-        ..Sources::default()
-    };
-    let config = NodeConfig::load(&sources).map_err(|error| {
-        Failure::new(format!(
-            "the flags make no valid configuration of ours: {error}"
-        ))
-        .with_help("correct the flag that the error is about in a copy of the file, and give that")
-    })?;
+    let config = checked(&mapped.to_toml(&place.data))?;
     let key = identity::node_key(args.node_key_file.as_deref(), mapped.secret("nodekey"))?;
     let member = args.keystore.as_deref().map(|keystore| {
         let password = args.keystore_password_file.as_deref();
         identity::member(keystore, password, &mapped, config.rln.as_ref())
     });
     let member = member.transpose()?;
+    if let Some(member) = &member {
+        mapped.set_message_limit(member.limit());
+    }
+    let toml = mapped.to_toml(&place.data);
+    checked(&toml)?;
     let source = args.archive.as_deref().map(archive::open).transpose()?;
 
     place.make()?;
@@ -99,6 +94,20 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     // Last, so that a folder with this file is complete.
     place::write_new(&place.config, toml.as_bytes())?;
     output::print(&report, args.json)
+}
+
+/// Loads a configuration file of ours, which checks it.
+fn checked(toml: &str) -> Result<NodeConfig, Failure> {
+    let sources = Sources {
+        text: Some(toml.to_owned()),
+        ..Sources::default()
+    };
+    NodeConfig::load(&sources).map_err(|error| {
+        Failure::new(format!(
+            "the flags make no valid configuration of ours: {error}"
+        ))
+        .with_help("correct the flag that the error is about in a copy of the file, and give that")
+    })
 }
 
 /// Reads all sources; what a later one sets replaces what an earlier one sets.

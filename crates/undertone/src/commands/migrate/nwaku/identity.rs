@@ -44,6 +44,13 @@ pub(super) struct MovedMember {
     publishes_from_unix_s: u64,
 }
 
+impl FoundMember<'_> {
+    /// Messages per epoch that the membership was registered with.
+    pub(super) fn limit(&self) -> u32 {
+        self.credential.limit
+    }
+}
+
 /// Reads the node key from its file or flag; `None` if there is none.
 pub(super) fn node_key(
     file: Option<&Path>,

@@ -224,6 +224,11 @@ impl Mapped {
         }
     }
 
+    /// Sets the membership's own limit, without which the node takes the network's and does not find its membership.
+    pub(super) fn set_message_limit(&mut self, limit: u32) {
+        self.set("rln-message-limit", limit.to_string());
+    }
+
     /// Writes the configuration file.
     pub(super) fn to_toml(&self, data: &Path) -> String {
         let mut text = String::from(
