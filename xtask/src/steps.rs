@@ -198,7 +198,15 @@ impl Step {
             Self::Tidy => tidy(root),
             Self::Clippy => clippy(root),
             Self::Doc => {
-                let args = ["doc", "--workspace", "--no-deps"];
+                // With examples, cargo selects the features that all other steps select, and checks no dependency again.
+                let args = [
+                    "doc",
+                    "--workspace",
+                    "--no-deps",
+                    "--lib",
+                    "--bins",
+                    "--examples",
+                ];
                 cargo(root, &args, &[("RUSTDOCFLAGS", "-D warnings")])
             }
             Self::Package => package::run(root),

@@ -3,6 +3,7 @@
 //! A light client queries the store, publishes by lightpush and asks for peers; a second one gets what the
 //! first publishes by filter; a program gets it by server-sent events and asks the REST API.
 
+use std::fmt::Debug;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
@@ -48,7 +49,12 @@ pub struct AskedService {
     /// Times until then, ascending, milliseconds.
     #[serde(skip)]
     pub latencies_ms: Vec<f64>,
+    /// Reason of the first failure.
+    pub failure: Option<String>,
 }
+
+/// Time of a request to a service from asking to the expected answer, or the reason for which there was none.
+type Asked = Result<Duration, String>;
 
 impl AskedService {
     fn of(service: &'static str) -> Self {
@@ -58,11 +64,17 @@ impl AskedService {
         }
     }
 
-    fn note(&mut self, latency: Option<Duration>) {
+    fn note(&mut self, round: u32, latency: Asked) {
         self.asked += 1;
-        if let Some(latency) = latency {
-            self.answered += 1;
-            self.latencies_ms.push(latency.as_secs_f64() * 1e3);
+        match latency {
+            Ok(latency) => {
+                self.answered += 1;
+                self.latencies_ms.push(latency.as_secs_f64() * 1e3);
+            }
+            Err(reason) if self.failure.is_none() => {
+                self.failure = Some(format!("round {round}: {reason}"));
+            }
+            Err(_) => {}
         }
     }
 
@@ -83,7 +95,8 @@ pub struct Users<'a> {
     rest: SocketAddr,
     pubsub_topic: String,
     content_topic: String,
-    client: Option<ServiceClient>,
+    /// Light client, or the reason for which it is not connected.
+    client: Result<ServiceClient, String>,
     _subscriber: ServiceClient,
     pushes: mpsc::UnboundedReceiver<Bytes>,
     events: mpsc::UnboundedReceiver<String>,
@@ -133,7 +146,7 @@ impl<'a> Users<'a> {
             rest,
             pubsub_topic,
             content_topic,
-            client: Some(ServiceClient::connect(CLIENT_IP, target, None).await?),
+            client: Ok(ServiceClient::connect(CLIENT_IP, target, None).await?),
             _subscriber: subscriber,
             pushes,
             events,
@@ -156,6 +169,7 @@ impl<'a> Users<'a> {
                 let mut all = NAMES.map(AskedService::of);
                 for asked in &mut all {
                     asked.asked = rounds as usize;
+                    asked.failure = Some(error.to_string());
                 }
                 all.into()
             }
@@ -166,24 +180,22 @@ impl<'a> Users<'a> {
     /// count.
     pub async fn measure(&mut self, rounds: u32) -> Vec<AskedService> {
         let mut all = NAMES.map(AskedService::of);
-        self.round(u32::MAX).await;
+        let _unmeasured = self.round(u32::MAX).await;
         tokio::time::sleep(ACQUAINTED).await;
         let mut ticks = tokio::time::interval(ROUND);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         for round in 0..rounds {
             ticks.tick().await;
-            if self.client.is_none() {
-                self.client = ServiceClient::connect(CLIENT_IP, self.target, None)
-                    .await
-                    .ok();
+            if self.client.is_err() {
+                let client = ServiceClient::connect(CLIENT_IP, self.target, None).await;
+                self.client = client.map_err(|error| format!("not connected: {error}"));
             }
             let latencies = self.round(round).await;
-            for (asked, latency) in all.iter_mut().zip(latencies) {
-                asked.note(latency);
+            if latencies[0].is_err() && latencies[3].is_err() {
+                self.client = Err("the connection may be gone".to_owned());
             }
-            if latencies[0].is_none() && latencies[3].is_none() {
-                // The connection may be gone.
-                self.client = None;
+            for (asked, latency) in all.iter_mut().zip(latencies) {
+                asked.note(round, latency);
             }
         }
         for asked in &mut all {
@@ -192,10 +204,14 @@ impl<'a> Users<'a> {
         all.into()
     }
 
-    async fn round(&mut self, round: u32) -> [Option<Duration>; 6] {
+    async fn round(&mut self, round: u32) -> [Asked; 6] {
         let mut payload = vec![0; 64];
         payload[..4].copy_from_slice(&round.to_be_bytes());
         let client = self.client.as_ref().map(|client| &client.raw);
+        let ask = async |protocol, request: &[u8]| match client {
+            Ok(client) => (client.ask(protocol, request).await).map_err(|error| error.to_string()),
+            Err(reason) => Err(reason.clone()),
+        };
         let push = asks::push(&self.pubsub_topic, &self.content_topic, payload.clone());
         let query = asks::newest(Some(&self.content_topic), 20);
         let expected = match self.publisher {
@@ -203,9 +219,9 @@ impl<'a> Users<'a> {
             None => LightpushStatus::OK,
         };
         let pushed = until(async {
-            let answer = client?.ask(asks::LIGHTPUSH, &push).await.ok()?;
+            let answer = ask(asks::LIGHTPUSH, &push).await?;
             let answer = LightpushResponse::decode(&answer, &LightpushCodecLimits::default());
-            (answer.ok()?.status == expected).then_some(())
+            expect(answer, |answer| answer.status == expected)
         });
         let published = async {
             if let Some(node) = self.publisher {
@@ -220,20 +236,18 @@ impl<'a> Users<'a> {
         let in_json = STANDARD.encode(&payload);
         let told = until(arrival(&mut self.events, |data| data.contains(&in_json)));
         let stored = until(async {
-            let answer = client?.ask(asks::STORE, &query).await.ok()?;
-            let answer = StoreResponse::decode(&answer, &StoreLimits::default()).ok()?;
-            (answer.status == StoreStatus::Ok).then_some(())
+            let answer = ask(asks::STORE, &query).await?;
+            let answer = StoreResponse::decode(&answer, &StoreLimits::default());
+            expect(answer, |answer| answer.status == StoreStatus::Ok)
         });
         let exchanged = until(async {
-            let answer = client?.ask(asks::EXCHANGE, &asks::peers(5)).await.ok()?;
+            let answer = ask(asks::EXCHANGE, &asks::peers(5)).await?;
             let answer = PeerExchangeResponse::decode(&answer, &PeerExchangeCodecLimits::default());
-            answer.ok().map(drop)
+            expect(answer, |_| true)
         });
         let asked = until(async {
             let answer = rest::request(self.rest, "GET", "/version", None).await;
-            answer
-                .is_ok_and(|answer| answer.status == 200)
-                .then_some(())
+            expect(answer, |answer| answer.status == 200)
         });
         let all = async { tokio::join!(pushed, filtered, told, stored, exchanged, asked) };
         let (all, ()) = tokio::join!(all, published);
@@ -241,21 +255,34 @@ impl<'a> Users<'a> {
     }
 }
 
-/// Returns the time that something took; `None` if it failed or took too long.
-async fn until(done: impl Future<Output = Option<()>>) -> Option<Duration> {
+/// Turns an answer other than the expected one into the reason of a failure.
+fn expect<T: Debug, E: Debug>(
+    answer: Result<T, E>,
+    is_expected: impl FnOnce(&T) -> bool,
+) -> Result<(), String> {
+    match &answer {
+        Ok(good) if is_expected(good) => Ok(()),
+        _ => Err(format!("{answer:?}")),
+    }
+}
+
+/// Returns the time that something took.
+async fn until(done: impl Future<Output = Result<(), String>>) -> Asked {
     let start = Instant::now();
-    timeout(PATIENCE, done).await.ok().flatten()?;
-    Some(start.elapsed())
+    match timeout(PATIENCE, done).await {
+        Ok(done) => done.map(|()| start.elapsed()),
+        Err(_) => Err(format!("nothing within {PATIENCE:?}")),
+    }
 }
 
 async fn arrival<T>(
     arriving: &mut mpsc::UnboundedReceiver<T>,
     is_it: impl Fn(T) -> bool,
-) -> Option<()> {
+) -> Result<(), String> {
     while let Some(one) = arriving.recv().await {
         if is_it(one) {
-            return Some(());
+            return Ok(());
         }
     }
-    None
+    Err("no more can arrive: the connection is gone".to_owned())
 }
