@@ -23,6 +23,7 @@ mod explain;
 mod keys;
 mod kind;
 mod log;
+mod metrics;
 mod resolve;
 mod setting;
 mod sources;
@@ -35,6 +36,7 @@ pub use explain::{ConfigValues, ExplainedKey, explain};
 pub use keys::{GossipOverrides, KEYS};
 pub use kind::Kind;
 pub use log::{LogConfig, LogFormat, LogLevel};
+pub use metrics::MetricsNames;
 pub use setting::ConfigKey;
 pub use sources::Sources;
 
@@ -59,6 +61,8 @@ pub struct NodeConfig {
     pub rest: Option<RestListen>,
     /// Address of a separate server for `/metrics`, `None` when off; REST serves `/metrics` too.
     pub metrics: Option<SocketAddr>,
+    /// Prefixes of the metrics that dashboards for nwaku ask for.
+    pub metrics_names: MetricsNames,
     /// Peers to stay connected to.
     pub static_peers: Vec<Multiaddr>,
     /// Settings of discovery, `None` for a node that knows only the peers that it is told.

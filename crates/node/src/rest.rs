@@ -46,7 +46,7 @@ mod status;
 mod store;
 mod validation_times;
 
-use crate::config::LogLevel;
+use crate::config::{LogLevel, MetricsNames};
 use crate::handle::NodeHandle;
 use crate::services::ServicesHandle;
 use cache::MessageCache;
@@ -92,6 +92,8 @@ pub struct RestConfig {
     pub clock_ahead_ns: i64,
     /// Text that `/version` answers with.
     pub version: String,
+    /// Prefixes of the metrics that dashboards for nwaku ask for.
+    pub metrics_names: MetricsNames,
 }
 
 /// State shared by all handlers.

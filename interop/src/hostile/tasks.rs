@@ -1,14 +1,35 @@
 use std::future::Future;
+use std::sync::LazyLock;
 
+use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
+
+/// Threads of all attacks in this process.
+const THREADS: usize = 4;
+
+/// Runtime of the attackers. Thousands of busy attackers on the thread of the honest users would keep these waiting
+/// within their own process, so that what is measured would not be the victim.
+static ATTACKERS: LazyLock<Runtime> = LazyLock::new(|| {
+    Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .thread_name("attackers")
+        .enable_all()
+        .build()
+        .expect("the system gives a process four more threads")
+});
 
 /// Background tasks of an attack; a drop ends the attack.
 #[derive(Debug, Default)]
 pub struct Tasks(Vec<JoinHandle<()>>);
 
 impl Tasks {
-    /// Starts one more task.
+    /// Starts one more task, on the attackers' threads.
     pub fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        self.0.push(ATTACKERS.spawn(task));
+    }
+
+    /// Starts a task of an honest user, on the caller's threads.
+    pub fn spawn_honest(&mut self, task: impl Future<Output = ()> + Send + 'static) {
         self.0.push(tokio::spawn(task));
     }
 

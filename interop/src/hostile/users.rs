@@ -133,7 +133,7 @@ impl<'a> Users<'a> {
             .await
             .map_err(HostileError::io("cannot open an event stream"))?;
         let mut tasks = Tasks::default();
-        tasks.spawn(async move {
+        tasks.spawn_honest(async move {
             while let Some(data) = stream.next().await {
                 if line.send(data).is_err() {
                     return;

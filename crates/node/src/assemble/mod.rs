@@ -324,7 +324,8 @@ async fn assemble_all(
     if let Some(listener) = metrics {
         assembled.metrics = listener.local_addr().ok();
         let services = assembled.services.handle.clone();
-        let router = rest::metrics_router(assembled.node.handle.clone(), Some(services));
+        let handle = assembled.node.handle.clone();
+        let router = rest::metrics_router(handle, Some(services), config.metrics_names);
         assembled.servers.push(Server::start(listener, router));
     }
     if let (Some(listener), Some(listen)) = (rest, &config.rest) {
@@ -345,6 +346,7 @@ async fn assemble_all(
             relay_cache_capacity: listen.relay_cache_capacity,
             clock_ahead_ns,
             version: format!("undertone v{}", env!("CARGO_PKG_VERSION")),
+            metrics_names: config.metrics_names,
         };
         let services = assembled.services.handle.clone();
         let router =

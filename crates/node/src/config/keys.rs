@@ -13,6 +13,7 @@ use undertone_rln::prover::MAX_LIMIT;
 use super::error::ConfigError;
 use super::kind::{FromEntry, RestAuth};
 use super::log::{LogFormat, LogLevel};
+use super::metrics::MetricsNames;
 use super::setting::{ConfigKey, Setting, Values};
 
 /// Returns the key called `name`.
@@ -147,6 +148,8 @@ table! {
             "serve /metrics on a port of its own too, without token";
         metrics_server_address: IpAddr = "127.0.0.1", "metrics-server-address", IP, "where it is served";
         metrics_server_port: u16 = "8008", "metrics-server-port", PORT, "port of it";
+        metrics_names: MetricsNames = "both", "metrics-names", "waku, logos-delivery or both",
+            "prefix of the metrics that dashboards for nwaku ask for: up to 0.38 it was waku, then logos_delivery";
         static_peers: Vec<String>, "static-peers", "a list of multiaddresses",
             "peers to stay connected to []";
         discv5_discovery: bool, "discv5-discovery", BOOL,

@@ -8,6 +8,7 @@ use undertone_membership::evm::Mode;
 use undertone_settings::{Origin, TomlEntry, TomlValue};
 
 use super::log::{LogFormat, LogLevel};
+use super::metrics::MetricsNames;
 
 /// Type of a key's value, by which text is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +99,7 @@ from_serde! {
     Bool: bool;
     Integer: u16, u32, u64, usize, i64;
     Float: f64;
-    Text: String, IpAddr, PathBuf, LogFormat, LogLevel, Mode, RestAuth;
+    Text: String, IpAddr, PathBuf, LogFormat, LogLevel, MetricsNames, Mode, RestAuth;
 }
 
 /// Paths that require the REST API's token, as the key is written.

@@ -51,6 +51,7 @@ impl Resolver {
             },
             rest: self.rest()?,
             metrics: self.metrics()?,
+            metrics_names: self.raw.metrics_names.get()?,
             static_peers: self.static_peers()?,
             discovery: self.discovery(&network)?,
             node_key_file: self.in_data_dir(&raw.node_key_file, "node-key")?,

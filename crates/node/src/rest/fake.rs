@@ -26,6 +26,7 @@ use crate::command::{
     Command, Connectedness, ConnectionStatus, HealthReport, HealthStatus, PeerOrigin, PeerSnapshot,
     ProtocolHealth,
 };
+use crate::config::MetricsNames;
 use crate::handle::{Deliveries, Delivery, node_channel};
 use crate::services::{
     LightStatus, MountedServices, SendFailure, SendId, SendReport, SenderCall, ServiceCall,
@@ -92,6 +93,7 @@ impl Fake {
             relay_cache_capacity: 3,
             clock_ahead_ns: 0,
             version: "undertone-test".into(),
+            metrics_names: MetricsNames::default(),
         };
         let router = router_with(handle, Some(services), config, EventLimits::default());
         tokio::spawn(async move {

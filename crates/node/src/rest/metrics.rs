@@ -22,6 +22,7 @@ use super::{
     errors::{ApiError, NodeStopped},
 };
 use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
+use crate::config::MetricsNames;
 use crate::handle::NodeHandle;
 use crate::services::{ArchiveCounts, LightStatus, SendQueueState, ServicesHandle, SyncHandle};
 
@@ -29,7 +30,7 @@ mod chain;
 mod dashboards;
 mod sync;
 
-use dashboards::Dashboards;
+use dashboards::{LibP2pNames, WakuNames};
 use sync::{SyncDetails, SyncMetrics};
 
 /// Content type of OpenMetrics, the format that Prometheus asks for.
@@ -53,24 +54,29 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     ),
 )]
 async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
-    page(&app.handle, app.services.as_ref()).await
+    page(&app.handle, app.services.as_ref(), app.config.metrics_names).await
 }
 
 /// Router for a separate port that serves `/metrics` only. Nothing can be changed there, so
 /// it needs no token.
-pub fn metrics_router(handle: NodeHandle, services: Option<ServicesHandle>) -> Router {
-    type Sources = (NodeHandle, Option<ServicesHandle>);
-    let metrics = |State((handle, services)): State<Sources>| async move {
-        page(&handle, services.as_ref()).await
+pub fn metrics_router(
+    handle: NodeHandle,
+    services: Option<ServicesHandle>,
+    names: MetricsNames,
+) -> Router {
+    type Sources = (NodeHandle, Option<ServicesHandle>, MetricsNames);
+    let metrics = |State((handle, services, names)): State<Sources>| async move {
+        page(&handle, services.as_ref(), names).await
     };
     Router::new()
         .route("/metrics", get(metrics))
-        .with_state((handle, services))
+        .with_state((handle, services, names))
 }
 
 async fn page(
     handle: &NodeHandle,
     services: Option<&ServicesHandle>,
+    names: MetricsNames,
 ) -> Result<Response, ApiError> {
     let snapshot = SharedSnapshot(Arc::from(handle.metrics().await?));
     let mut registry = Registry::default();
@@ -89,7 +95,15 @@ async fn page(
         ours.register_collector(Box::new(SyncDetails(totals.clone())));
         registry.register_collector(Box::new(SyncMetrics(totals)));
     }
-    registry.register_collector(Box::new(Dashboards(snapshot)));
+    registry.register_collector(Box::new(LibP2pNames(snapshot.clone())));
+    for prefix in names.prefixes() {
+        let archive = services.and_then(ServicesHandle::archive_counts);
+        let named = registry.sub_registry_with_prefix(*prefix);
+        named.register_collector(Box::new(WakuNames {
+            snapshot: snapshot.clone(),
+            archive,
+        }));
+    }
     let mut text = String::new();
     encode(&mut text, &registry).expect("writing to a String does not fail");
     Ok(([(CONTENT_TYPE, CONTENT)], text).into_response())

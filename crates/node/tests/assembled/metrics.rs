@@ -73,6 +73,12 @@ async fn values_move_when_a_message_is_published() {
         ("waku_histogram_message_size_count", 1.0),
         ("waku_histogram_message_size_sum", 0.005),
         ("waku_histogram_message_size_bucket{le=\"1.0\"}", 1.0),
+        ("logos_delivery_peer_store_size", 1.0),
+        ("waku_rln_messages_total", 1.0),
+        ("waku_rln_spam_messages_total", 0.0),
+        ("waku_rln_proof_verification_total", 1.0),
+        ("waku_rln_number_registered_memberships", 2.0),
+        ("logos_delivery_rln_messages_total", 1.0),
     ] {
         assert_eq!(bobs[name], value, "{name}");
     }
@@ -90,12 +96,15 @@ async fn a_port_for_metrics_serves_them_and_nothing_else() {
         ("metrics-server", "true"),
         ("metrics-server-port", "0"),
         ("rest-token", "a-token-that-nobody-else-has"),
+        ("metrics-names", "logos-delivery"),
     ];
     let node = assemble(&place.config(&[], &flags)).await.unwrap();
     let port = node.metrics.expect("a port of its own");
     assert_ne!(Some(port), node.rest);
     let page = metrics(port).await;
     assert_eq!(page["undertone_peers"], 0.0);
+    assert_eq!(page["logos_delivery_peer_store_size"], 0.0);
+    assert!(!page.keys().any(|series| series.starts_with("waku_")));
     for (method, path) in [("GET", "/health"), ("POST", "/relay/v1/auto/messages")] {
         let answer = ask(port, method, path, "{}").await;
         assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");

@@ -157,6 +157,7 @@ pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
             "undertone_",
             "libp2p_",
             "waku_",
+            "logos_delivery_",
             "reconciliation_",
             "total_",
         ];

@@ -22,6 +22,7 @@ use undertone_node::{
         NodeInfo, PeerSnapshot, Post, PostState, ProtocolHealth, PublishFailure, Published,
         RlnSnapshot, SubscribeFailure,
     },
+    config::MetricsNames,
     handle::{Deliveries, Delivery, node_channel},
     rest::{Access, RestConfig, router},
 };
@@ -96,6 +97,7 @@ pub(crate) fn config() -> RestConfig {
         relay_cache_capacity: 3,
         clock_ahead_ns: 0,
         version: "undertone-test".into(),
+        metrics_names: MetricsNames::default(),
     }
 }
 

@@ -7,23 +7,64 @@ use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 
 use super::{MetricsPage, SharedSnapshot};
-use crate::command::MessageSizes;
+use crate::command::{MessageSizes, MetricsSnapshot, RlnSnapshot};
+use crate::services::ArchiveCounts;
 
-/// Collector of these metrics, whose names have no prefix of ours.
+/// Reason of rejected messages whose member exceeded its limit, as the relay names it.
+const SPAM: &str = "spam";
+
+/// Reasons of rejected messages that have to do with rate limiting, as the relay names them.
+const RLN_REASONS: [&str; 13] = [
+    "epoch_mismatch",
+    "foreign_identifier",
+    "future_timestamp",
+    "malformed_epoch",
+    "malformed_proof",
+    "missing_proof",
+    "negative_timestamp",
+    "non_canonical",
+    "signal_mismatch",
+    "snark",
+    SPAM,
+    "stale_timestamp",
+    "unknown_root",
+];
+
+/// Collector of the metrics of libp2p's family.
 #[derive(Debug)]
-pub(super) struct Dashboards(pub(super) SharedSnapshot);
+pub(super) struct LibP2pNames(pub(super) SharedSnapshot);
 
-impl Collector for Dashboards {
+impl Collector for LibP2pNames {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        MetricsPage(encoder).libp2p(&self.0.0)
+    }
+}
+
+/// Collector of the reference node's own metrics. The registry adds the prefix, of which there are two in use.
+#[derive(Debug)]
+pub(super) struct WakuNames {
+    pub(super) snapshot: SharedSnapshot,
+    /// What became of messages that the store was to keep; `None` without a store.
+    pub(super) archive: Option<ArchiveCounts>,
+}
+
+impl Collector for WakuNames {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let mut page = MetricsPage(encoder);
-        let snapshot = &*self.0.0;
-        page.libp2p(snapshot)?;
-        page.waku(snapshot)
+        let snapshot = &*self.snapshot.0;
+        page.waku(snapshot)?;
+        if let Some(rln) = &snapshot.rln {
+            page.waku_rln(snapshot, rln)?;
+        }
+        match &self.archive {
+            Some(counts) => page.waku_archive(counts),
+            None => Ok(()),
+        }
     }
 }
 
 impl MetricsPage<'_> {
-    fn libp2p(&mut self, snapshot: &crate::command::MetricsSnapshot) -> fmt::Result {
+    fn libp2p(&mut self, snapshot: &MetricsSnapshot) -> fmt::Result {
         let (stats, totals) = (&snapshot.gossip.stats, &snapshot.totals);
         let topics = &snapshot.topics;
         self.gauge("libp2p_peers", "Connected peers", snapshot.peers)?;
@@ -133,19 +174,55 @@ impl MetricsPage<'_> {
         Ok(())
     }
 
-    fn waku(&mut self, snapshot: &crate::command::MetricsSnapshot) -> fmt::Result {
-        self.gauge("waku_peer_store_size", "Known peers", snapshot.known_peers)?;
+    fn waku(&mut self, snapshot: &MetricsSnapshot) -> fmt::Result {
+        self.gauge("peer_store_size", "Known peers", snapshot.known_peers)?;
         let relayed = [("relay", snapshot.totals.delivered)].into_iter();
-        self.counters("waku_node_messages", "Messages received", "type", relayed)?;
+        self.counters("node_messages", "Messages received", "type", relayed)?;
         let version = [(env!("CARGO_PKG_VERSION"), 1)].into_iter();
-        self.gauges("waku_version", "Version", "version", version)?;
+        self.gauges("version", "Version", "version", version)?;
         let sizes = &snapshot.totals.message_sizes;
         let bounds = MessageSizes::BOUNDS_KB.iter().map(|bound| *bound as f64);
         let buckets: Vec<_> = bounds.chain([f64::MAX]).zip(sizes.counts).collect();
         let count = sizes.counts.iter().sum();
         let sum_kb = sizes.sum_bytes as f64 / 1000.0;
-        let (name, help) = ("waku_histogram_message_size", "Payloads, in kB");
+        let (name, help) = ("histogram_message_size", "Payloads, in kB");
         let mut metric = self.metric(name, help, None, MetricType::Histogram)?;
         metric.encode_histogram::<NoLabelSet>(sum_kb, count, &buckets, None)
+    }
+
+    fn waku_rln(&mut self, snapshot: &MetricsSnapshot, rln: &RlnSnapshot) -> fmt::Result {
+        let totals = &snapshot.totals;
+        let rejected = totals.rejected.iter().map(|(reason, n)| (*reason, *n));
+        let invalid: Vec<_> = rejected
+            .filter(|(reason, _)| RLN_REASONS.contains(reason))
+            .collect();
+        let spam = totals.rejected.get(SPAM).copied().unwrap_or_default();
+        let all = totals.delivered + invalid.iter().map(|(_, n)| n).sum::<u64>();
+        self.counter("rln_messages", "Messages checked for their proof", all)?;
+        let help = "Messages of members over their limit";
+        self.counter("rln_spam_messages", help, spam)?;
+        let help = "Messages refused for their proof";
+        self.counters(
+            "rln_invalid_messages",
+            help,
+            "type",
+            invalid.into_iter().filter(|(reason, _)| *reason != SPAM),
+        )?;
+        let verified = rln.verifier.checked_total;
+        self.counter("rln_proof_verification", "Proofs checked", verified)?;
+        if let Some(allowance) = rln.allowance {
+            let left = usize::try_from(allowance.left).unwrap_or(usize::MAX);
+            let help = "Messages that this node may still publish in the epoch";
+            self.gauge("rln_remaining_proofs_per_epoch", help, left)?;
+        }
+        match rln.membership.members {
+            Some(members) => self.gauge("rln_number_registered_memberships", "Members", members),
+            None => Ok(()),
+        }
+    }
+
+    fn waku_archive(&mut self, counts: &ArchiveCounts) -> fmt::Result {
+        let kept = [("stored", counts.kept)].into_iter();
+        self.counters("archive_messages", "Messages of the store", "type", kept)
     }
 }

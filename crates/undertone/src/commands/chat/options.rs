@@ -23,8 +23,9 @@ const TOY_CHAT: &str = "/toy-chat/2/huilong/proto";
 const SECRET_BYTES_MAX: usize = 1024;
 
 /// Keys that a node has and a chat decides itself, or has no use for.
-const NOT_FOR_CHAT: [&str; 7] = [
+const NOT_FOR_CHAT: [&str; 8] = [
     "content-topics",
+    "metrics-names",
     "metrics-server",
     "metrics-server-address",
     "metrics-server-port",
