@@ -3,8 +3,10 @@
 
 mod campaign;
 mod events;
+mod segments;
 mod stage;
 
 pub use campaign::{CampaignPlan, LightCampaignReport, TroubleCount};
 pub use events::{DeliveryCounts, EventReader};
-pub use stage::{CONTENT_TOPIC, LightStage, PUBSUB_TOPIC};
+pub use segments::SegmentCount;
+pub use stage::{CONTENT_TOPIC, LightStage, PUBSUB_TOPIC, StagePlan};

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::steps::{Outcome, archive, cargo};
+use crate::steps::{Outcome, archive, cargo, lossy};
 
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";
@@ -16,6 +16,13 @@ const THROUGHPUT: &str = "throughput";
 /// Test that measures store synchronisation.
 const SYNC_SPEED: &str = "sync_speed";
 
+/// Tests of assembled nodes, and that of them which kills a sender.
+const ASSEMBLED: &str = "--test=assembled";
+const SENDING_KILL: &str = "sending_kill::";
+
+/// Percentage of packets that light nodes and their peers lose.
+const LIGHT_LOSS: (&str, &str) = ("UNDERTONE_LIGHT_LOSS", "10");
+
 /// Campaign by name. Measurements build with the profile `dist`, that of the installed program; tests with
 /// `release`, because they are long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +30,7 @@ pub(crate) enum Campaign {
     Tables,
     RandomProofs,
     Light,
+    SendKill,
     ArchiveKill,
     Archive,
     Sync,
@@ -31,10 +39,11 @@ pub(crate) enum Campaign {
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Tables,
         Self::RandomProofs,
         Self::Sync,
+        Self::SendKill,
         Self::Light,
         Self::ArchiveKill,
         Self::Archive,
@@ -47,6 +56,7 @@ impl Campaign {
             Self::Tables => "tables",
             Self::RandomProofs => "random-proofs",
             Self::Light => "light",
+            Self::SendKill => "send-kill",
             Self::ArchiveKill => "archive-kill",
             Self::Archive => "archive",
             Self::Sync => "sync",
@@ -62,8 +72,12 @@ impl Campaign {
                 "proofs of random members against zerokit, minutes; UNDERTONE_PROOF_CASES=200 are made"
             }
             Self::Light => {
-                "a light node among service peers that die, sleep and lie, 10 to 20 minutes; UNDERTONE_LIGHT_SEED=1, \
-                 UNDERTONE_LIGHT_S=600"
+                "a light node among service peers that die, sleep and lie while packets are lost, 10 to 20 minutes; \
+                 UNDERTONE_LIGHT_SEED=1, UNDERTONE_LIGHT_S=600; needs nftables and network namespaces"
+            }
+            Self::SendKill => {
+                "a node that sends killed 60 times at random moments, minutes; UNDERTONE_SEND_SEED replays them; needs \
+                 PostgreSQL"
             }
             Self::ArchiveKill => {
                 "writers of archives killed 50 times at random moments, minutes; needs PostgreSQL"
@@ -116,6 +130,16 @@ impl Campaign {
                     "--nocapture",
                 ],
             ],
+            Self::SendKill => &[&[
+                "test",
+                "--workspace",
+                ASSEMBLED,
+                "--",
+                SENDING_KILL,
+                "--include-ignored",
+                "--nocapture",
+                "--test-threads=1",
+            ]],
             Self::ArchiveKill => &[&[
                 "test",
                 "--release",
@@ -169,21 +193,34 @@ impl Campaign {
     fn variables(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::ArchiveKill => &[("UNDERTONE_CRASH_ROUNDS", "50")],
+            Self::SendKill => &[("UNDERTONE_SEND_KILLS", "60")],
+            Self::Light => &[LIGHT_LOSS],
             _ => &[],
         }
     }
 
     /// Runs the campaign in the workspace at `root`, and prints its commands.
     pub(crate) fn run(self, root: &Path, arguments: &[String]) -> Outcome {
-        if matches!(self, Self::ArchiveKill | Self::Archive)
+        if matches!(self, Self::ArchiveKill | Self::Archive | Self::SendKill)
             && let Err(reason) = archive::install()
         {
             return Outcome::Failed(reason);
         }
+        let namespace = match self {
+            Self::Light => lossy::cargo_options(root, LIGHT_LOSS.1),
+            _ => Ok(Vec::new()),
+        };
+        let namespace = match namespace {
+            Ok(options) => options,
+            Err(reason) => return Outcome::Failed(reason),
+        };
         let commands = self.commands();
         for (index, command) in commands.iter().enumerate() {
             let mut words = command.to_vec();
             if index + 1 == commands.len() {
+                let test = words.iter().position(|word| *word == "--");
+                let test = test.unwrap_or(words.len());
+                words.splice(test..test, namespace.iter().map(String::as_str));
                 words.extend(arguments.iter().map(String::as_str));
             }
             eprintln!("cargo {}", words.join(" "));

@@ -14,6 +14,7 @@ mod audit;
 mod bindings;
 mod contracts;
 mod examples;
+pub(crate) mod lossy;
 mod namespaces;
 mod outside;
 mod package;

@@ -26,10 +26,22 @@ fn scattered(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// Times of messages within 50 minutes.
+#[derive(Clone, Copy, Debug)]
+enum Spread {
+    Random,
+    /// At about equal distances, also those that one store lacks.
+    Even,
+}
+
 /// Message of the last hour, a number of 100 bytes.
-fn message(number: u64, now_ns: i64) -> StoredMessage {
-    // Times are spread over 50 minutes as if at random.
-    let before_ns = scattered(number) % 3_000_000_000_000;
+fn message(number: u64, spread: Spread, now_ns: i64) -> StoredMessage {
+    let place = match spread {
+        Spread::Random => scattered(number),
+        // Steps of the golden ratio leave no gap much wider than another.
+        Spread::Even => number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+    };
+    let before_ns = place % 3_000_000_000_000;
     let before_ns = i64::try_from(before_ns).expect("less than an hour") + 300_000_000_000;
     let mut payload = vec![0; 100];
     payload[..8].copy_from_slice(&number.to_be_bytes());
@@ -38,11 +50,13 @@ fn message(number: u64, now_ns: i64) -> StoredMessage {
     StoredMessage::new("/waku/2/rs/66/0", message)
 }
 
-async fn fill(folder: &Path, numbers: impl Iterator<Item = u64>, now_ns: i64) {
+async fn fill(folder: &Path, numbers: impl Iterator<Item = u64>, spread: Spread, now_ns: i64) {
     let url = ArchiveUrl::sqlite(folder.join("store.sqlite"));
     let archive = Archive::open(&url, ArchiveOptions::default()).await;
     let archive = archive.expect("an empty folder");
-    let all: Vec<_> = numbers.map(|number| message(number, now_ns)).collect();
+    let all: Vec<_> = numbers
+        .map(|number| message(number, spread, now_ns))
+        .collect();
     assert_eq!(all.len() as u64, MESSAGES);
     for batch in all.chunks(4_000) {
         let report = archive.insert(batch.to_vec()).await.expect("a disk");
@@ -89,14 +103,21 @@ async fn until(mut is_so: impl AsyncFnMut() -> bool) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a measurement of a minute; cargo xtask campaign --only sync"]
 async fn a_hundred_thousand_messages_that_differ_in_a_thousand() {
+    for spread in [Spread::Random, Spread::Even] {
+        measure(spread).await;
+    }
+}
+
+async fn measure(spread: Spread) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let now_ns = i64::try_from(now.expect("after 1970").as_nanos()).expect("before 2262");
     let folders = [tempfile::tempdir(), tempfile::tempdir()].map(|one| one.expect("a disk"));
     let common = MESSAGES - OWN;
-    fill(folders[0].path(), 0..MESSAGES, now_ns).await;
+    fill(folders[0].path(), 0..MESSAGES, spread, now_ns).await;
     fill(
         folders[1].path(),
         (0..common).chain(MESSAGES..MESSAGES + OWN),
+        spread,
         now_ns,
     )
     .await;
@@ -113,7 +134,7 @@ async fn a_hundred_thousand_messages_that_differ_in_a_thousand() {
     .await;
     let outcome = of_b.synchronise(a.node.peer_id).await.expect("a true peer");
     println!(
-        "reconciliation {:?} in {} rounds, {} bytes; {} messages sent, {} received; all {:?}",
+        "{spread:?}: reconciliation {:?} in {} rounds, {} bytes; {} messages sent, {} received; all {:?}",
         outcome.reconciling,
         outcome.roundtrips,
         outcome.reconciliation_bytes,
@@ -122,7 +143,7 @@ async fn a_hundred_thousand_messages_that_differ_in_a_thousand() {
         outcome.whole,
     );
     assert_eq!((outcome.sent as u64, outcome.kept as u64), (OWN, OWN));
-    assert!(outcome.reconciliation_bytes < 200_000);
+    assert!(outcome.reconciliation_bytes < 200_000, "{spread:?}");
     until(async || of_a.totals().kept == OWN && of_a.totals().sessions["done"] == 1).await;
     let again = of_a.synchronise(b.node.peer_id).await.expect("a true peer");
     assert_eq!(again.differences, 0);

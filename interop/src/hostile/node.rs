@@ -386,10 +386,16 @@ impl Node {
         )
     }
 
+    /// Returns what the node has logged in all its runs.
+    #[must_use]
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.data.join("log")).unwrap_or_default()
+    }
+
     /// Returns the last lines of the node's log, for error messages.
     #[must_use]
     pub fn log_tail(&self) -> String {
-        let text = fs::read_to_string(self.data.join("log")).unwrap_or_default();
+        let text = self.log();
         let lines: Vec<_> = text.lines().rev().take(15).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::stage::LightStage;
+use super::segments::SegmentCount;
+use super::stage::{LightStage, StagePlan};
 use crate::hostile::HostileError;
 use crate::raw::Lie;
 
@@ -64,6 +65,8 @@ pub struct LightCampaignReport {
     pub offences: f64,
     /// Time from the end of the last trouble until everything had arrived, seconds.
     pub caught_up_s: u64,
+    /// TCP segments of all processes and the test, that of REST included.
+    pub segments: SegmentCount,
 }
 
 impl fmt::Display for LightCampaignReport {
@@ -86,7 +89,8 @@ impl fmt::Display for LightCampaignReport {
             f,
             "{} missing, {} delivered twice; {} breaches noticed; caught up {} s after the last trouble",
             self.missing, self.twice, self.offences, self.caught_up_s
-        )
+        )?;
+        writeln!(f, "{}", self.segments)
     }
 }
 
@@ -122,12 +126,17 @@ impl CampaignPlan {
     /// # Errors
     /// [`HostileError`] if a node does not start.
     pub async fn run(self, program: &Path) -> Result<LightCampaignReport, HostileError> {
-        let stage = LightStage::start(program, &[Lie::Silence, Lie::Noise]).await?;
+        let plan = StagePlan {
+            lies: &[Lie::Silence, Lie::Noise],
+            ..StagePlan::HONEST
+        };
+        let stage = LightStage::start(program, plan).await?;
         let mut run = CampaignRun {
             stage,
             choices: Choices(self.seed),
             ongoing: Vec::new(),
             report: LightCampaignReport::default(),
+            segments: SegmentCount::now(),
             started: Instant::now(),
         };
         let mut next_trouble = run.later(TROUBLE_EVERY_S);
@@ -149,6 +158,8 @@ struct CampaignRun {
     choices: Choices,
     ongoing: Vec<(Instant, Ongoing)>,
     report: LightCampaignReport,
+    /// Segments that were sent before the campaign.
+    segments: SegmentCount,
     started: Instant,
 }
 
@@ -254,6 +265,7 @@ impl CampaignRun {
         self.report.twice = counts.values().filter(|count| **count > 1).count();
         let origin = |name: &str| format!("undertone_light_messages_total{{origin=\"{name}\"}}");
         self.report.recovered = stage.figure(&origin("store")).await;
+        self.report.segments = SegmentCount::now().since(self.segments);
         self.report.offences = stage.figure("undertone_light_offences_total").await;
         assert!(!stage.events.has_ended(), "the event stream ended");
         Ok(self.report)

@@ -22,11 +22,35 @@ pub const CONTENT_TOPIC: &str = "/light/1/test/proto";
 /// Number of service nodes.
 const SERVICE_NODES: usize = 3;
 
+/// Address of all libp2p listeners of the stage. REST has another, so that what happens to packets on the way between
+/// peers need not happen to the requests of the test.
+const PEERS_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+
+/// Words of the log with which a node says that it has found a service peer out.
+const AVOIDING: &str = "avoiding a service peer for a while";
+
 /// Guards against hangs only.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Interval at which state without events is polled.
 const POLL: Duration = Duration::from_millis(200);
+
+/// Filter peers that the light node is told of; stores and lightpush peers are always all service nodes.
+#[derive(Clone, Copy, Debug)]
+pub struct StagePlan<'a> {
+    /// Peers that offer filter, and cheat.
+    pub lies: &'a [Lie],
+    /// Number of service nodes among the filter peers, the first ones.
+    pub honest: usize,
+}
+
+impl StagePlan<'_> {
+    /// All service nodes, and nobody who cheats.
+    pub const HONEST: Self = Self {
+        lies: &[],
+        honest: SERVICE_NODES,
+    };
+}
 
 /// Three nodes with relay, store, filter and lightpush, peers that lie, and the light node that knows them all.
 pub struct LightStage {
@@ -43,13 +67,13 @@ pub struct LightStage {
 
 impl LightStage {
     /// Starts all of it with the program `undertone`, and subscribes the light node.
-    pub async fn start(program: &Path, lies: &[Lie]) -> Result<Self, HostileError> {
+    pub async fn start(program: &Path, plan: StagePlan<'_>) -> Result<Self, HostileError> {
         let folder = TempDir::new().map_err(HostileError::io("cannot make a folder"))?;
         let spec = |name: String, flags: Vec<String>| NodeSpec {
             program: program.to_owned(),
             name,
             folder: folder.path().to_owned(),
-            ip: Ipv4Addr::LOCALHOST,
+            ip: PEERS_IP,
             flags,
         };
         let common = ["--network=local", "--shards=0", "--rln=false"].map(str::to_owned);
@@ -63,14 +87,14 @@ impl LightStage {
             services.push(Node::start(spec(format!("service-{number}"), flags)).await?);
         }
         let mut liars = Vec::new();
-        for lie in lies {
-            let liar = LyingPeer::start(*lie).await;
+        for lie in plan.lies {
+            let liar = LyingPeer::start(*lie, PEERS_IP).await;
             liars.push(liar.map_err(|error| {
                 HostileError::io("cannot start a lying peer")(std::io::Error::other(error))
             })?);
         }
         let known = addresses(&services);
-        let mut filters = known.clone();
+        let mut filters = addresses(&services[..plan.honest]);
         for liar in &liars {
             filters = format!("{},{filters}", liar.addr());
         }
@@ -127,6 +151,15 @@ impl LightStage {
             });
             assert!(meshed.await, "no mesh: {}", node.state().await);
         }
+    }
+
+    /// Whether the light node has logged that it avoids a peer that lies.
+    #[must_use]
+    pub fn has_found_out(&self, liar: &LyingPeer) -> bool {
+        let id = liar.id().to_string();
+        let log = self.light.log();
+        let mut lines = log.lines();
+        lines.any(|line| line.contains(AVOIDING) && line.contains(&id))
     }
 
     /// Publishes a text by the relay of a service node.

@@ -1,12 +1,14 @@
 //! Raw peer that offers filter and cheats: it acknowledges every request, and never pushes what it was asked for.
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
 use futures::{AsyncReadExt, AsyncWriteExt, StreamExt};
 use libp2p::identity::Keypair;
+use libp2p::multiaddr::Protocol;
 use libp2p::swarm::{Stream, StreamProtocol, SwarmEvent};
 use libp2p::{Multiaddr, PeerId};
 use libp2p_stream as stream;
@@ -36,18 +38,19 @@ pub enum Lie {
 
 /// Filter peer that cheats; a drop closes its connections.
 pub struct LyingPeer {
+    id: PeerId,
     addr: Multiaddr,
     asked: Arc<Mutex<u64>>,
     _tasks: JoinSet<()>,
 }
 
 impl LyingPeer {
-    /// Listens on loopback.
-    pub async fn start(lie: Lie) -> Result<Self, RawError> {
+    /// Listens on an address of loopback.
+    pub async fn start(lie: Lie, ip: Ipv4Addr) -> Result<Self, RawError> {
         let key = Keypair::generate_secp256k1();
         let id = key.public().to_peer_id();
         let mut swarm = swarm(key)?;
-        let addr: Multiaddr = "/ip4/127.0.0.1/tcp/0".parse().expect("an address");
+        let addr = Multiaddr::from(ip).with(Protocol::Tcp(0));
         let refused = |source| RawError::Listen {
             addr: addr.clone(),
             source,
@@ -82,10 +85,17 @@ impl LyingPeer {
             tasks.spawn(make_noise(control, clients));
         }
         Ok(Self {
+            id,
             addr,
             asked,
             _tasks: tasks,
         })
+    }
+
+    /// Returns the peer's identity.
+    #[must_use]
+    pub fn id(&self) -> PeerId {
+        self.id
     }
 
     /// Returns the address to connect to, with `/p2p`.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use undertone_interop::hostile::node;
-use undertone_interop::light::{CampaignPlan, LightStage};
+use undertone_interop::light::{CampaignPlan, LightStage, StagePlan};
 use undertone_interop::raw::Lie;
 
 /// Guards against hangs only.
@@ -47,7 +47,9 @@ async fn all_once(stage: &LightStage, count: usize) {
 
 #[tokio::test]
 async fn what_a_dead_and_a_suspended_filter_peer_do_not_push_arrives_once() {
-    let mut stage = LightStage::start(&program(), &[]).await.unwrap();
+    let mut stage = LightStage::start(&program(), StagePlan::HONEST)
+        .await
+        .unwrap();
     assert!(stage.publish(0, "all are well").await);
     all_once(&stage, 1).await;
 
@@ -67,7 +69,9 @@ async fn what_a_dead_and_a_suspended_filter_peer_do_not_push_arrives_once() {
 
 #[tokio::test]
 async fn what_was_sent_while_the_light_node_slept_arrives_once() {
-    let stage = LightStage::start(&program(), &[]).await.unwrap();
+    let stage = LightStage::start(&program(), StagePlan::HONEST)
+        .await
+        .unwrap();
     assert!(stage.publish(0, "before").await);
     all_once(&stage, 1).await;
     stage.light.suspend();
@@ -83,12 +87,17 @@ async fn what_was_sent_while_the_light_node_slept_arrives_once() {
 
 #[tokio::test]
 async fn peers_that_lie_are_found_out_and_cost_no_message() {
-    let stage = LightStage::start(&program(), &[Lie::Silence, Lie::Noise]).await;
-    let stage = stage.unwrap();
+    // Two of three filter peers hold the subscription, whichever connect first, and each liar that is found out gives
+    // way to the other. With more honest ones, the liars might never be asked.
+    let plan = StagePlan {
+        lies: &[Lie::Silence, Lie::Noise],
+        honest: 1,
+    };
+    let stage = LightStage::start(&program(), plan).await.unwrap();
     let mut published = 0;
     // The silent one is found out by messages that others have, the other by what it pushes.
     let found_out = async {
-        while stage.figure("undertone_light_offences_total").await < 2.0 {
+        while !stage.liars.iter().all(|liar| stage.has_found_out(liar)) {
             assert!(
                 stage
                     .publish(published % 3, &format!("message {published}"))
@@ -105,7 +114,8 @@ async fn peers_that_lie_are_found_out_and_cost_no_message() {
     all_once(&stage, published + 1).await;
 }
 
-/// `UNDERTONE_LIGHT_SEED` and `UNDERTONE_LIGHT_S` replace seed and length in seconds.
+/// `UNDERTONE_LIGHT_SEED` and `UNDERTONE_LIGHT_S` replace seed and length in seconds. `UNDERTONE_LIGHT_LOSS` is the
+/// percentage of packets that the network namespace loses, which `cargo xtask` made for it.
 #[tokio::test]
 #[ignore = "takes ten minutes; cargo xtask campaign --only light"]
 async fn campaign_of_sleeps_deaths_and_lies() {
@@ -117,9 +127,18 @@ async fn campaign_of_sleeps_deaths_and_lies() {
         seed: number("UNDERTONE_LIGHT_SEED", 1),
         length: Duration::from_secs(number("UNDERTONE_LIGHT_S", 600)),
     };
-    println!("seed {}, {} s", plan.seed, plan.length.as_secs());
+    let loss_percent = number("UNDERTONE_LIGHT_LOSS", 0);
+    println!(
+        "seed {}, {} s, {loss_percent} % of the packets lost",
+        plan.seed,
+        plan.length.as_secs()
+    );
     let report = plan.run(&program()).await.unwrap();
     println!("{report}");
     assert_eq!((report.missing, report.twice), (0, 0), "seed {}", plan.seed);
     assert!(report.published > 0 && report.held > 0);
+    // Acknowledgements are not sent again, and requests over REST lose nothing.
+    let least = report.segments.sent * loss_percent / 100 / 10;
+    let has_loss = loss_percent == 0 || report.segments.again > least;
+    assert!(has_loss, "packets were not lost: {}", report.segments);
 }

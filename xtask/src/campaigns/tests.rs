@@ -14,6 +14,16 @@ fn campaigns_of_tests_name_tests_that_are_there() {
     let interop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interop");
     let light = fs::read_to_string(interop.join("tests/light/main.rs")).unwrap();
     assert!(light.contains("#[ignore") && light.contains("--only light"));
+    let node = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/node");
+    let killed = node.join("tests/assembled/sending_kill.rs");
+    let killed = fs::read_to_string(killed).unwrap();
+    assert!(killed.contains("--only send-kill"));
+    for (variable, _) in Campaign::SendKill.variables() {
+        assert!(killed.contains(variable), "{variable}");
+    }
+    for (variable, _) in Campaign::Light.variables() {
+        assert!(light.contains(variable), "{variable}");
+    }
     let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/archive");
     let crash = archive.join(format!("tests/{ARCHIVE}/{CRASH}.rs"));
     let killed = fs::read_to_string(crash).unwrap();
@@ -25,7 +35,6 @@ fn campaigns_of_tests_name_tests_that_are_there() {
             .join(format!("examples/{THROUGHPUT}/main.rs"))
             .is_file()
     );
-    let node = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/node");
     let speed = fs::read_to_string(node.join(format!("tests/{SYNC_SPEED}.rs"))).unwrap();
     assert!(speed.contains("#[ignore") && speed.contains(Campaign::Sync.name()));
 }

@@ -11,6 +11,9 @@ mod identity;
 mod light;
 mod membership;
 mod metrics;
+#[allow(dead_code, reason = "the tests of the archive need more of it")]
+#[path = "../../../archive/tests/archive/postgres_server.rs"]
+mod postgres_server;
 mod sending;
 mod sending_kill;
 mod services;

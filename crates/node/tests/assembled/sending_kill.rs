@@ -1,6 +1,7 @@
 //! A node that sends is killed at random moments: each message that it accepted has an end, what is called propagated
 //! has arrived, and no message id of the rate limit is used for two messages.
 //!
+//! `cargo xtask campaign --only send-kill` kills more often, with both kinds of archives behind the store.
 //! `UNDERTONE_SEND_KILLS` sets how often (default 20), `UNDERTONE_SEND_SEED` replays the moments.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,7 @@ use rand_chacha::rand_core::{RngCore, SeedableRng};
 use undertone_node::assemble::assemble;
 use undertone_node::services::{SendId, SendStep};
 
+use crate::postgres_server::PostgresServer;
 use crate::sending::{Heard, assert_no_spam, send};
 use crate::support::{HANG, Place, config};
 
@@ -54,6 +56,21 @@ async fn sending_process() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_accepted_message_has_an_end_though_its_node_is_killed() {
+    kill_a_sender(&[("store", "true")]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL and minutes; cargo xtask campaign --only send-kill"]
+async fn every_accepted_message_has_an_end_with_a_store_on_postgres() {
+    let Some(server) = PostgresServer::start(true) else {
+        return;
+    };
+    let url = server.create_database("store");
+    kill_a_sender(&[("store", "true"), ("store-message-db-url", &url)]).await;
+}
+
+/// Kills a node that sends to a store of these flags, and looks what became of each message.
+async fn kill_a_sender(store_flags: &[(&str, &str)]) {
     let from_env = |name: &str| std::env::var(name).ok().map(|text| text.parse().unwrap());
     let kills: u64 = from_env("UNDERTONE_SEND_KILLS").unwrap_or(20);
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -64,7 +81,7 @@ async fn every_accepted_message_has_an_end_though_its_node_is_killed() {
     let place = Place::new();
     place.join(b"sender");
     let other = Place::with_registry_of(&place);
-    let flags = [&FLAGS[..], &[("store", "true")]].concat();
+    let flags = [&FLAGS[..], store_flags].concat();
     let store = assemble(&other.config(&[], &flags)).await.unwrap();
     let heard = Heard::of(&store);
     let peer = store.node.addresses[0].to_string();
@@ -82,16 +99,14 @@ async fn every_accepted_message_has_an_end_though_its_node_is_killed() {
             .unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         // Most kills hit a node that sends, some one that starts.
+        let mut first = None;
         if !rng.next_u32().is_multiple_of(5) {
-            out = tokio::task::spawn_blocking(move || {
+            (out, first) = tokio::task::spawn_blocking(move || {
                 let mut line = String::new();
                 while out.read_line(&mut line).unwrap() > 0 && !line.starts_with("accepted") {
                     line.clear();
                 }
-                if let Some((id, text)) = parsed(&line) {
-                    FIRST.lock().push((id, text));
-                }
-                out
+                (out, parsed(&line))
             })
             .await
             .unwrap();
@@ -101,7 +116,7 @@ async fn every_accepted_message_has_an_end_though_its_node_is_killed() {
         child.kill().unwrap();
         child.wait().unwrap();
         let before = accepted.len();
-        accepted.extend(FIRST.lock().drain(..));
+        accepted.extend(first);
         let lines = out.lines().map_while(Result::ok);
         accepted.extend(lines.filter_map(|line| parsed(&line)));
         let more = accepted.len() - before;
@@ -153,9 +168,6 @@ async fn every_accepted_message_has_an_end_though_its_node_is_killed() {
         node.stop().await;
     }
 }
-
-/// What was accepted before the killed process is waited for.
-static FIRST: parking_lot::Mutex<Vec<(SendId, String)>> = parking_lot::Mutex::new(Vec::new());
 
 fn parsed(line: &str) -> Option<(SendId, String)> {
     let (id, text) = line.trim_end().strip_prefix("accepted ")?.split_once(' ')?;

@@ -19,6 +19,13 @@ impl Tactics {
     /// Number of unequal fingerprints below which rounds count more than bytes.
     const FEW: usize = 8;
 
+    /// Number of unequal fingerprints from which on bytes count more than rounds, also while none is equal.
+    const MANY: usize = 256;
+
+    /// Parts of a range while most ranges differ and they are many. Evenly spread differences leave no range equal
+    /// until there are about as many ranges as differences; eight parts of each would then be four times too many.
+    const PARTS_OF_MANY: usize = 4;
+
     pub(super) fn of(view: &SetView, ranges: &[SyncRange], parts: usize) -> Self {
         let (mut equal, mut unequal) = (0, 0);
         for range in ranges {
@@ -33,6 +40,10 @@ impl Tactics {
         // of many parts would differ too. With more equal, most parts of a range are equal: two cost the
         // fewest bytes. With half of them equal, most unequal ranges have one difference only.
         if unequal < Self::FEW || equal * 19 <= unequal {
+            let parts = match unequal < Self::MANY {
+                true => parts,
+                false => parts.min(Self::PARTS_OF_MANY),
+            };
             let reflects = false;
             return Self { reflects, parts };
         }

@@ -8,6 +8,7 @@ use undertone_message::MessageHash;
 use super::*;
 use other::Other;
 
+mod large;
 mod liars;
 mod other;
 mod random;
@@ -72,8 +73,14 @@ impl Known {
 struct Outcome {
     ours: Known,
     theirs: Known,
-    bytes: usize,
-    payloads: usize,
+    /// Payloads of both sides.
+    sent: Vec<Vec<u8>>,
+}
+
+impl Outcome {
+    fn bytes(&self) -> usize {
+        self.sent.iter().map(Vec::len).sum()
+    }
 }
 
 fn initiate(set: &SyncSet, scope: &SyncScope, limits: SyncLimits) -> (Reconciler, Vec<u8>) {
@@ -87,14 +94,22 @@ fn respond(scope: &SyncScope, limits: SyncLimits) -> Reconciler {
 
 /// Runs a session between two of ours.
 fn reconcile(ours: &SyncSet, theirs: &SyncSet, scopes: [&SyncScope; 2]) -> Outcome {
-    let limits = SyncLimits::default();
+    reconcile_with(ours, theirs, scopes, [SyncLimits::default(); 2])
+}
+
+/// Runs a session between two of ours whose parameters may differ.
+fn reconcile_with(
+    ours: &SyncSet,
+    theirs: &SyncSet,
+    scopes: [&SyncScope; 2],
+    limits: [SyncLimits; 2],
+) -> Outcome {
     let mut outcome = Outcome::default();
-    let (mut a, mut payload) = initiate(ours, scopes[0], limits);
-    let mut b = respond(scopes[1], limits);
+    let (mut a, mut payload) = initiate(ours, scopes[0], limits[0]);
+    let mut b = respond(scopes[1], limits[1]);
     loop {
-        outcome.bytes += payload.len();
-        outcome.payloads += 1;
-        let (session, set, known) = match outcome.payloads % 2 {
+        outcome.sent.push(payload.clone());
+        let (session, set, known) = match outcome.sent.len() % 2 {
             1 => (&mut b, theirs, &mut outcome.theirs),
             _ => (&mut a, ours, &mut outcome.ours),
         };
@@ -103,7 +118,7 @@ fn reconcile(ours: &SyncSet, theirs: &SyncSet, scopes: [&SyncScope; 2]) -> Outco
         let Some(reply) = step.reply else {
             return outcome;
         };
-        let decoded = RangesPayload::decode(&reply, &limits).unwrap();
+        let decoded = RangesPayload::decode(&reply, &SyncLimits::default()).unwrap();
         assert!(decoded.ranges.iter().all(|range| range.lower < range.upper));
         payload = reply;
     }
@@ -143,15 +158,15 @@ fn equal_sets_take_one_payload_and_its_answer() {
     let mut rng = ChaCha8Rng::seed_from_u64(1);
     let ids: Ids = random_ids(&mut rng, 1000).into_iter().collect();
     let outcome = check(&ids, &ids);
-    assert_eq!(outcome.payloads, 2);
-    assert!(outcome.bytes < 70);
+    assert_eq!(outcome.sent.len(), 2);
+    assert!(outcome.bytes() < 70);
 }
 
 #[test]
 fn a_new_archive_learns_everything_in_one_answer() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
     let ids: Ids = random_ids(&mut rng, 1000).into_iter().collect();
-    assert_eq!(check(&Ids::new(), &ids).payloads, 3);
+    assert_eq!(check(&Ids::new(), &ids).sent.len(), 3);
     check(&ids, &Ids::new());
     check(&Ids::new(), &Ids::new());
 }
@@ -163,7 +178,7 @@ fn one_difference_is_found_in_the_largest_set_by_one_fingerprint() {
     let ours: Ids = all.iter().copied().collect();
     let theirs: Ids = all[1..].iter().copied().collect();
     let outcome = check(&theirs, &ours);
-    assert!(outcome.bytes < 200, "{}", outcome.bytes);
+    assert!(outcome.bytes() < 200, "{}", outcome.bytes());
     check(&ours, &theirs);
 }
 
@@ -176,38 +191,6 @@ fn messages_of_one_timestamp_are_told_apart_by_name() {
     let odd: Ids = ids.iter().skip(1).step_by(2).copied().collect();
     let even: Ids = ids.iter().step_by(2).copied().collect();
     check(&odd, &even);
-}
-
-/// Two sets of about 100,000 messages of which 1,000 are in one set only.
-fn large_sets(rng: &mut ChaCha8Rng, clustered: bool) -> (Ids, Ids) {
-    let mut all = random_ids(rng, 100_000);
-    if clustered {
-        all.sort();
-    }
-    let (lacked, common) = all.split_at(1000);
-    let common: Ids = common.iter().copied().collect();
-    let (mut ours, mut theirs) = (common.clone(), common);
-    match clustered {
-        true => ours.extend(lacked),
-        false => {
-            ours.extend(&lacked[..500]);
-            theirs.extend(&lacked[500..]);
-        }
-    }
-    (ours, theirs)
-}
-
-#[test]
-fn a_thousand_differences_of_a_hundred_thousand_take_under_200_kb() {
-    for (name, clustered) in [("scattered", false), ("of one time", true)] {
-        let mut rng = ChaCha8Rng::seed_from_u64(4);
-        let (ours, theirs) = large_sets(&mut rng, clustered);
-        let outcome = check(&ours, &theirs);
-        let (bytes, payloads) = (outcome.bytes, outcome.payloads);
-        println!("1000 differences of 100000, {name}: {bytes} bytes in {payloads} payloads");
-        assert!(bytes < 200_000, "{name}: {bytes}");
-        assert!(payloads < 20, "{name}: {payloads}");
-    }
 }
 
 #[test]
@@ -330,7 +313,7 @@ fn an_honest_session_stays_far_below_the_limit_on_rounds() {
         let third = |skip: usize| all.iter().skip(skip).step_by(3).copied();
         let ours: Ids = third(0).chain(third(1)).collect();
         let theirs: Ids = third(0).chain(third(2)).collect();
-        assert!(check(&ours, &theirs).payloads < 24, "seed {seed}");
+        assert!(check(&ours, &theirs).sent.len() < 24, "seed {seed}");
     }
 }
 

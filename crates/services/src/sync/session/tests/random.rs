@@ -28,7 +28,23 @@ proptest! {
         let outcome = check(&ours, &theirs);
         // Naming every message both ways is what a session must not exceed by much.
         let all = ours.len() + theirs.len();
-        prop_assert!(outcome.bytes <= 200 + 140 * all, "{} for {all}", outcome.bytes);
+        prop_assert!(outcome.bytes() <= 200 + 140 * all, "{} for {all}", outcome.bytes());
+    }
+
+    #[test]
+    fn sides_with_other_parameters_know_exactly_the_differences(
+        (ours, theirs) in small_sets(),
+        parameters in any::<[(u8, u8); 2]>(),
+    ) {
+        let limits = parameters.map(|(parts, max_items)| SyncLimits {
+            parts: usize::from(parts % 20),
+            max_items: usize::from(max_items % 120),
+            ..SyncLimits::default()
+        });
+        let all = SyncScope::default();
+        let outcome = reconcile_with(&set_of(&ours), &set_of(&theirs), [&all, &all], limits);
+        prop_assert_eq!(outcome.ours, differences(&ours, &theirs));
+        prop_assert_eq!(outcome.theirs, differences(&theirs, &ours));
     }
 
     #[test]
