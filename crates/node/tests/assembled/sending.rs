@@ -37,6 +37,23 @@ impl Heard {
     pub(crate) fn texts(&self) -> Vec<String> {
         self.0.lock().clone()
     }
+
+    /// Waits until the node was given `count` messages, and returns them. What has left the sender may still be checked
+    /// by the node.
+    async fn texts_once(&self, count: usize) -> Vec<String> {
+        let wait = async {
+            while self.0.lock().len() < count {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let waited = tokio::time::timeout(HANG, wait).await;
+        let texts = self.texts();
+        assert!(
+            waited.is_ok(),
+            "{count} messages, and only these came: {texts:?}"
+        );
+        texts
+    }
 }
 
 impl MessageSink for Heard {
@@ -107,7 +124,7 @@ async fn a_message_is_propagated_and_stored_and_rest_says_so() {
     let node = assemble(&place.config(&peers, &FREE)).await.unwrap();
     let id = send(&node, "hello").await;
     assert_eq!(ended(&node, id).await, ALL_STEPS);
-    assert_eq!(heard.texts(), ["hello"]);
+    assert_eq!(heard.texts_once(1).await, ["hello"]);
     assert_eq!(node.services.handle.sender().waiting().await, Ok(0));
 
     let rest = node.rest.unwrap();
@@ -171,7 +188,7 @@ async fn a_restart_goes_on_with_the_queue_and_numbers_are_not_repeated() {
     let peers = [store.node.addresses[0].to_string()];
     let node = assemble(&place.config(&peers, &FREE)).await.unwrap();
     assert_eq!(ended(&node, id).await, ALL_STEPS);
-    assert_eq!(heard.texts(), ["over a restart"]);
+    assert_eq!(heard.texts_once(1).await, ["over a restart"]);
     assert!(send(&node, "next").await > id);
     for node in [node, store] {
         node.stop().await;
@@ -218,7 +235,7 @@ async fn beyond_the_rate_limit_messages_wait_for_the_next_epochs() {
         // Whether there is a store shows after a minute only.
         steps_until(&node, id, |step| *step == SendStep::Propagated).await;
     }
-    let arrived = heard.texts();
+    let arrived = heard.texts_once(texts.len()).await;
     assert_eq!(arrived.len(), texts.len(), "each once: {arrived:?}");
     assert_eq!(arrived.into_iter().collect::<BTreeSet<_>>(), texts);
     assert_no_spam(&neighbour).await;
@@ -257,7 +274,7 @@ async fn a_node_that_does_not_relay_sends_through_a_lightpush_peer() {
     let node = assemble(&place.config(&peers, &light)).await.unwrap();
     let id = send(&node, "through another").await;
     assert_eq!(ended(&node, id).await, ALL_STEPS);
-    assert_eq!(heard.texts(), ["through another"]);
+    assert_eq!(heard.texts_once(1).await, ["through another"]);
     for node in [node, relay, store] {
         node.stop().await;
     }
