@@ -106,6 +106,7 @@ fn variables_are_those_of_configuration_keys() {
     for file in [
         "docker/Dockerfile",
         "docker/compose.yaml",
+        "kubernetes/node.yaml",
         "systemd/undertone.service",
     ] {
         let named = words(&text(file), "UNDERTONE_");
