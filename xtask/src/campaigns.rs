@@ -130,6 +130,7 @@ impl Campaign {
                     "--nocapture",
                 ],
             ],
+            // With the dev profile, in which the suite runs it with fewer kills.
             Self::SendKill => &[&[
                 "test",
                 "--workspace",

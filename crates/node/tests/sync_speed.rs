@@ -15,6 +15,16 @@ const MESSAGES: u64 = 100_000;
 /// Messages that only one of them has, of each.
 const OWN: u64 = 500;
 
+/// Messages of both stores.
+const TOTAL: u64 = MESSAGES + OWN;
+
+/// Places from one message to the next, the golden section of all places: messages that are numbered one after the other
+/// lie at about equal distances.
+const STEP: u64 = 62_113;
+
+/// Time of all messages, 50 minutes.
+const SPAN_NS: u64 = 3_000_000_000_000;
+
 /// Guards against hangs only.
 const HANG: Duration = Duration::from_secs(300);
 
@@ -38,10 +48,9 @@ enum Spread {
 fn message(number: u64, spread: Spread, now_ns: i64) -> StoredMessage {
     let place = match spread {
         Spread::Random => scattered(number),
-        // Steps of the golden ratio leave no gap much wider than another.
-        Spread::Even => number.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        Spread::Even => number * STEP % TOTAL * (SPAN_NS / TOTAL),
     };
-    let before_ns = place % 3_000_000_000_000;
+    let before_ns = place % SPAN_NS;
     let before_ns = i64::try_from(before_ns).expect("less than an hour") + 300_000_000_000;
     let mut payload = vec![0; 100];
     payload[..8].copy_from_slice(&number.to_be_bytes());

@@ -8,6 +8,13 @@ const MESSAGES: usize = 100_000;
 /// Messages that only one set has, of each.
 const OWN: usize = 500;
 
+/// Messages of both sets.
+const TOTAL: u64 = (MESSAGES + OWN) as u64;
+
+/// Places from one message to the next, the golden section of all places: messages that are numbered one after the other
+/// lie at about equal distances.
+const STEP: u64 = 62_113;
+
 /// Times of the messages that only one set has.
 #[derive(Clone, Copy, Debug)]
 enum Spread {
@@ -26,12 +33,14 @@ fn sets(spread: Spread, rng: &mut ChaCha8Rng) -> (Ids, Ids) {
         Spread::Random => {}
         Spread::Even => {
             for (number, one) in (0_u64..).zip(&mut all) {
-                // Steps of the golden ratio leave no gap much wider than another.
-                let place = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-                one.time_ns = START_NS + place % HOUR_NS;
+                one.time_ns = START_NS + number * STEP % TOTAL * (HOUR_NS / TOTAL);
             }
         }
-        Spread::OneTime => all.sort(),
+        Spread::OneTime => {
+            // A set takes no more.
+            all.truncate(MESSAGES);
+            all.sort();
+        }
     }
     let (own, common) = all.split_at(2 * OWN);
     let common: Ids = common.iter().copied().collect();
