@@ -1,5 +1,5 @@
 //! The Undertone command line. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 (of `store verify`) history that
-//! is not valid.
+//! is not valid, 130 (of `sim`) work that was interrupted and kept.
 //!
 //! Without the features `chat` and `lab` it has only an operator's commands: `node`, `doctor`,
 //! `migrate`, `registry`, `rln` and `store`.

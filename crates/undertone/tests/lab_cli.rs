@@ -1,7 +1,9 @@
-//! `undertone sim` and `undertone model` as a user meets them.
+//! `undertone sim`, `sweep` and `model` as a user meets them.
 
 use std::fs;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -104,4 +106,105 @@ fn the_model_predicts_a_scenario_without_running_it() {
     assert_eq!(size["sim_ms"], Value::Null);
     let mean_ms = size["model_ms"]["mean"].as_f64().unwrap();
     assert!((480.0..530.0).contains(&mean_ms), "{predicted}");
+}
+
+#[test]
+fn results_say_what_was_run_and_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let out = out.display();
+    let first = json(&format!(
+        "sim small --set relay.d=7 --set topology.dials=8 --seed 3 --json --out {out}"
+    ));
+    let resolved = &first["resolved"];
+    assert_eq!(resolved["parameters"]["relay"]["d"], 7);
+    assert_eq!(resolved["from"]["relay"]["d"], "--set relay.d=7");
+    let origin = resolved["from"]["topology"]["kind"].as_str().unwrap();
+    assert!(origin.starts_with("scenarios/small.toml:"), "{origin}");
+    assert_eq!(resolved["from"]["cpu"]["per_kb_us"], "default");
+
+    let again = json(&format!("sim --from-results {out} --json"));
+    assert_eq!(again["trace_hash"], first["trace_hash"]);
+    assert_eq!(again["seed"], 3);
+    assert_eq!(&again["resolved"], resolved);
+    let changed = json(&format!("sim --from-results {out} --set relay.d=6 --json"));
+    assert_ne!(changed["trace_hash"], first["trace_hash"]);
+
+    // Another trace of the same scenario and seed is a failure.
+    let path = folder.path().join("out/summary.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let hash = first["trace_hash"].as_str().unwrap();
+    fs::write(&path, text.replace(hash, &"0".repeat(64))).unwrap();
+    let output = undertone(&format!("sim --from-results {out}"));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("the trace of seed 3 is"), "{stderr}");
+    misused(
+        "sim --from-results no/such",
+        "cannot read no/such/summary.json",
+    );
+}
+
+#[test]
+fn a_run_that_delivers_nothing_is_a_failure() {
+    let output = undertone("sim small --set network.loss=1 --set topology.dials=8");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("none of 147 deliveries was made with seed 1"),
+        "{stderr}"
+    );
+    let replay = "undertone sim small --set 'network.loss=1' --set 'topology.dials=8' --seed 1";
+    assert!(stderr.contains(replay), "{stderr}");
+}
+
+#[test]
+fn a_run_that_does_not_fit_into_memory_is_announced() {
+    // Nothing is run: the seed's run is refused for another reason, after the word.
+    let output = undertone(
+        "sim small --set scenario.nodes=4000000 --set topology.dials=3000000 --set traffic.payload_bytes=1",
+    );
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("GB of memory, and"), "{stderr}");
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .args([
+            "sim",
+            "small",
+            "--set",
+            "traffic.drain_s=900000",
+            "--json",
+            "--out",
+        ])
+        .arg(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let id = program.id();
+    // It listens for SIGINT, the second bit, before it runs anything.
+    let listens = || {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        u64::from_str_radix(caught.unwrap().trim(), 16).unwrap() & 2 != 0
+    };
+    while !listens() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let pid = rustix::process::Pid::from_raw(id.try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = program.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(printed["interrupted"], true);
+    assert_eq!(printed["trace_hash"], Value::Null);
+    let kept = fs::read_to_string(folder.path().join("summary.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), printed);
+    assert!(folder.path().join("deliveries.parquet").exists());
 }

@@ -6,6 +6,8 @@ pub(crate) mod chat;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 #[cfg(feature = "lab")]
+pub(crate) mod interrupt;
+#[cfg(feature = "lab")]
 pub(crate) mod lab;
 pub(crate) mod migrate;
 #[cfg(feature = "lab")]
