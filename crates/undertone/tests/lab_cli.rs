@@ -208,3 +208,52 @@ fn an_interrupted_run_keeps_what_is_done() {
     assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), printed);
     assert!(folder.path().join("deliveries.parquet").exists());
 }
+
+#[test]
+fn a_sweep_goes_on_where_it_was_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sweep.toml");
+    let text = "[sweep]\nscenario = \"small\"\nset = [\"scenario.nodes=10\", \"topology.dials=3\"]\nseeds = \"1..2\"\n\
+                [keys]\nnetwork.loss = [0, 1]\nrelay.d_lazy = [4, 6]\n";
+    fs::write(&file, text).unwrap();
+    let out = folder.path().join("out");
+    let sweep = |more: &str| {
+        let output = undertone(&format!(
+            "sweep {} --out {} --json {more}",
+            file.display(),
+            out.display()
+        ));
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let printed: Value = serde_json::from_slice(&output.stdout).expect(&stderr);
+        (printed, output.status.code(), stderr)
+    };
+    let counts =
+        |printed: &Value| ["runs", "made", "left"].map(|key| printed[key].as_u64().unwrap());
+    assert_eq!(counts(&sweep("--no-run").0), [8, 0, 8]);
+    assert_eq!(counts(&sweep("--shard 2/2 --threads 1").0), [8, 4, 4]);
+    let (printed, code, stderr) = sweep("");
+    assert_eq!(counts(&printed), [8, 4, 0]);
+    // Where every packet is lost nothing arrives; the other points are there nevertheless.
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("4 runs failed, the first: none of 27 deliveries"),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains("--set 'network.loss=1' --set 'relay.d_lazy=4' --seed 1"),
+        "{stderr}"
+    );
+    let (again, ..) = sweep("");
+    assert_eq!(counts(&again), [8, 0, 0]);
+    assert_eq!(again["table"], printed["table"]);
+    let row = &printed["table"]["rows"][0];
+    assert_eq!((&row["values"][0], &row["runs"]), (&"0".into(), &2.into()));
+    assert_eq!(row["figures"][0]["median"], 1.0);
+    // What was killed half way is made again, and nothing else.
+    let index = fs::read_to_string(out.join("runs.csv")).unwrap();
+    let name = index.lines().nth(1).unwrap().split(',').next().unwrap();
+    fs::write(out.join(name), "PAR1").unwrap();
+    assert_eq!(counts(&sweep("").0), [8, 1, 0]);
+    let table = fs::read_to_string(out.join("sweep.csv")).unwrap();
+    assert_eq!(table.lines().count(), 1 + 4);
+}

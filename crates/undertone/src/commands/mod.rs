@@ -19,6 +19,8 @@ pub(crate) mod rln;
 pub(crate) mod sim;
 pub(crate) mod store;
 #[cfg(feature = "lab")]
+pub(crate) mod sweep;
+#[cfg(feature = "lab")]
 pub(crate) mod testbed;
 
 mod chain;
