@@ -2,7 +2,7 @@
 //!
 //! [`scenario`] turns files into the input of `undertone_sim`, [`report`] turns its results into tables
 //! and files, [`model`] predicts the same figures without running anything, and [`compare`] sets our
-//! figures beside published ones. [`experiment`] does all of that for each publication, [`record`] holds
+//! figures beside published ones. [`sweep`] runs one scenario over values of its keys. [`experiment`] does all of that for each publication, [`record`] holds
 //! the results, [`page`] draws them, and [`export`] writes them for other programs.
 
 pub mod compare;
@@ -14,3 +14,4 @@ pub mod published;
 pub mod record;
 pub mod report;
 pub mod scenario;
+pub mod sweep;

@@ -15,8 +15,9 @@ fn simulate(name: &str, overrides: &[&str]) -> Summary {
     let options = RunOptions::new(1);
     let outcome = run(&scenario, options, &mut |_| {}).expect("it can be simulated");
     let mut rows = Vec::new();
-    write_deliveries(&outcome, &mut rows).expect("memory takes everything");
-    Summary::new(&scenario, &outcome, watch.read(), "test")
+    let summary = Summary::new(&scenario, &outcome, watch.read(), "test");
+    write_deliveries(&outcome, &summary, &[], &mut rows).expect("memory takes everything");
+    summary
 }
 
 #[test]

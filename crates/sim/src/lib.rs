@@ -25,5 +25,5 @@ mod world;
 
 pub use error::SimError;
 pub use outcome::{Outcome, Progress};
-pub use run::{Dial, Plan, RunOptions, run};
-pub use scenario::Scenario;
+pub use run::{Dial, Plan, RunOptions, run, run_until};
+pub use scenario::{MAX_NODES, Scenario};

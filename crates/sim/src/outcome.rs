@@ -168,8 +168,10 @@ pub struct Outcome {
     pub mesh_degree: MeshDegree,
     /// Number of peers of each node at the end of the run.
     pub connections: Vec<u32>,
+    /// Whether the run was stopped before its end; its rules were not checked at the end then.
+    pub interrupted: bool,
     /// SHA-256 over a trace of every node; equal for equal scenario and seed. `None` for a run on real
-    /// clocks, which cannot be repeated exactly.
+    /// clocks, which cannot be repeated exactly, and for one that was stopped.
     pub trace_hash: Option<[u8; 32]>,
     /// Violations of rules; only the first ones are kept.
     pub violations: Vec<Violation>,

@@ -6,6 +6,8 @@ mod settled;
 
 pub use settled::{Dial, Plan};
 
+use std::ops::ControlFlow;
+
 use crate::error::SimError;
 use crate::outcome::{Outcome, Progress};
 use crate::scenario::Scenario;
@@ -45,9 +47,33 @@ pub fn run(
     options: RunOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, SimError> {
+    run_until(scenario, options, &mut |now| {
+        progress(now);
+        ControlFlow::Continue(())
+    })
+}
+
+/// Runs a scenario to its end, or until `progress` breaks off. The result of a run that was stopped has what happened
+/// until then, and no trace hash.
+///
+/// # Errors
+/// Returns [`SimError`] when the scenario is invalid, before anything is run.
+pub fn run_until(
+    scenario: &Scenario,
+    options: RunOptions,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, SimError> {
     let world = plan::world(scenario, options.seed)?;
     let count = threads::worth(&world, options.threads).min(scenario.nodes as usize);
     let shards = (0..count).map(|index| NodeShard::new(&world, index, count));
-    let shards = threads::run(&world, shards.collect(), progress);
-    Ok(result::collect(&world, shards))
+    let mut stopped_ns = None;
+    let shards = threads::run(&world, shards.collect(), &mut |now| {
+        let flow = progress(now);
+        // What is left to do at the end is nothing.
+        if flow.is_break() && now.virtual_ns < now.end_ns {
+            stopped_ns = Some(now.virtual_ns);
+        }
+        flow
+    });
+    Ok(result::collect(&world, shards, stopped_ns))
 }

@@ -5,6 +5,7 @@
 //! plus the lookahead, then the threads exchange the events that they scheduled. The order of a node's events
 //! does not depend on the thread that runs it.
 
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
@@ -30,11 +31,11 @@ pub(crate) fn worth(world: &World, threads: usize) -> usize {
     }
 }
 
-/// Runs all shards to the end of the simulation.
+/// Runs all shards to the end of the simulation, or until `progress` breaks off.
 pub(crate) fn run(
     world: &World,
     shards: Vec<NodeShard>,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Vec<NodeShard> {
     match <[NodeShard; 1]>::try_from(shards) {
         Ok([shard]) => vec![run_alone(world, shard, progress)],
@@ -42,17 +43,24 @@ pub(crate) fn run(
     }
 }
 
-fn run_alone(world: &World, mut shard: NodeShard, progress: &mut dyn FnMut(Progress)) -> NodeShard {
+fn run_alone(
+    world: &World,
+    mut shard: NodeShard,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> NodeShard {
     let mut now_ns = 0;
     while now_ns < world.end_ns {
         now_ns = now_ns.saturating_add(STEP_NS).min(world.end_ns);
         shard.run(world, now_ns);
-        progress(Progress {
+        let flow = progress(Progress {
             virtual_ns: now_ns,
             end_ns: world.end_ns,
             events: shard.handled,
             deliveries: shard.scratch.deliveries,
         });
+        if flow.is_break() {
+            break;
+        }
     }
     shard
 }
@@ -66,6 +74,8 @@ struct SyncPoint {
     deliveries: Vec<AtomicU64>,
     /// Whether a thread panicked; without this flag the others would wait for it forever.
     failed: AtomicBool,
+    /// Whether the run is to be stopped.
+    stopped: AtomicBool,
     /// Events sent between threads, by receiving thread.
     inboxes: Vec<Mutex<Vec<Scheduled<Event>>>>,
 }
@@ -73,7 +83,7 @@ struct SyncPoint {
 fn run_together(
     world: &World,
     shards: Vec<NodeShard>,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Vec<NodeShard> {
     let counters = || shards.iter().map(|_| AtomicU64::new(0)).collect();
     let sync = SyncPoint {
@@ -82,6 +92,7 @@ fn run_together(
         events: counters(),
         deliveries: counters(),
         failed: AtomicBool::new(false),
+        stopped: AtomicBool::new(false),
         inboxes: shards.iter().map(|_| Mutex::new(Vec::new())).collect(),
     };
     let sync = &sync;
@@ -89,7 +100,11 @@ fn run_together(
     let first = shards.next();
     std::thread::scope(|scope| {
         let others: Vec<_> = shards
-            .map(|shard| scope.spawn(move || run_shard(world, sync, shard, &mut |_| {})))
+            .map(|shard| {
+                scope.spawn(move || {
+                    run_shard(world, sync, shard, &mut |_| ControlFlow::Continue(()))
+                })
+            })
             .collect();
         let first = first.map(|shard| run_shard(world, sync, shard, progress));
         let others = others.into_iter().map(|other| match other.join() {
@@ -105,7 +120,7 @@ fn run_shard(
     world: &World,
     sync: &SyncPoint,
     mut shard: NodeShard,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> NodeShard {
     let lookahead_ns = world.shortest_delay_ns();
     loop {
@@ -119,12 +134,15 @@ fn run_shard(
             counters.iter().map(|c| c.load(Ordering::Relaxed)).collect()
         };
         let earliest_ns = all(&sync.next_ns).into_iter().min().unwrap_or(u64::MAX);
-        progress(Progress {
+        let flow = progress(Progress {
             virtual_ns: earliest_ns.min(world.end_ns),
             end_ns: world.end_ns,
             events: all(&sync.events).iter().sum(),
             deliveries: all(&sync.deliveries).iter().sum(),
         });
+        if flow.is_break() {
+            sync.stopped.store(true, Ordering::Relaxed);
+        }
         if earliest_ns >= world.end_ns {
             return shard;
         }
@@ -141,7 +159,7 @@ fn run_shard(
         if let Err(panic) = ran {
             resume_unwind(panic);
         }
-        if sync.failed.load(Ordering::Relaxed) {
+        if sync.failed.load(Ordering::Relaxed) || sync.stopped.load(Ordering::Relaxed) {
             return shard;
         }
         let mut inbox = sync.inboxes[me]

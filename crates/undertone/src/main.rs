@@ -1,5 +1,5 @@
 //! The Undertone command line. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 (of `store verify`) history that
-//! is not valid.
+//! is not valid, 130 (of `sim` and `sweep`) work that was interrupted and kept.
 //!
 //! Without the features `chat` and `lab` it has only an operator's commands: `node`, `doctor`,
 //! `migrate`, `registry`, `rln` and `store`.
@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
 use commands::chat;
 use commands::{Failure, doctor, migrate, node, registry, rln, store};
 #[cfg(feature = "lab")]
-use commands::{demo, lab, model, sim, testbed};
+use commands::{demo, lab, model, sim, sweep, testbed};
 
 #[cfg_attr(feature = "lab", doc = "A Waku node and network laboratory")]
 #[cfg_attr(not(feature = "lab"), doc = "A Waku node")]
@@ -54,6 +54,9 @@ enum Command {
     Sim(sim::Args),
     /// Read history from a store, and verify it against the membership of its time
     Store(Box<store::Args>),
+    /// Simulate a scenario over values of its keys and over seeds
+    #[cfg(feature = "lab")]
+    Sweep(sweep::Args),
     /// Run scenarios with real nodes over an emulated wide-area network: real TCP, real proofs
     #[cfg(feature = "lab")]
     Testbed(testbed::Args),
@@ -78,6 +81,8 @@ fn main() -> ExitCode {
         #[cfg(feature = "lab")]
         Command::Sim(args) => sim::run(args),
         Command::Store(args) => store::run(args),
+        #[cfg(feature = "lab")]
+        Command::Sweep(args) => sweep::run(args),
         #[cfg(feature = "lab")]
         Command::Testbed(args) => testbed::run(args),
     };

@@ -1,7 +1,9 @@
-//! `undertone sim` and `undertone model` as a user meets them.
+//! `undertone sim`, `sweep` and `model` as a user meets them.
 
 use std::fs;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -104,4 +106,154 @@ fn the_model_predicts_a_scenario_without_running_it() {
     assert_eq!(size["sim_ms"], Value::Null);
     let mean_ms = size["model_ms"]["mean"].as_f64().unwrap();
     assert!((480.0..530.0).contains(&mean_ms), "{predicted}");
+}
+
+#[test]
+fn results_say_what_was_run_and_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let out = out.display();
+    let first = json(&format!(
+        "sim small --set relay.d=7 --set topology.dials=8 --seed 3 --json --out {out}"
+    ));
+    let resolved = &first["resolved"];
+    assert_eq!(resolved["parameters"]["relay"]["d"], 7);
+    assert_eq!(resolved["from"]["relay"]["d"], "--set relay.d=7");
+    let origin = resolved["from"]["topology"]["kind"].as_str().unwrap();
+    assert!(origin.starts_with("scenarios/small.toml:"), "{origin}");
+    assert_eq!(resolved["from"]["cpu"]["per_kb_us"], "default");
+
+    let again = json(&format!("sim --from-results {out} --json"));
+    assert_eq!(again["trace_hash"], first["trace_hash"]);
+    assert_eq!(again["seed"], 3);
+    assert_eq!(&again["resolved"], resolved);
+    let changed = json(&format!("sim --from-results {out} --set relay.d=6 --json"));
+    assert_ne!(changed["trace_hash"], first["trace_hash"]);
+
+    // Another trace of the same scenario and seed is a failure.
+    let path = folder.path().join("out/summary.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let hash = first["trace_hash"].as_str().unwrap();
+    fs::write(&path, text.replace(hash, &"0".repeat(64))).unwrap();
+    let output = undertone(&format!("sim --from-results {out}"));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("the trace of seed 3 is"), "{stderr}");
+    misused(
+        "sim --from-results no/such",
+        "cannot read no/such/summary.json",
+    );
+}
+
+#[test]
+fn a_run_that_delivers_nothing_is_a_failure() {
+    let output = undertone("sim small --set network.loss=1 --set topology.dials=8");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("none of 147 deliveries was made with seed 1"),
+        "{stderr}"
+    );
+    let replay = "undertone sim small --set 'network.loss=1' --set 'topology.dials=8' --seed 1";
+    assert!(stderr.contains(replay), "{stderr}");
+}
+
+#[test]
+fn a_run_that_does_not_fit_into_memory_is_announced() {
+    // Nothing is run: the seed's run is refused for another reason, after the word.
+    let output = undertone(
+        "sim small --set scenario.nodes=4000000 --set topology.dials=3000000 --set traffic.payload_bytes=1",
+    );
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("GB of memory, and"), "{stderr}");
+}
+
+#[test]
+fn an_interrupted_run_keeps_what_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = Command::new(env!("CARGO_BIN_EXE_undertone"))
+        .args([
+            "sim",
+            "small",
+            "--set",
+            "traffic.drain_s=900000",
+            "--json",
+            "--out",
+        ])
+        .arg(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let id = program.id();
+    // It listens for SIGINT, the second bit, before it runs anything.
+    let listens = || {
+        let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        u64::from_str_radix(caught.unwrap().trim(), 16).unwrap() & 2 != 0
+    };
+    while !listens() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let pid = rustix::process::Pid::from_raw(id.try_into().unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = program.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(printed["interrupted"], true);
+    assert_eq!(printed["trace_hash"], Value::Null);
+    let kept = fs::read_to_string(folder.path().join("summary.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), printed);
+    assert!(folder.path().join("deliveries.parquet").exists());
+}
+
+#[test]
+fn a_sweep_goes_on_where_it_was_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sweep.toml");
+    let text = "[sweep]\nscenario = \"small\"\nset = [\"scenario.nodes=10\", \"topology.dials=3\"]\nseeds = \"1..2\"\n\
+                [keys]\nnetwork.loss = [0, 1]\nrelay.d_lazy = [4, 6]\n";
+    fs::write(&file, text).unwrap();
+    let out = folder.path().join("out");
+    let sweep = |more: &str| {
+        let output = undertone(&format!(
+            "sweep {} --out {} --json {more}",
+            file.display(),
+            out.display()
+        ));
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let printed: Value = serde_json::from_slice(&output.stdout).expect(&stderr);
+        (printed, output.status.code(), stderr)
+    };
+    let counts =
+        |printed: &Value| ["runs", "made", "left"].map(|key| printed[key].as_u64().unwrap());
+    assert_eq!(counts(&sweep("--no-run").0), [8, 0, 8]);
+    assert_eq!(counts(&sweep("--shard 2/2 --threads 1").0), [8, 4, 4]);
+    let (printed, code, stderr) = sweep("");
+    assert_eq!(counts(&printed), [8, 4, 0]);
+    // Where every packet is lost nothing arrives; the other points are there nevertheless.
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("4 runs failed, the first: none of 27 deliveries"),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains("--set 'network.loss=1' --set 'relay.d_lazy=4' --seed 1"),
+        "{stderr}"
+    );
+    let (again, ..) = sweep("");
+    assert_eq!(counts(&again), [8, 0, 0]);
+    assert_eq!(again["table"], printed["table"]);
+    let row = &printed["table"]["rows"][0];
+    assert_eq!((&row["values"][0], &row["runs"]), (&"0".into(), &2.into()));
+    assert_eq!(row["figures"][0]["median"], 1.0);
+    // What was killed half way is made again, and nothing else.
+    let index = fs::read_to_string(out.join("runs.csv")).unwrap();
+    let name = index.lines().nth(1).unwrap().split(',').next().unwrap();
+    fs::write(out.join(name), "PAR1").unwrap();
+    assert_eq!(counts(&sweep("").0), [8, 1, 0]);
+    let table = fs::read_to_string(out.join("sweep.csv")).unwrap();
+    assert_eq!(table.lines().count(), 1 + 4);
 }

@@ -161,6 +161,7 @@ pub(crate) fn gather(
         mesh_degree: mesh_degree(&ends.meshes),
         connections: ends.connections,
         trace_hash: None,
+        interrupted: false,
         violations: Vec::new(),
         services: None,
     };

@@ -154,7 +154,8 @@ impl TestbedRunner<'_> {
             (packets.delivered, dropped),
         )?;
         progress.finish();
-        let summary = Summary::new(scenario, &observed.outcome, watch.read(), self.commit);
+        let summary = Summary::new(scenario, &observed.outcome, watch.read(), self.commit)
+            .resolved(self.loaded.resolved.clone());
         Ok(RunResult {
             plan,
             observed,

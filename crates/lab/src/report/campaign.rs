@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Serialize, Serializer};
 
 use super::{Latency, Summary, median};
+use crate::scenario::ResolvedScenario;
 
 /// One or more runs of one scenario.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Campaign {
     runs: Vec<Summary>,
+    /// The scenario of several runs, which they leave out.
+    resolved: Option<ResolvedScenario>,
 }
 
 /// Medians over seeds, field by field; `n` is the median number of deliveries.
@@ -27,8 +30,15 @@ pub struct Median {
 
 impl Campaign {
     /// A campaign of the given runs.
-    pub fn new(runs: Vec<Summary>) -> Self {
-        Self { runs }
+    pub fn new(mut runs: Vec<Summary>) -> Self {
+        let mut resolved = None;
+        if runs.len() > 1 {
+            for run in &mut runs {
+                resolved = resolved.or(run.resolved.take());
+                run.resolved = None;
+            }
+        }
+        Self { runs, resolved }
     }
 
     /// The runs, in the order in which they were made.
@@ -90,11 +100,13 @@ impl Campaign {
 }
 
 impl Serialize for Campaign {
-    /// Serialises one run as its summary, several as `{"scenario", "seeds", "median", "runs"}`.
+    /// Serialises one run as its summary, several as `{"scenario", "resolved", "seeds", "median", "runs"}`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Several<'a> {
             scenario: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            resolved: Option<&'a ResolvedScenario>,
             seeds: Vec<u64>,
             median: Median,
             runs: &'a [Summary],
@@ -104,6 +116,7 @@ impl Serialize for Campaign {
         }
         Several {
             scenario: self.runs.first().map_or("", |run| &run.scenario),
+            resolved: self.resolved.as_ref(),
             seeds: self.runs.iter().map(|run| run.seed).collect(),
             median: self.median(),
             runs: &self.runs,

@@ -1,4 +1,5 @@
-//! The file `deliveries.parquet`: one row per delivery; those of the warm-up are included and marked.
+//! The file `deliveries.parquet`: one row per delivery; those of the warm-up are included and marked. Its metadata say
+//! what was run.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::sync::Arc;
 use parquet::basic::Compression;
 use parquet::data_type::{BoolType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
@@ -13,13 +15,14 @@ use thiserror::Error;
 use undertone_sim::Outcome;
 use undertone_sim::outcome::{Delivery, Message};
 
-use super::summary::{by_message, latency_ms};
+use super::summary::{Summary, by_message, latency_ms};
 
 /// Schema of the file. Times are nanoseconds of virtual time from the start of the run.
 const SCHEMA: &str = "message delivery {
     required int32 message;
     required int32 publisher;
     required int32 receiver;
+    required int32 from;
     required int32 hops;
     required int32 size_bytes;
     required boolean warm_up;
@@ -36,14 +39,20 @@ const ROWS_PER_GROUP: usize = 1 << 20;
 #[error("cannot write deliveries: {0}")]
 pub struct DeliveriesError(#[from] ParquetError);
 
-/// Writes the deliveries of a run.
+/// Writes the deliveries of a run, with what its summary says of its origin, and `more`, as metadata.
 ///
 /// # Errors
 /// Returns an error when writing to `out` fails.
-pub fn write_deliveries<W: Write + Send>(outcome: &Outcome, out: W) -> Result<(), DeliveriesError> {
+pub fn write_deliveries<W: Write + Send>(
+    outcome: &Outcome,
+    summary: &Summary,
+    more: &[(&str, String)],
+    out: W,
+) -> Result<(), DeliveriesError> {
     let schema = Arc::new(parse_message_type(SCHEMA)?);
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(metadata(summary, more)))
         .build();
     let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
     let rows: Vec<_> = by_message(outcome)
@@ -57,6 +66,7 @@ pub fn write_deliveries<W: Write + Send>(outcome: &Outcome, out: W) -> Result<()
         group.column::<Int32Type>(|(message, _)| message.index as i32)?;
         group.column::<Int32Type>(|(message, _)| message.publisher as i32)?;
         group.column::<Int32Type>(|(_, delivery)| delivery.receiver as i32)?;
+        group.column::<Int32Type>(|(_, delivery)| delivery.from as i32)?;
         group.column::<Int32Type>(|(_, delivery)| i32::from(delivery.hops))?;
         group.column::<Int32Type>(|(message, _)| message.payload_bytes as i32)?;
         group.column::<BoolType>(|(message, _)| message.warm_up)?;
@@ -67,6 +77,27 @@ pub fn write_deliveries<W: Write + Send>(outcome: &Outcome, out: W) -> Result<()
     }
     writer.close()?;
     Ok(())
+}
+
+/// What was run, by which program, and what its trace was.
+fn metadata(summary: &Summary, more: &[(&str, String)]) -> Vec<KeyValue> {
+    let resolved = summary.resolved.as_ref();
+    let scenario = resolved.map(|resolved| {
+        serde_json::to_string(resolved).expect("resolved scenarios have string keys")
+    });
+    let hash = resolved.map(|resolved| resolved.hash.clone());
+    let known = [
+        ("undertone.scenario", Some(summary.scenario.clone())),
+        ("undertone.seed", Some(summary.seed.to_string())),
+        ("undertone.commit", Some(summary.commit.clone())),
+        ("undertone.trace_hash", summary.trace_hash.clone()),
+        ("undertone.scenario_hash", hash),
+        ("undertone.resolved", scenario),
+    ];
+    let more = more.iter().map(|(key, value)| (*key, Some(value.clone())));
+    let all = known.into_iter().chain(more);
+    all.filter_map(|(key, value)| Some(KeyValue::new(key.to_owned(), value?)))
+        .collect()
 }
 
 type Row<'a> = (&'a Message, &'a Delivery);

@@ -40,9 +40,11 @@ pub fn write_run(folder: &Path, outcome: &Outcome, summary: &Summary) -> Result<
     write_summary(folder, summary)?;
     let path = folder.join("deliveries.parquet");
     let mut file = BufWriter::new(File::create(&path).map_err(at(&path))?);
-    write_deliveries(outcome, &mut file).map_err(|source| WriteError::Deliveries {
-        path: path.clone(),
-        source,
+    write_deliveries(outcome, summary, &[], &mut file).map_err(|source| {
+        WriteError::Deliveries {
+            path: path.clone(),
+            source,
+        }
     })?;
     file.flush().map_err(at(&path))
 }

@@ -5,6 +5,7 @@ mod deliveries;
 mod files;
 mod histogram;
 mod measure;
+mod memory;
 mod progress;
 mod services;
 mod services_text;
@@ -19,6 +20,7 @@ pub use campaign::{Campaign, Median};
 pub use deliveries::{DeliveriesError, write_deliveries};
 pub use files::{WriteError, write_run, write_summary};
 pub use measure::{RunCosts, Stopwatch};
+pub use memory::{available_bytes, estimated_bytes};
 pub use progress::ProgressLine;
 pub use services::{
     BytesPerMessage, MessageWays, ReadingFigures, RequestFigures, SendFigures, ServicesSummary,

@@ -7,6 +7,7 @@ use undertone_sim::outcome::{Counters, Delivery, KindCounter, Message};
 use undertone_sim::{Outcome, Scenario};
 
 use super::{Latency, RunCosts, ServicesSummary, Sorted};
+use crate::scenario::ResolvedScenario;
 
 /// Number of nodes reached, by number of hops.
 pub(crate) type Hops = BTreeMap<u16, u64>;
@@ -22,6 +23,12 @@ pub struct Summary {
     pub nodes: u32,
     /// Commit of the program.
     pub commit: String,
+    /// Every parameter of the scenario with its origin; left out where it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<ResolvedScenario>,
+    /// Whether the run was stopped before its end; left out if it was not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
     /// Virtual time that passed, seconds.
     pub virtual_s: f64,
     /// Wall time, processor time and memory.
@@ -133,6 +140,8 @@ impl Summary {
             seed: outcome.seed,
             nodes: scenario.nodes,
             commit: commit.to_owned(),
+            resolved: None,
+            interrupted: outcome.interrupted,
             virtual_s: seconds(outcome.virtual_ns),
             measured,
             events: outcome.events,
@@ -166,6 +175,13 @@ impl Summary {
     /// Number of messages that count in the statistics.
     pub fn counted_messages(&self) -> usize {
         self.per_message.iter().filter(|m| !m.warm_up).count()
+    }
+
+    /// Adds what was run, with every parameter.
+    #[must_use]
+    pub fn resolved(mut self, resolved: ResolvedScenario) -> Self {
+        self.resolved = Some(resolved);
+        self
     }
 }
 

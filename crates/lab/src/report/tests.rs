@@ -2,6 +2,7 @@
 
 mod figures;
 mod files;
+mod memory;
 mod shown;
 
 use undertone_sim::outcome::{Counters, Delivery, KindCounter, MeshDegree, Message, Violation};
@@ -65,6 +66,7 @@ pub(crate) fn outcome(seed: u64) -> Outcome {
             max: 4,
         },
         connections: vec![4; 5],
+        interrupted: false,
         trace_hash: Some([0xab; 32]),
         violations: Vec::new(),
         services: None,

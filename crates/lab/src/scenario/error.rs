@@ -46,6 +46,22 @@ pub enum ScenarioError {
         /// Text of the override.
         text: String,
     },
+    /// An override makes the scenario wrong.
+    #[error("--set {text}: {}", without_place(source))]
+    Overridden {
+        /// Text of the override.
+        text: String,
+        /// Mistake that the scenario does not have without it.
+        source: Box<ScenarioError>,
+    },
+    /// A folder has no results that a scenario can be read from.
+    #[error("{}: {problem}", path.display())]
+    Results {
+        /// Path of the file.
+        path: PathBuf,
+        /// Description of what is wrong with it.
+        problem: String,
+    },
     /// Parameters of the router contradict each other.
     #[error("{origin}: [relay]: {source}")]
     Relay {
@@ -64,6 +80,13 @@ pub enum ScenarioError {
         /// Description of the mistake.
         source: GmlError,
     },
+}
+
+/// The message without the place `--set`, which stands before it already.
+fn without_place(error: &ScenarioError) -> String {
+    let text = error.to_string();
+    let place = format!("{}: ", Origin::Set);
+    text.strip_prefix(&place).unwrap_or(&text).to_owned()
 }
 
 fn hint(nearest: Option<&str>) -> String {

@@ -9,7 +9,7 @@ use super::error::ScenarioError;
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// Reads a file that is not too long.
-pub(super) fn read_bounded(path: &Path) -> Result<String, ScenarioError> {
+pub(crate) fn read_bounded(path: &Path) -> Result<String, ScenarioError> {
     let failed = |source| ScenarioError::Read {
         path: path.to_owned(),
         source,

@@ -7,10 +7,11 @@
 mod error;
 mod tokens;
 
-use error::{At, MAX_PLACES};
+use error::At;
 use tokens::{GmlField, GmlItem};
 
 pub use error::GmlError;
+pub(super) use error::MAX_PLACES;
 
 /// A graph in the form that the simulator needs.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,12 +4,16 @@
 //! values. A scenario is named by a path, or by the bare name of a [built-in](BUILT_IN) one.
 
 mod built_in;
+mod document;
 mod error;
 mod file;
 mod gml;
 mod read;
+mod resolved;
+mod results;
 mod seeds;
 mod set;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -17,14 +21,18 @@ mod tests;
 use std::path::Path;
 
 use undertone_gossip::Config;
-use undertone_settings::{TomlEntry, nearest};
+use undertone_settings::TomlEntry;
 use undertone_sim::Scenario;
 
-use file::read_bounded;
+use document::Document;
+use read::ReadScenario;
 
 pub use built_in::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
+pub(crate) use file::read_bounded;
 pub use gml::GmlError;
+pub use resolved::ResolvedScenario;
+pub use results::{EarlierRun, EarlierRuns, load_results};
 pub use seeds::{MAX_SEEDS, SeedsError, parse_seeds};
 
 /// A scenario with further content of its file.
@@ -36,6 +44,8 @@ pub struct Loaded {
     pub description: String,
     /// Router parameters that the file sets, as a file that [`relay_parameters`] reads.
     pub relay_parameters: String,
+    /// Every parameter with its origin, and the hash over them.
+    pub resolved: ResolvedScenario,
 }
 
 /// Reads the scenario at a path, or the built-in one with a name, and applies overrides
@@ -44,22 +54,7 @@ pub struct Loaded {
 /// # Errors
 /// Returns the first mistake found.
 pub fn load(reference: &str, overrides: &[String]) -> Result<Loaded, ScenarioError> {
-    if let Some(found) = BUILT_IN.iter().find(|found| found.name == reference) {
-        let place = format!("scenarios/{}.toml", found.name);
-        return parse(found.text, &place, found.name, None, overrides);
-    }
-    let path = Path::new(reference);
-    let is_path = reference.contains(std::path::is_separator) || path.extension().is_some();
-    if !is_path && !path.exists() {
-        return Err(ScenarioError::NoSuchScenario {
-            name: reference.to_owned(),
-            nearest: nearest(reference, BUILT_IN.iter().map(|found| found.name)),
-        });
-    }
-    let text = read_bounded(path)?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let folder = path.parent().unwrap_or(Path::new(""));
-    parse(&text, reference, &name, Some(folder), overrides)
+    read_document(&Document::load(reference)?, overrides, None)
 }
 
 /// Reads a scenario from text. `place` names its file in messages, `name` is the scenario's name, and
@@ -74,11 +69,56 @@ pub fn parse(
     folder: Option<&Path>,
     overrides: &[String],
 ) -> Result<Loaded, ScenarioError> {
-    let mut root = TomlEntry::read(text, place)?;
-    for text in overrides {
-        set::apply(&mut root, text)?;
+    let document = Document::parse(text, place, name, folder)?;
+    read_document(&document, overrides, None)
+}
+
+/// Reads a document with overrides; `earlier` is the resolved scenario that it comes from, if any.
+fn read_document(
+    document: &Document,
+    overrides: &[String],
+    earlier: Option<&ResolvedScenario>,
+) -> Result<Loaded, ScenarioError> {
+    let read = |overrides: &[String]| -> Result<(TomlEntry, ReadScenario), ScenarioError> {
+        let mut root = document.root.clone();
+        for text in overrides {
+            set::apply(&mut root, text)?;
+        }
+        let content = read::read(&root, &document.name, document.folder.as_deref())?;
+        Ok((root, content))
+    };
+    let (root, content) = read(overrides)
+        .map_err(|error| blame(error, overrides, |overrides| read(overrides).err()))?;
+    let parameters = write::write(&content.scenario, &content.description);
+    Ok(Loaded {
+        scenario: content.scenario,
+        description: content.description,
+        relay_parameters: content.relay_parameters,
+        resolved: ResolvedScenario::new(&parameters, &root, overrides, earlier),
+    })
+}
+
+/// Names the override with which a mistake began; the scenario's own mistakes stay as they are.
+fn blame(
+    error: ScenarioError,
+    overrides: &[String],
+    again: impl Fn(&[String]) -> Option<ScenarioError>,
+) -> ScenarioError {
+    if matches!(error, ScenarioError::Override { .. }) {
+        return error;
     }
-    read::read(&root, name, folder)
+    let said = error.to_string();
+    let is_same =
+        |count: &usize| again(&overrides[..*count]).is_some_and(|other| other.to_string() == said);
+    // The fewest overrides that have the mistake, and with them all of those that follow.
+    let most = (0..overrides.len()).rev().take_while(is_same).last();
+    match most.unwrap_or(overrides.len()).checked_sub(1) {
+        None => error,
+        Some(at) => ScenarioError::Overridden {
+            text: overrides[at].clone(),
+            source: Box::new(error),
+        },
+    }
 }
 
 /// Reads all parameters of a router from a file. The file may hold nothing but the `[relay]` table of a

@@ -1,4 +1,5 @@
-//! Overrides from the command line: `network.one_way_ms=100`, `faults.0.at_s=30`.
+//! Overrides from the command line: `network.one_way_ms=100`, `faults.0.at_s=30`, and `network.loss=` without a value,
+//! which takes the key away.
 
 use undertone_settings::{Error, Origin, TomlEntry, TomlTable, TomlValue};
 
@@ -23,6 +24,11 @@ pub(super) fn apply(root: &mut TomlEntry, text: &str) -> Result<(), ScenarioErro
         value: value.to_owned(),
         expected,
     };
+    if value.trim().is_empty() {
+        let expected = "a key that is set, to take it away";
+        let is_taken = remove(root, &path);
+        return is_taken.ok_or_else(|| bad("", expected.to_owned()).into());
+    }
     let mut at = root;
     for (depth, part) in path.iter().enumerate() {
         at = match &mut at.value {
@@ -50,4 +56,24 @@ pub(super) fn apply(root: &mut TomlEntry, text: &str) -> Result<(), ScenarioErro
     }
     *at = TomlEntry::read_value(value.trim(), &Origin::Set);
     Ok(())
+}
+
+/// Takes a key away, or an item out of a list; `None` if it is not there.
+pub(super) fn remove(root: &mut TomlEntry, path: &[&str]) -> Option<()> {
+    let (last, above) = path.split_last()?;
+    let table = above
+        .iter()
+        .try_fold(root, |at, part| match &mut at.value {
+            TomlValue::Table(table) => table.get_mut(*part),
+            TomlValue::List(items) => items.get_mut(part.parse::<usize>().ok()?),
+            _ => None,
+        })?;
+    match &mut table.value {
+        TomlValue::Table(table) => table.remove(*last).map(|_| ()),
+        TomlValue::List(items) => {
+            let at = last.parse::<usize>().ok()?;
+            (at < items.len()).then(|| items.remove(at)).map(|_| ())
+        }
+        _ => None,
+    }
 }

@@ -1,7 +1,9 @@
+mod bases;
 mod files;
 mod gml;
 mod keys;
 mod parameters;
+mod resolved;
 mod seeds;
 
 use super::{Loaded, ScenarioError, parse};

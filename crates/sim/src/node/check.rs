@@ -1,6 +1,6 @@
 //! Rules that are checked during a run, independently of the code under test.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -31,6 +31,8 @@ pub(crate) struct RuleChecks {
     delivered: BTreeSet<u32>,
     /// Ids named in IDONTWANT by each peer, with the time of the message.
     unwanted: BTreeMap<(ConnIx, MessageId), u64>,
+    /// The same in the order of the messages; an id that was named again has a later entry.
+    unwanted_order: VecDeque<(u64, (ConnIx, MessageId))>,
     /// Ids requested by IWANT, with the time of the last request.
     asked: BTreeMap<MessageId, u64>,
     last_asked_ns: u64,
@@ -56,10 +58,17 @@ impl RuleChecks {
         if rpc.idontwant.is_empty() {
             return;
         }
-        self.unwanted
-            .retain(|_, said_ns| *said_ns + REMEMBERED_NS > now_ns);
+        while let Some((said_ns, named)) = self.unwanted_order.front().copied()
+            && said_ns + REMEMBERED_NS <= now_ns
+        {
+            self.unwanted_order.pop_front();
+            if self.unwanted.get(&named) == Some(&said_ns) {
+                self.unwanted.remove(&named);
+            }
+        }
         for id in rpc.idontwant {
             self.unwanted.insert((conn, id), now_ns);
+            self.unwanted_order.push_back((now_ns, (conn, id)));
         }
     }
 

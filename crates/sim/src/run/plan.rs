@@ -5,7 +5,7 @@ mod services;
 use crate::error::SimError;
 use crate::node::input::PAYLOAD_BYTES_MIN;
 use crate::outcome::Message;
-use crate::scenario::{Delay, FaultKind, Publishers, Scenario, Spacing};
+use crate::scenario::{Delay, FaultKind, MAX_NODES, Publishers, Scenario, Spacing};
 use crate::seeds::SeededRng;
 use crate::topology;
 use crate::world::World;
@@ -41,7 +41,7 @@ fn validate(scenario: &Scenario) -> Result<(), SimError> {
     let nodes = scenario.nodes;
     let at_least_two = "it must be at least 2 and at most 4 million";
     check(
-        (2..=4_000_000).contains(&nodes),
+        (2..=MAX_NODES).contains(&nodes),
         "nodes",
         nodes,
         at_least_two,
@@ -175,9 +175,10 @@ fn messages(scenario: &Scenario, seed: u64) -> Vec<Message> {
                 published_ns: at_ns,
                 warm_up: index < scenario.warm_up_messages,
             };
-            let gap = match traffic.spacing {
-                Spacing::Constant(ns) => ns,
-                Spacing::Poisson(mean) => (-(1.0 - rng.unit()).ln() * mean as f64) as u64,
+            let gap = match (traffic.spacing, scenario.warm_up_spacing_ns) {
+                (_, Some(ns)) if message.warm_up => ns,
+                (Spacing::Constant(ns), _) => ns,
+                (Spacing::Poisson(mean), _) => (-(1.0 - rng.unit()).ln() * mean as f64) as u64,
             };
             at_ns = at_ns.saturating_add(gap);
             message

@@ -13,11 +13,18 @@ use crate::outcome::{Counters, Delivery, FirstCopy, MeshDegree, Outcome, trace_b
 use crate::shard::NodeShard;
 use crate::world::World;
 
-pub(super) fn collect(world: &World, mut shards: Vec<NodeShard>) -> Outcome {
-    check_bytes(world, &mut shards);
-    check_bounds(world, &mut shards);
-    check_meshes(world, &mut shards);
-    services::check(world, &mut shards);
+/// Collects the result; `stopped_ns` is the time at which the run was stopped, if it was.
+pub(super) fn collect(
+    world: &World,
+    mut shards: Vec<NodeShard>,
+    stopped_ns: Option<u64>,
+) -> Outcome {
+    if stopped_ns.is_none() {
+        check_bytes(world, &mut shards);
+        check_bounds(world, &mut shards);
+        check_meshes(world, &mut shards);
+        services::check(world, &mut shards);
+    }
     let events = shards.iter().map(|shard| shard.handled).sum();
     let violations = shards.iter().flat_map(|s| s.scratch.violations.clone());
     let mut violations: Vec<_> = violations.collect();
@@ -35,7 +42,7 @@ pub(super) fn collect(world: &World, mut shards: Vec<NodeShard>) -> Outcome {
     }
     Outcome {
         seed: world.seed,
-        virtual_ns: world.end_ns,
+        virtual_ns: stopped_ns.unwrap_or(world.end_ns),
         events,
         expected: world.expected(),
         messages: world.messages.clone(),
@@ -43,7 +50,8 @@ pub(super) fn collect(world: &World, mut shards: Vec<NodeShard>) -> Outcome {
         nodes: nodes.iter().map(|node| counters(node)).collect(),
         mesh_degree: mesh_degree(world, &nodes),
         connections: nodes.iter().map(|node| connections(world, node)).collect(),
-        trace_hash: Some(trace.finalize().into()),
+        interrupted: stopped_ns.is_some(),
+        trace_hash: stopped_ns.is_none().then(|| trace.finalize().into()),
         violations,
         services: services::collect(world, &nodes, &clients),
     }

@@ -11,10 +11,13 @@ mod traffic;
 pub use network::{Delay, Dialling, Multiplexer, Network, Qdisc, TcpProfile, Topology};
 pub use relay::{Cpu, RelaySetup, Rln, Verification};
 pub use services::{
-    ClientSleep, FloodedService, RateLimitError, RateLimits, RequestFlood, ServiceTrouble,
-    ServicesSetup, TroubleKind,
+    ClientSleep, FloodedService, LimitedService, RateLimitError, RateLimits, RequestFlood,
+    ServiceTrouble, ServicesSetup, TroubleKind,
 };
 pub use traffic::{Fault, FaultKind, Publishers, Spacing, Traffic};
+
+/// Largest number of nodes of a network.
+pub const MAX_NODES: u32 = 4_000_000;
 
 /// One simulated network, its traffic and its faults. [`Scenario::plain`] is the starting point of all.
 #[derive(Clone, Debug)]
@@ -52,6 +55,8 @@ pub struct Scenario {
     /// Number of messages at the start that only warm up the connections and do not
     /// count in the statistics.
     pub warm_up_messages: u32,
+    /// Time from each of these messages to the next one, nanoseconds; `None` for that of the traffic.
+    pub warm_up_spacing_ns: Option<u64>,
 }
 
 impl Scenario {
@@ -111,6 +116,7 @@ impl Scenario {
             start_spread_ns: S,
             drain_ns: 10 * S,
             warm_up_messages: 0,
+            warm_up_spacing_ns: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Scenario parameters of service nodes and their light clients.
 
-pub use undertone_services::rate_limit::{RateLimitError, RateLimits};
+pub use undertone_services::rate_limit::{LimitedService, RateLimitError, RateLimits};
 
 /// Service nodes and light clients of a network.
 ///

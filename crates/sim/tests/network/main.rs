@@ -7,6 +7,7 @@ mod partition;
 mod rate_limit;
 mod services;
 mod silence;
+mod stopping;
 mod support;
 mod topologies;
 mod transfers;

@@ -45,6 +45,15 @@ impl Failure {
         }
     }
 
+    /// Makes a failure of work that its user has stopped, with the exit code that shells have for it.
+    #[cfg(feature = "lab")]
+    pub(crate) fn interrupted(message: impl Into<String>) -> Self {
+        Self {
+            code: super::interrupt::INTERRUPTED,
+            ..Self::new(message)
+        }
+    }
+
     /// Adds a help text that says what to do.
     pub(crate) fn with_help(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());

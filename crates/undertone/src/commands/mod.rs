@@ -6,6 +6,8 @@ pub(crate) mod chat;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 #[cfg(feature = "lab")]
+pub(crate) mod interrupt;
+#[cfg(feature = "lab")]
 pub(crate) mod lab;
 pub(crate) mod migrate;
 #[cfg(feature = "lab")]
@@ -16,6 +18,8 @@ pub(crate) mod rln;
 #[cfg(feature = "lab")]
 pub(crate) mod sim;
 pub(crate) mod store;
+#[cfg(feature = "lab")]
+pub(crate) mod sweep;
 #[cfg(feature = "lab")]
 pub(crate) mod testbed;
 

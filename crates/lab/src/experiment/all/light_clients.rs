@@ -26,8 +26,12 @@ const LATE: &str = "A lightpush request whose stream breaks is waited for 20 s, 
     refuses a message that is 20 s old: it cannot be tried again. Its sender is told that it failed.";
 const NOT_PUBLISHED: &str = "not published";
 
+/// Clients of a service node and size of messages of the scenario, for the points that are the scenario itself.
+const SAME_CLIENTS: u32 = FEW;
+const SAME_BYTES: u32 = 2_000;
+
 /// One run with what is varied in it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct LightClientsRun {
     x: f64,
     relay: Latency,
@@ -37,12 +41,19 @@ struct LightClientsRun {
     never_published: u64,
 }
 
+impl LightClientsRun {
+    /// The same run as a point of another series.
+    fn at(&self, x: f64) -> Self {
+        Self { x, ..self.clone() }
+    }
+}
+
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
     let first = simulate(context, FEW.into(), &[])?;
     ways(&first, &mut findings);
-    clients(context, &mut findings)?;
-    sizes(context, &mut findings)?;
+    clients(context, &first, &mut findings)?;
+    sizes(context, &first, &mut findings)?;
     rates(context, &mut findings)?;
     losses(context, &mut findings)?;
     findings.note(
@@ -220,10 +231,18 @@ fn lost(runs: &[LightClientsRun]) -> f64 {
     runs.iter().map(|run| run.services.lost).sum::<u64>() as f64
 }
 
-fn clients(context: &mut Context<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
+fn clients(
+    context: &mut Context<'_>,
+    first: &LightClientsRun,
+    findings: &mut Findings,
+) -> Result<(), ExperimentError> {
     let most = context.by_scale(3, CLIENTS.len());
     let mut runs = Vec::new();
     for clients in &CLIENTS[..most] {
+        if *clients == SAME_CLIENTS {
+            runs.push(first.at(f64::from(*clients)));
+            continue;
+        }
         let set = [format!("services.clients_per_service_node={clients}")];
         runs.push(simulate(context, f64::from(*clients), &set)?);
     }
@@ -279,10 +298,18 @@ fn clients(context: &mut Context<'_>, findings: &mut Findings) -> Result<(), Exp
     Ok(())
 }
 
-fn sizes(context: &mut Context<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
+fn sizes(
+    context: &mut Context<'_>,
+    first: &LightClientsRun,
+    findings: &mut Findings,
+) -> Result<(), ExperimentError> {
     let sizes = context.by_scale(&SIZES_BYTES[..3], &SIZES_BYTES[..]);
     let mut runs = Vec::new();
     for bytes in sizes {
+        if *bytes == SAME_BYTES {
+            runs.push(first.at(f64::from(*bytes) / 1e3));
+            continue;
+        }
         let set = [format!("traffic.payload_bytes={bytes}")];
         runs.push(simulate(context, f64::from(*bytes) / 1e3, &set)?);
     }

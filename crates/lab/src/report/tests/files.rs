@@ -71,13 +71,39 @@ fn one_run_is_its_summary_and_several_have_medians() {
     assert_eq!(value["scenario"], "small");
     assert_eq!(value["median"]["latency_ms"]["mean"], 10.0);
     assert_eq!(value["runs"][1]["seed"], 9);
+    // Several runs of one scenario state it once.
+    let small = crate::scenario::load("small", &[]).unwrap().resolved;
+    let named = |seed| summary(&outcome(seed)).resolved(small.clone());
+    let one = serde_json::to_value(Campaign::new(vec![named(7)])).unwrap();
+    assert_eq!(one["resolved"]["hash"], small.hash);
+    let two = serde_json::to_value(Campaign::new(vec![named(7), named(9)])).unwrap();
+    assert_eq!(two["resolved"]["hash"], small.hash);
+    assert_eq!(two["runs"][0].get("resolved"), None);
 }
 
 #[test]
 fn every_delivery_is_a_row() {
     let mut file = tempfile::tempfile().unwrap();
-    write_deliveries(&outcome(7), &mut file).unwrap();
+    let small = crate::scenario::load("small", &["relay.d=7".to_owned()]).unwrap();
+    let named = summary(&outcome(7)).resolved(small.resolved.clone());
+    write_deliveries(&outcome(7), &named, &[], &mut file).unwrap();
     let reader = SerializedFileReader::new(file).unwrap();
+    let known = reader
+        .metadata()
+        .file_metadata()
+        .key_value_metadata()
+        .unwrap();
+    let named = |key: &str| known.iter().find(|known| known.key == key)?.value.clone();
+    assert_eq!(named("undertone.seed").unwrap(), "7");
+    assert_eq!(named("undertone.trace_hash").unwrap(), "ab".repeat(32));
+    assert_eq!(
+        named("undertone.scenario_hash").unwrap(),
+        small.resolved.hash
+    );
+    let resolved: serde_json::Value =
+        serde_json::from_str(&named("undertone.resolved").unwrap()).unwrap();
+    assert_eq!(resolved["parameters"]["relay"]["d"], 7);
+    assert_eq!(resolved["from"]["relay"]["d"], "--set relay.d=7");
     let rows: Vec<String> = reader
         .get_row_iter(None)
         .unwrap()
@@ -86,8 +112,8 @@ fn every_delivery_is_a_row() {
     assert_eq!(rows.len(), 7);
     assert_eq!(
         rows[4],
-        "{message: 1, publisher: 0, receiver: 1, hops: 1, size_bytes: 2000, warm_up: false, \
-         sent_ns: 1000000000, received_ns: 1005000000, latency_ms: 5.0}"
+        "{message: 1, publisher: 0, receiver: 1, from: 0, hops: 1, size_bytes: 2000, \
+         warm_up: false, sent_ns: 1000000000, received_ns: 1005000000, latency_ms: 5.0}"
     );
     assert!(rows[0].contains("warm_up: true"), "{}", rows[0]);
 }
@@ -97,6 +123,6 @@ fn no_deliveries_make_an_empty_file() {
     let mut none = outcome(7);
     none.deliveries.clear();
     let mut bytes = Vec::new();
-    write_deliveries(&none, &mut bytes).unwrap();
+    write_deliveries(&none, &summary(&none), &[], &mut bytes).unwrap();
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
 }

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 /// Maximum number of places; delays are kept for every pair.
-pub(super) const MAX_PLACES: usize = 2_000;
+pub(in crate::scenario) const MAX_PLACES: usize = 2_000;
 
 /// Error in a network graph.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -1,6 +1,7 @@
 //! Conversion of tables to a scenario, one file for each table.
 
 mod faults;
+pub(super) mod key_table;
 mod network;
 mod places;
 mod relay;
@@ -17,26 +18,39 @@ use undertone_settings::{Error, S, Section, SectionKey, TomlEntry, US, keys};
 use undertone_sim::Scenario;
 use undertone_sim::scenario::Cpu;
 
-use super::Loaded;
 use super::error::ScenarioError;
 
-/// Largest number of nodes that the reader accepts.
-const MAX_NODES: u64 = 10_000_000;
+pub(super) use network::{MULTIPLEXERS, TCP_PROFILES};
+pub(super) use places::BYTES_PER_MBIT;
+pub(super) use relay::{LARGE, LIMITS, ROUTER};
+pub(super) use score::{SCORE, THRESHOLDS, TOPIC};
+pub(super) use services::{FLOODED, TROUBLES};
+pub(super) use topology::DIALLING;
+
 /// Default spread of start times: one heartbeat, so that the heartbeats of the nodes are spread evenly.
 const DEFAULT_SPREAD_NS: u64 = 1_000_000_000;
 /// Place where the keys are listed.
 const REFERENCE: &str = "see docs/scenarios.md";
+
+/// Content of a scenario file.
+pub(super) struct ReadScenario {
+    pub(super) scenario: Scenario,
+    pub(super) description: String,
+    /// Router parameters that the file sets.
+    pub(super) relay_parameters: String,
+}
 
 /// Reads a whole scenario file.
 pub(super) fn read(
     root_entry: &TomlEntry,
     name: &str,
     folder: Option<&Path>,
-) -> Result<Loaded, ScenarioError> {
+) -> Result<ReadScenario, ScenarioError> {
     let root = Section::new(root_entry, "", REFERENCE)?;
     keys!(root => scenario, topology, network, relay, rln, cpu, services, traffic, faults);
     let general = scenario.table()?;
     keys!(general => description, nodes, start_s, start_spread_s);
+    const MAX_NODES: u64 = undertone_sim::MAX_NODES as u64;
     let nodes_expected = format!("a whole number from 2 to {MAX_NODES}");
     let nodes: u32 = nodes
         .whole(2, MAX_NODES)?
@@ -59,8 +73,9 @@ pub(super) fn read(
     scenario.start_spread_ns = start_spread_s.time(S)?.unwrap_or(DEFAULT_SPREAD_NS);
     scenario.drain_ns = traffic.drain_ns;
     scenario.warm_up_messages = traffic.warm_up_messages;
+    scenario.warm_up_spacing_ns = traffic.warm_up_spacing_ns;
     let description = description.text("one line of text")?;
-    Ok(Loaded {
+    Ok(ReadScenario {
         description: description.unwrap_or_default().to_owned(),
         scenario,
         relay_parameters: relay::parameters_text(relay.entry()),

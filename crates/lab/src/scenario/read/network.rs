@@ -14,10 +14,10 @@ use crate::scenario::gml;
 /// bytes and its length of 2, and an mplex header of about 4.
 const DEFAULT_MUX_OVERHEAD_BYTES: u32 = 22;
 
-const TCP_PROFILES: &[(&str, TcpProfile)] =
+pub(in crate::scenario) const TCP_PROFILES: &[(&str, TcpProfile)] =
     &[("linux", TcpProfile::Linux), ("shadow", TcpProfile::Shadow)];
 
-const MULTIPLEXERS: &[(&str, Multiplexer)] = &[
+pub(in crate::scenario) const MULTIPLEXERS: &[(&str, Multiplexer)] = &[
     ("mplex", Multiplexer::Mplex),
     ("yamux-nim", Multiplexer::YamuxNim),
     ("yamux-rust", Multiplexer::YamuxRust),
@@ -30,9 +30,13 @@ pub(super) fn read(
 ) -> Result<Network, ScenarioError> {
     let section = network.table()?;
     keys!(section => uplink_mbit_per_s, downlink_mbit_per_s, unlimited_until_s, one_way_ms, min_one_way_ms,
-          max_one_way_ms, cities, gml, jitter_ms, loss, queue, codel_target_ms, codel_interval_ms,
+          max_one_way_ms, cities, gml, places, jitter_ms, loss, queue, codel_target_ms, codel_interval_ms,
           fifo_max_bytes, tcp, slow_start_after_idle, setup_packets, mux_overhead_bytes, mux_piece_bytes, mux);
     let graph = read_gml(gml, folder)?;
+    let matrix = match graph {
+        Some(_) => None,
+        None => places::read_matrix(places)?,
+    };
     let loss = loss.number(0.0, 1.0)?;
     let of_graph = |rates: fn(&gml::GmlGraph) -> &Vec<Option<u64>>| {
         graph.as_ref().map_or(&[][..], |graph| rates(graph))
@@ -45,27 +49,33 @@ pub(super) fn read(
         downlink_mbit_per_s,
         of_graph(|graph| &graph.downlink_bytes_per_s),
     )?;
-    let (delay, city_rates) = match &graph {
-        Some(graph) => {
+    let (delay, stated_rates, stated_loss) = match (&graph, matrix) {
+        (Some(graph), _) => {
             let one_way_ns = graph.one_way_ns.clone();
-            (Delay::Places { one_way_ns }, Vec::new())
+            let delay = Delay::Places { one_way_ns };
+            (delay, Vec::new(), graph.loss.clone())
         }
-        None if cities.is_set() => places::read(cities)?,
-        None => (
-            delay(one_way_ms, min_one_way_ms, max_one_way_ms)?,
-            Vec::new(),
-        ),
+        (None, Some(matrix)) => (matrix.delay, matrix.rates, matrix.loss),
+        (None, None) if cities.is_set() => {
+            let (delay, rates) = places::read(cities)?;
+            let rates = rates.into_iter().map(|rate| (rate, rate)).collect();
+            (delay, rates, Vec::new())
+        }
+        (None, None) => {
+            let delay = delay(one_way_ms, min_one_way_ms, max_one_way_ms)?;
+            (delay, Vec::new(), Vec::new())
+        }
     };
-    let place_rates: Vec<_> = if city_rates.is_empty() {
+    let place_rates: Vec<_> = if stated_rates.is_empty() {
         let pairs = uplinks.iter().copied().zip(downlinks.iter().copied());
         pairs.collect()
     } else {
-        city_rates.into_iter().map(|rate| (rate, rate)).collect()
+        stated_rates
     };
     let all_alike = place_rates.iter().all(|rates| *rates == place_rates[0]);
-    let place_loss = match (&graph, loss) {
-        (Some(graph), None) => graph.loss.clone(),
-        _ => Vec::new(),
+    let place_loss = match loss {
+        None => stated_loss,
+        Some(_) => Vec::new(),
     };
     let tcp = tcp.word(TCP_PROFILES)?.unwrap_or(TcpProfile::Linux);
     let unlimited_until_ns = unlimited_until_s.time(S)?.unwrap_or(0);
@@ -145,7 +155,9 @@ fn delay(
         return Ok(Delay::Uniform { min_ns, max_ns });
     }
     let one_way_ns = one_way_ms.time(MS)?.ok_or_else(|| {
-        one_way_ms.bad("milliseconds, or min_one_way_ms and max_one_way_ms, cities, or gml instead")
+        one_way_ms.bad(
+            "milliseconds, or min_one_way_ms and max_one_way_ms, cities, places, or gml instead",
+        )
     })?;
     Ok(Delay::Constant { one_way_ns })
 }

@@ -1,12 +1,14 @@
-//! TreeReader of `[network.cities]`: a matrix of delays between named places.
+//! TreeReader of `[network.cities]` and `[network.places]`: matrices of delays between places.
 
 use undertone_settings::{Error, MS, SectionKey, TomlEntry, keys, ns};
 use undertone_sim::scenario::Delay;
 
+use crate::scenario::gml::MAX_PLACES as MAX_MATRIX_PLACES;
+
 /// Rate of the fastest link, Mbit/s.
 pub(super) const MAX_MBIT: f64 = 1e6;
 /// Bytes per second in a megabit per second.
-pub(super) const BYTES_PER_MBIT: f64 = 125_000.0;
+pub(in crate::scenario) const BYTES_PER_MBIT: f64 = 125_000.0;
 
 /// Maximum number of places.
 const MAX_PLACES: usize = 1_000;
@@ -34,6 +36,61 @@ pub(super) fn read(cities: SectionKey<'_>) -> Result<(Delay, Vec<u64>), Error> {
     let rates = rates(rate_mbit_per_s, places)?;
     section.check_all_read("either one_way_ms or rtt_ms is read")?;
     Ok((Delay::Places { one_way_ns }, rates))
+}
+
+/// Places without names, with all that a network graph can say about them.
+pub(super) struct PlaceMatrix {
+    pub(super) delay: Delay,
+    /// Uplink and downlink of each place, bytes per second; empty if not stated.
+    pub(super) rates: Vec<(u64, u64)>,
+    /// Probability that a packet is lost, `[from][to]`; empty if not stated.
+    pub(super) loss: Vec<Vec<f64>>,
+}
+
+/// Reads places without names; `None` without the table.
+pub(super) fn read_matrix(places: SectionKey<'_>) -> Result<Option<PlaceMatrix>, Error> {
+    let section = places.table()?;
+    keys!(section => one_way_ms, uplink_mbit_per_s, downlink_mbit_per_s, loss);
+    if !section.is_present() {
+        return Ok(None);
+    }
+    let expected =
+        || format!("1 to {MAX_MATRIX_PLACES} rows of milliseconds, row = from, column = to");
+    let rows = one_way_ms.list(expected)?;
+    let rows = rows.filter(|rows| (1..=MAX_MATRIX_PLACES).contains(&rows.len()));
+    let rows = rows.ok_or_else(|| one_way_ms.bad(expected()))?;
+    let count = rows.len();
+    let one_way_ns = rows.iter().map(|row| row_ns(row, count, MS));
+    let one_way_ns = one_way_ns.collect::<Result<_, _>>();
+    let one_way_ns = one_way_ns.map_err(|entry| one_way_ms.bad_item(entry, expected()))?;
+    let (up, down) = (
+        rates(uplink_mbit_per_s, count)?,
+        rates(downlink_mbit_per_s, count)?,
+    );
+    if up.len() != down.len() {
+        return Err(uplink_mbit_per_s.bad("rates of both uplinks and downlinks, or of neither"));
+    }
+    Ok(Some(PlaceMatrix {
+        delay: Delay::Places { one_way_ns },
+        rates: up.into_iter().zip(down).collect(),
+        loss: read_loss(loss, count)?,
+    }))
+}
+
+/// Reads the loss between places; empty if not stated.
+fn read_loss(key: SectionKey<'_>, places: usize) -> Result<Vec<Vec<f64>>, Error> {
+    let expected = || format!("{places} rows of {places} numbers from 0 to 1");
+    let Some(rows) = key.list(expected)? else {
+        return Ok(Vec::new());
+    };
+    let share = |cell: &TomlEntry| cell.as_number().filter(|loss| (0.0..=1.0).contains(loss));
+    let row = |row: &TomlEntry| {
+        let cells = row.as_list().filter(|cells| cells.len() == places)?;
+        cells.iter().map(share).collect::<Option<Vec<_>>>()
+    };
+    let read: Option<Vec<_>> = rows.iter().map(row).collect();
+    let read = read.filter(|rows| rows.len() == places);
+    read.ok_or_else(|| key.bad(expected()))
 }
 
 /// Reads the rate of every place, the same for uplink and downlink.

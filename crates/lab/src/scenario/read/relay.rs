@@ -2,9 +2,10 @@
 
 use toml_edit::{DocumentMut, InlineTable};
 use undertone_gossip::{Config, FloodPublish, LargeMessages, Limits, PROTOCOLS, StrategyKind};
-use undertone_settings::{Error, FieldKey, MS, S, SectionKey, TomlEntry, fields, keys};
+use undertone_settings::{Error, MS, S, SectionKey, TomlEntry, keys};
 use undertone_sim::scenario::RelaySetup;
 
+use super::key_table::{KeyTable, key_table};
 use super::score::{read_score, read_thresholds};
 use crate::scenario::error::ScenarioError;
 
@@ -15,7 +16,7 @@ const DEFAULT_MAX_MESSAGE_BYTES: usize = 150 << 10;
 const MAX: u64 = 1 << 30;
 const MAX_DEGREE: u64 = 10_000;
 
-const ROUTER: &[FieldKey<Config>] = fields![
+pub(in crate::scenario) const ROUTER: KeyTable<Config> = key_table![
     whole(0, MAX_DEGREE): d = degrees.d, d_low = degrees.d_low, d_high = degrees.d_high,
         d_score = degrees.d_score, d_out = degrees.d_out, d_lazy = degrees.d_lazy;
     duration(MS): heartbeat_ms = heartbeat, flood_interval_ms = flood_interval,
@@ -33,7 +34,7 @@ const ROUTER: &[FieldKey<Config>] = fields![
     flag(): peer_exchange, disconnect_graylisted;
 ];
 
-const LARGE: &[FieldKey<LargeMessages>] = fields![
+pub(in crate::scenario) const LARGE: KeyTable<LargeMessages> = key_table![
     whole(0, MAX): threshold_bytes;
     whole(1, 1_000): group;
     whole(0, 1_000): push;
@@ -42,7 +43,7 @@ const LARGE: &[FieldKey<LargeMessages>] = fields![
     duration(MS): transfer_wait_ms = transfer_wait;
 ];
 
-const LIMITS: &[FieldKey<Limits>] = fields![
+pub(in crate::scenario) const LIMITS: KeyTable<Limits> = key_table![
     whole(0, MAX): frame_bytes_max, topic_bytes_max, subscriptions_per_rpc_max, subscriptions_per_peer_max,
         topics_max, messages_per_rpc_max, control_entries_per_rpc_max, ids_per_rpc_max,
         unknown_fields_per_rpc_max, empty_frames_per_heartbeat_max, px_peers_per_prune_max,
@@ -94,7 +95,7 @@ fn read_without(
     refused: &[(&'static str, &str)],
 ) -> Result<RelaySetup, ScenarioError> {
     let section = relay.table()?;
-    keys!(section, ROUTER => base, protocol, strategy, max_message_bytes, topics, fragments, large, flood_publish,
+    keys!(section, ROUTER.read => base, protocol, strategy, max_message_bytes, topics, fragments, large, flood_publish,
           flood_publish_bytes_per_ms, idontwant, idontwant_threshold_bytes, thresholds, score, limits);
     for (name, flag) in refused {
         let key = section.key(name);
@@ -109,7 +110,7 @@ fn read_without(
     } else {
         (Config::libp2p(), "/meshsub/1.2.0")
     };
-    section.fill(ROUTER, &mut config)?;
+    section.fill(ROUTER.read, &mut config)?;
     if let Some(kind) = strategy.word(StrategyKind::NAMES)? {
         config.strategy = kind.into();
     }
@@ -123,11 +124,11 @@ fn read_without(
     read_thresholds(thresholds, &mut config.thresholds)?;
     read_score(score, &mut config.score)?;
     let large = large.table()?;
-    keys!(large, LARGE =>);
-    large.fill(LARGE, &mut config.large)?;
+    keys!(large, LARGE.read =>);
+    large.fill(LARGE.read, &mut config.large)?;
     let limits = limits.table()?;
-    keys!(limits, LIMITS =>);
-    limits.fill(LIMITS, &mut config.limits)?;
+    keys!(limits, LIMITS.read =>);
+    limits.fill(LIMITS.read, &mut config.limits)?;
     let protocols: Vec<_> = PROTOCOLS.iter().map(|known| (known.id, known.id)).collect();
     let protocol = protocol.word(&protocols)?.unwrap_or(default_protocol);
     let setup = RelaySetup {

@@ -3,9 +3,11 @@
 use std::net::IpAddr;
 
 use undertone_gossip::{Evaluation, ScoreParams, Thresholds, TopicScoreParams};
-use undertone_settings::{Error, FieldKey, MS, S, Section, SectionKey, TomlEntry, fields, keys};
+use undertone_settings::{Error, MS, S, Section, SectionKey, TomlEntry, keys};
 
-const THRESHOLDS: &[FieldKey<Thresholds>] = fields![
+use super::key_table::{KeyTable, key_table};
+
+pub(in crate::scenario) const THRESHOLDS: KeyTable<Thresholds> = key_table![
     any_number(): gossip, publish, graylist, accept_px, opportunistic_graft;
 ];
 
@@ -14,7 +16,7 @@ const EVALUATIONS: &[(&str, Evaluation)] = &[
     ("at-decay", Evaluation::AtDecay),
 ];
 
-const SCORE: &[FieldKey<ScoreParams>] = fields![
+pub(in crate::scenario) const SCORE: KeyTable<ScoreParams> = key_table![
     word(EVALUATIONS): evaluation;
     any_number(): topic_score_cap, application_weight, ip_colocation_weight, behaviour_weight,
         behaviour_threshold, behaviour_decay, slow_peer_weight, slow_peer_threshold, slow_peer_decay,
@@ -24,7 +26,7 @@ const SCORE: &[FieldKey<ScoreParams>] = fields![
     flag(): whole_quanta;
 ];
 
-const TOPIC: &[FieldKey<TopicScoreParams>] = fields![
+pub(in crate::scenario) const TOPIC: KeyTable<TopicScoreParams> = key_table![
     any_number(): topic_weight, time_in_mesh_weight, time_in_mesh_cap, first_deliveries_weight,
         first_deliveries_decay, first_deliveries_cap, mesh_deliveries_weight, mesh_deliveries_decay,
         mesh_deliveries_cap, mesh_deliveries_threshold, mesh_failure_weight, mesh_failure_decay,
@@ -39,8 +41,8 @@ pub(super) fn read_thresholds(
     thresholds: &mut Thresholds,
 ) -> Result<(), Error> {
     let section = key.table()?;
-    keys!(section, THRESHOLDS =>);
-    section.fill(THRESHOLDS, thresholds)
+    keys!(section, THRESHOLDS.read =>);
+    section.fill(THRESHOLDS.read, thresholds)
 }
 
 /// Reads the score parameters. A table without `enabled` turns scoring on.
@@ -49,13 +51,13 @@ pub(super) fn read_score(
     score: &mut Option<ScoreParams>,
 ) -> Result<(), Error> {
     let section = key.table()?;
-    keys!(section, SCORE => enabled, ip_colocation_allowed, topic, topics);
+    keys!(section, SCORE.read => enabled, ip_colocation_allowed, topic, topics);
     if section.is_present() {
         let enabled = enabled.flag()?.unwrap_or(true);
         *score = enabled.then(|| score.take().unwrap_or_default());
     }
     if let Some(params) = score {
-        section.fill(SCORE, params)?;
+        section.fill(SCORE.read, params)?;
         if let Some(items) = ip_colocation_allowed.list(|| "a list of IP addresses".to_owned())? {
             let addresses = items.iter().map(|item| {
                 address(item).ok_or_else(|| ip_colocation_allowed.bad_item(item, "an IP address"))
@@ -77,6 +79,6 @@ fn address(item: &TomlEntry) -> Option<IpAddr> {
 }
 
 fn read_topic(section: &Section<'_>, params: &mut TopicScoreParams) -> Result<(), Error> {
-    keys!(section, TOPIC =>);
-    section.fill(TOPIC, params)
+    keys!(section, TOPIC.read =>);
+    section.fill(TOPIC.read, params)
 }

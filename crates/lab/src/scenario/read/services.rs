@@ -34,14 +34,14 @@ const CLIENTS: &[(&str, ClientsName)] = &[
     ("both", ClientsName::Both),
 ];
 
-const TROUBLES: &[(&str, TroubleKind)] = &[
+pub(in crate::scenario) const TROUBLES: &[(&str, TroubleKind)] = &[
     ("gone", TroubleKind::Gone),
     ("hangs", TroubleKind::Hangs),
     ("mute", TroubleKind::Mute),
     ("lies", TroubleKind::Lies),
 ];
 
-const FLOODED: &[(&str, Option<FloodedService>)] = &[
+pub(in crate::scenario) const FLOODED: &[(&str, Option<FloodedService>)] = &[
     ("all", None),
     ("store", Some(FloodedService::Store)),
     ("filter", Some(FloodedService::Filter)),

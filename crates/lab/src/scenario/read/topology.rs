@@ -3,7 +3,7 @@
 use undertone_settings::{Error, SectionKey, TomlEntry, keys};
 use undertone_sim::scenario::{Dialling, Topology};
 
-const DIALLING: &[(&str, Dialling)] = &[
+pub(in crate::scenario) const DIALLING: &[(&str, Dialling)] = &[
     ("at-once", Dialling::AtOnce),
     ("one-by-one", Dialling::OneByOne),
 ];

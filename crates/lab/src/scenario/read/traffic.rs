@@ -11,6 +11,7 @@ pub(super) struct ReadTraffic {
     pub(super) traffic: Traffic,
     pub(super) drain_ns: u64,
     pub(super) warm_up_messages: u32,
+    pub(super) warm_up_spacing_ns: Option<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -29,7 +30,7 @@ const PUBLISHERS: &[(&str, PublishersName)] = &[
 pub(super) fn read(traffic: SectionKey<'_>, nodes: u32) -> Result<ReadTraffic, Error> {
     let section = traffic.table()?;
     keys!(section => publishers, publisher, publisher_count, messages, payload_bytes, first_s, spacing,
-          spacing_s, warm_up_messages, drain_s);
+          spacing_s, warm_up_messages, warm_up_spacing_s, drain_s);
     let count = format!("a number of messages, 1 to {MAX_MESSAGES}");
     let messages: u32 = messages
         .whole(1, MAX_MESSAGES)?
@@ -44,6 +45,13 @@ pub(super) fn read(traffic: SectionKey<'_>, nodes: u32) -> Result<ReadTraffic, E
         }
         PublishersName::Random => Publishers::Random,
     };
+    let warm_up_messages: u32 = warm_up_messages
+        .whole(0, u64::from(messages) - 1)?
+        .unwrap_or(0);
+    let warm_up_spacing_ns = match warm_up_messages {
+        0 => None,
+        _ => warm_up_spacing_s.time(S)?,
+    };
     let read = ReadTraffic {
         traffic: Traffic {
             publishers,
@@ -55,11 +63,10 @@ pub(super) fn read(traffic: SectionKey<'_>, nodes: u32) -> Result<ReadTraffic, E
             spacing: read_spacing(spacing, spacing_s, messages)?,
         },
         drain_ns: drain_s.time(S)?.unwrap_or(10_000_000_000),
-        warm_up_messages: warm_up_messages
-            .whole(0, u64::from(messages) - 1)?
-            .unwrap_or(0),
+        warm_up_messages,
+        warm_up_spacing_ns,
     };
-    section.check_all_read("another kind of traffic.publishers would use it")?;
+    section.check_all_read("another kind of traffic.publishers, or a warm-up, would use it")?;
     Ok(read)
 }
 

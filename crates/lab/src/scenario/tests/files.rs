@@ -26,7 +26,11 @@ fn every_file_is_built_in_and_can_be_read() {
         let from_name = load(name, &[]).unwrap_or_else(|error| panic!("{error}"));
         let path = folder.join(format!("{name}.toml"));
         let from_path = load(path.to_str().unwrap(), &[]).unwrap();
-        assert_eq!(format!("{from_name:?}"), format!("{from_path:?}"));
+        let [by_name, by_path] =
+            [&from_name, &from_path].map(|loaded| format!("{:?}", loaded.scenario));
+        assert_eq!(by_name, by_path);
+        assert_eq!(from_name.resolved.parameters, from_path.resolved.parameters);
+        assert_eq!(from_name.relay_parameters, from_path.relay_parameters);
         assert_eq!(from_name.scenario.name, name);
         assert!(!from_name.description.is_empty(), "{name}");
     }

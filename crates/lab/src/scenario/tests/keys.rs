@@ -102,7 +102,7 @@ fn limits_and_their_costs() {
     assert_eq!(rln.verification, expected);
     assert_eq!(
         error(LEAST, &[wait, "rln.single_ms=1"]),
-        "--set: rln.single_ms has no effect here: the other kind of rln.verification would use it"
+        "--set rln.single_ms=1: rln.single_ms has no effect here: the other kind of rln.verification would use it"
     );
 }
 
@@ -219,12 +219,12 @@ fn mistakes_name_the_place_the_value_and_the_remedy() {
             "one_way_ms = 50\n",
             "",
             "s.toml:5: network.one_way_ms is missing: expected milliseconds, or min_one_way_ms and \
-          max_one_way_ms, cities, or gml instead",
+          max_one_way_ms, cities, places, or gml instead",
         ),
         (
             "nodes = 10",
             "nodes = 1",
-            "s.toml:2: scenario.nodes = 1: expected a whole number from 2 to 10000000",
+            "s.toml:2: scenario.nodes = 1: expected a whole number from 2 to 4000000",
         ),
         (
             "[traffic]",
@@ -300,15 +300,15 @@ fn mistakes_in_overrides_name_the_override() {
         ),
         (
             "relay.dlow=3",
-            r#"--set: unknown key "relay.dlow"; did you mean "d_low"?"#,
+            r#"--set relay.dlow=3: unknown key "relay.dlow"; did you mean "d_low"?"#,
         ),
         (
             "scenario.nodes=many",
-            r#"--set: scenario.nodes = "many": expected a whole number from 2 to 10000000"#,
+            r#"--set scenario.nodes=many: scenario.nodes = "many": expected a whole number from 2 to 4000000"#,
         ),
         (
             "scenario.nodes.x=1",
-            "--set: scenario.nodes.x = 1: expected no key below scenario.nodes, which is 10",
+            "--set scenario.nodes.x=1: scenario.nodes.x = 1: expected no key below scenario.nodes, which is 10",
         ),
     ] {
         assert_eq!(error(LEAST, &[text]), message);
@@ -332,10 +332,10 @@ fn every_key_of_the_files_can_be_set() {
                 continue;
             }
             let text = format!("{table}.{key}=1979-05-27");
+            let expected = format!("--set {text}: {table}.{key} = 1979-05-27: expected ");
             let error = parse(file.text, "s.toml", "s", None, &[text])
                 .unwrap_err()
                 .to_string();
-            let expected = format!("--set: {table}.{key} = 1979-05-27: expected ");
             assert!(error.starts_with(&expected), "{}: {error}", file.name);
         }
     }

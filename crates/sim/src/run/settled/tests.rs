@@ -27,6 +27,17 @@ fn a_seed_settles_connections_delays_and_messages() {
 }
 
 #[test]
+fn a_warm_up_may_have_a_spacing_of_its_own() {
+    let mut scenario = Scenario::plain(4);
+    scenario.traffic.messages = 5;
+    scenario.warm_up_messages = 2;
+    scenario.warm_up_spacing_ns = Some(3 * S);
+    let plan = Plan::new(&scenario, 1).expect("the scenario is plain");
+    let at_s: Vec<u64> = plan.messages().iter().map(|m| m.published_ns / S).collect();
+    assert_eq!(at_s, [10, 13, 16, 17, 18]);
+}
+
+#[test]
 fn every_connection_is_dialled_by_one_end() {
     let dials = plan(7).dials();
     assert_eq!(dials.len(), 40);

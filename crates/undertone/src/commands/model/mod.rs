@@ -44,9 +44,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         None
     } else {
         let runner = Runner {
-            scenario: &loaded.scenario,
+            loaded: &loaded,
             threads: threads(args.threads),
             show_progress: !args.json,
+            interrupt: None,
         };
         Some(runner.run(args.seed)?.1)
     };

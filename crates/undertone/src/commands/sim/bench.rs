@@ -84,9 +84,10 @@ pub(super) fn run(seed: u64, threads: usize, json: bool) -> Result<(), Failure> 
 fn item((name, shadow_wall_s): (&'static str, Option<f64>), seed: u64) -> Result<Item, Failure> {
     let loaded = scenario::load(name, &[]).map_err(scenario_failure)?;
     let runner = Runner {
-        scenario: &loaded.scenario,
+        loaded: &loaded,
         threads: 1,
         show_progress: false,
+        interrupt: None,
     };
     let (_, summary) = runner.run(seed)?;
     Ok(Item {

@@ -1,31 +1,37 @@
 //! `undertone sim`: simulates a scenario in virtual time.
 
+mod asked;
 mod bench;
 mod compare;
 mod list;
 mod runner;
 
-use std::fmt::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread;
 
 use undertone_lab::report::{Campaign, WriteError, write_run, write_summary};
-use undertone_lab::scenario::{self, Loaded, SeedsError};
+use undertone_lab::scenario::{self, SeedsError};
 
+use super::interrupt::Interrupt;
 use super::{Failure, output};
+use asked::Asked;
 
+pub(crate) use asked::replay;
 pub(crate) use list::print as print_list;
-pub(crate) use runner::{COMMIT, Runner, scenario_failure};
+pub(crate) use runner::{COMMIT, Runner, scenario_failure, warn_of_memory};
 
 /// Flags of `undertone sim`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Keys of scenario files: docs/scenarios.md")]
 pub(crate) struct Args {
     /// Scenario to run: a file, or a name that --list shows
-    #[arg(required_unless_present_any = ["list", "bench"])]
+    #[arg(required_unless_present_any = ["list", "bench", "from_results"])]
     scenario: Option<String>,
-    /// Set a key of the scenario, such as network.one_way_ms=100; may be repeated
+    /// Run again what the results in this folder came from, and compare the traces
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["scenario", "list", "bench", "compare"])]
+    from_results: Option<PathBuf>,
+    /// Set a key of the scenario, such as network.one_way_ms=100, or take it away (network.loss=); may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Seed of all random choices (1 if not given)
@@ -69,7 +75,7 @@ pub(crate) fn threads(asked: Option<NonZeroUsize>) -> usize {
     )
 }
 
-/// Lists, measures, or runs scenarios. A violated invariant of a run is a failure.
+/// Lists, measures, or runs scenarios. A violated invariant of a run is a failure, and so is a run that delivers nothing.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let seed = args.seed.unwrap_or(1);
     if args.list {
@@ -78,50 +84,43 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.bench {
         return bench::run(seed, threads(args.threads), args.json);
     }
-    let reference = args
-        .scenario
-        .as_deref()
-        .expect("the parser wants a scenario unless it is --list or --bench");
-    let loaded = scenario::load(reference, &args.set).map_err(scenario_failure)?;
+    let asked = Asked::read(args)?;
     let published = match args.compare {
-        true => Some(compare::published(&loaded.scenario.name)?),
+        true => Some(compare::published(&asked.loaded.scenario.name)?),
         false => None,
     };
-    let seeds = args
-        .seeds
-        .as_ref()
-        .map_or(vec![seed], |seeds| seeds.0.clone());
-    let campaign = simulate(args, &loaded, &seeds)?;
+    let interrupt = Interrupt::listen()?;
+    warn_of_memory(&asked.loaded.scenario);
+    let campaign = simulate(args, &asked, &interrupt)?;
+    if campaign.runs().is_empty() {
+        return Err(Failure::interrupted("interrupted before the first run"));
+    }
     match published {
         Some(published) => compare::print(&published, &campaign, args.json)?,
         None => output::print(&campaign, args.json)?,
     }
-    match campaign.violating() {
-        None => Ok(()),
-        Some(run) => Err(Failure::new(format!(
-            "{} rules did not hold with seed {}, the first {}",
-            run.violations.len(),
-            run.seed,
-            run.violations[0]
-        ))
-        .with_help(format!(
-            "replay: {}",
-            replay(reference, &args.set, run.seed)
-        ))),
+    if interrupt.is_asked() {
+        return Err(asked.interrupted(&campaign));
     }
+    asked.check(&campaign)
 }
 
-fn simulate(args: &Args, loaded: &Loaded, seeds: &[u64]) -> Result<Campaign, Failure> {
+/// Runs every seed, until the user interrupts it; a run that was stopped is kept, too.
+fn simulate(args: &Args, asked: &Asked, interrupt: &Interrupt) -> Result<Campaign, Failure> {
     let runner = Runner {
-        scenario: &loaded.scenario,
+        loaded: &asked.loaded,
         threads: threads(args.threads),
         show_progress: !args.json,
+        interrupt: Some(interrupt),
     };
     let mut runs = Vec::new();
-    for seed in seeds {
+    for seed in &asked.seeds {
+        if interrupt.is_asked() {
+            break;
+        }
         let (outcome, summary) = runner.run(*seed)?;
         if let Some(folder) = &args.out {
-            let folder = match seeds {
+            let folder = match asked.seeds.as_slice() {
                 [_] => folder.clone(),
                 _ => folder.join(format!("seed-{seed}")),
             };
@@ -130,7 +129,7 @@ fn simulate(args: &Args, loaded: &Loaded, seeds: &[u64]) -> Result<Campaign, Fai
         runs.push(summary);
     }
     let campaign = Campaign::new(runs);
-    if let (Some(folder), [_, _, ..]) = (&args.out, seeds) {
+    if let (Some(folder), [_, _, ..]) = (&args.out, asked.seeds.as_slice()) {
         write_summary(folder, &campaign).map_err(unwritten)?;
     }
     Ok(campaign)
@@ -138,14 +137,4 @@ fn simulate(args: &Args, loaded: &Loaded, seeds: &[u64]) -> Result<Campaign, Fai
 
 fn unwritten(error: WriteError) -> Failure {
     Failure::new(error.to_string())
-}
-
-/// Returns the command line that repeats a run.
-fn replay(reference: &str, set: &[String], seed: u64) -> String {
-    let mut line = format!("undertone sim {reference}");
-    for set in set {
-        // Writing to a string cannot fail.
-        let _ = write!(line, " --set '{set}'");
-    }
-    line + &format!(" --seed {seed}")
 }

@@ -1,10 +1,13 @@
 //! One simulation run, with its time and memory.
 
-use undertone_lab::report::{ProgressLine, Stopwatch, Summary};
-use undertone_lab::scenario::ScenarioError;
+use std::ops::ControlFlow;
+
+use undertone_lab::report::{ProgressLine, Stopwatch, Summary, available_bytes, estimated_bytes};
+use undertone_lab::scenario::{Loaded, ScenarioError};
 use undertone_sim::{Outcome, RunOptions, Scenario};
 
-use super::super::Failure;
+use super::super::interrupt::Interrupt;
+use super::super::{Failure, output};
 
 /// Commit that this program was built from.
 pub(crate) const COMMIT: &str = env!("UNDERTONE_COMMIT");
@@ -12,30 +15,55 @@ pub(crate) const COMMIT: &str = env!("UNDERTONE_COMMIT");
 /// Scenario to simulate, and how to run it.
 #[derive(Debug)]
 pub(crate) struct Runner<'a> {
-    pub(crate) scenario: &'a Scenario,
+    pub(crate) loaded: &'a Loaded,
     pub(crate) threads: usize,
     pub(crate) show_progress: bool,
+    /// Signal on which runs stop; `None` if Ctrl-C ends the program.
+    pub(crate) interrupt: Option<&'a Interrupt>,
 }
 
 impl Runner<'_> {
-    /// Simulates the scenario with a seed.
+    /// Simulates the scenario with a seed, to its end or until it is interrupted.
     pub(crate) fn run(&self, seed: u64) -> Result<(Outcome, Summary), Failure> {
-        let what = format!("{}, seed {seed}", self.scenario.name);
+        let scenario = &self.loaded.scenario;
+        let what = format!("{}, seed {seed}", scenario.name);
         let line = ProgressLine::new(&what, self.show_progress);
         let options = RunOptions::new(seed).threads(self.threads);
         let watch = Stopwatch::start();
-        let outcome = undertone_sim::run(self.scenario, options, &mut |progress| {
+        let outcome = undertone_sim::run_until(scenario, options, &mut |progress| {
             line.update(progress);
+            match self.interrupt.is_some_and(Interrupt::is_asked) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         });
         let measured = watch.read();
         line.finish();
         let outcome = outcome.map_err(|error| {
-            let name = &self.scenario.name;
+            let name = &scenario.name;
             Failure::usage(format!("{name} cannot be simulated: {error}"))
                 .with_help("docs/scenarios.md lists keys and their bounds")
         })?;
-        let summary = Summary::new(self.scenario, &outcome, measured, COMMIT);
+        let summary = Summary::new(scenario, &outcome, measured, COMMIT)
+            .resolved(self.loaded.resolved.clone());
         Ok((outcome, summary))
+    }
+}
+
+/// Says so before a run that needs more memory than there is.
+pub(crate) fn warn_of_memory(scenario: &Scenario) {
+    let needed = estimated_bytes(scenario);
+    if let Some(available) = available_bytes()
+        && needed > available
+    {
+        let gigabytes = |bytes: u64| bytes as f64 / 1e9;
+        output::note(&format!(
+            "{} needs about {:.1} GB of memory, and {:.1} GB are free; the system may end the run. Fewer nodes, \
+             connections or messages need less.",
+            scenario.name,
+            gigabytes(needed),
+            gigabytes(available)
+        ));
     }
 }
 

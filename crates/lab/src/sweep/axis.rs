@@ -1,0 +1,155 @@
+//! Values of one key in a sweep.
+
+use undertone_settings::{Error, Section, TomlEntry, TomlValue, keys};
+
+/// Advice for keys of a range that resemble no other.
+const REFERENCE: &str = "a range has from, to, steps, scale and whole";
+/// Most values of one key.
+const MAX_STEPS: u64 = 10_000;
+
+/// Distance between the values of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AxisScale {
+    /// Equal differences.
+    Linear,
+    /// Equal ratios.
+    Log,
+}
+
+const SCALES: &[(&str, AxisScale)] = &[("linear", AxisScale::Linear), ("log", AxisScale::Log)];
+
+/// Key of the scenario with the values that it takes.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// Dotted path of the key.
+    pub key: String,
+    values: AxisValues,
+}
+
+#[derive(Clone, Debug)]
+enum AxisValues {
+    /// Values as the file states them, in TOML.
+    Listed(Vec<String>),
+    Range {
+        from: f64,
+        to: f64,
+        /// Number of values in a grid.
+        steps: Option<u64>,
+        scale: AxisScale,
+        is_whole: bool,
+    },
+}
+
+impl Axis {
+    /// Reads the values of a key: a list, or a table that describes a range. `in_grid` says whether a range needs steps.
+    pub(super) fn read(key: String, entry: &TomlEntry, in_grid: bool) -> Result<Self, Error> {
+        let values = match &entry.value {
+            TomlValue::List(items) if !items.is_empty() => {
+                let items = items.iter().map(|item| item.value.to_toml().to_string());
+                AxisValues::Listed(items.map(|item| item.trim().to_owned()).collect())
+            }
+            TomlValue::Table(_) => range(&key, entry, in_grid)?,
+            value => {
+                return Err(Error::BadValue {
+                    origin: entry.origin.clone(),
+                    value: value.to_string(),
+                    expected: "a list of values, or a range { from, to, … }".to_owned(),
+                    key,
+                });
+            }
+        };
+        Ok(Self { key, values })
+    }
+
+    /// Number of values in a grid.
+    pub(super) fn steps(&self) -> usize {
+        match &self.values {
+            AxisValues::Listed(values) => values.len(),
+            AxisValues::Range { steps, .. } => steps.unwrap_or(1) as usize,
+        }
+    }
+
+    /// The value of this number in a grid, in TOML.
+    pub(super) fn step(&self, at: usize) -> String {
+        match &self.values {
+            AxisValues::Listed(values) => values[at].clone(),
+            AxisValues::Range { .. } => {
+                let last = self.steps().saturating_sub(1).max(1);
+                self.between(at as f64 / last as f64)
+            }
+        }
+    }
+
+    /// The value at a share of all values, 0 to less than 1, in TOML.
+    pub(super) fn at_share(&self, share: f64) -> String {
+        match &self.values {
+            AxisValues::Listed(values) => {
+                let at = (share * values.len() as f64) as usize;
+                values[at.min(values.len() - 1)].clone()
+            }
+            AxisValues::Range { .. } => self.between(share),
+        }
+    }
+
+    fn between(&self, share: f64) -> String {
+        let AxisValues::Range {
+            from,
+            to,
+            scale,
+            is_whole,
+            ..
+        } = self.values
+        else {
+            return String::new();
+        };
+        let value = match scale {
+            AxisScale::Linear => from + share * (to - from),
+            AxisScale::Log => from * (to / from).powf(share),
+        };
+        match is_whole {
+            true => format!("{}", value.round() as i64),
+            // The last digits of a step are noise, and would be in every name.
+            false => format!("{}", rounded(value)),
+        }
+    }
+}
+
+/// Twelve digits of a number.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.11e}").parse().unwrap_or(value)
+}
+
+fn range(key: &str, entry: &TomlEntry, in_grid: bool) -> Result<AxisValues, Error> {
+    let section = Section::new(entry, format!("keys.{key}"), REFERENCE)?;
+    keys!(section => from, to, steps, scale, whole);
+    let (first, last) = (from, to);
+    let bound = |key: undertone_settings::SectionKey<'_>| {
+        let number = key.any_number()?;
+        number.ok_or_else(|| key.bad("a number, a bound of the range"))
+    };
+    let (from, to) = (bound(first)?, bound(last)?);
+    let scale = scale.word(SCALES)?.unwrap_or(AxisScale::Linear);
+    if scale == AxisScale::Log && (from <= 0.0 || to <= 0.0) {
+        return Err(first.bad("bounds above 0 for a scale of equal ratios"));
+    }
+    let are_whole = [first, last]
+        .iter()
+        .all(|key| matches!(key.entry().map(|e| &e.value), Some(TomlValue::Integer(_))));
+    let steps = match in_grid {
+        true => {
+            let expected = || format!("a number of values, 2 to {MAX_STEPS}");
+            let number = steps.whole(2, MAX_STEPS)?;
+            Some(number.ok_or_else(|| steps.bad(expected()))?)
+        }
+        false => None,
+    };
+    let is_whole = whole.flag()?.unwrap_or(are_whole);
+    section.check_all_read("a sample has as many values as points")?;
+    Ok(AxisValues::Range {
+        from,
+        to,
+        steps,
+        scale,
+        is_whole,
+    })
+}

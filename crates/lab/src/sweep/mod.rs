@@ -1,0 +1,23 @@
+//! Sweeps: one scenario over values of its keys and over seeds, as a file describes it.
+//!
+//! [`Sweep::load`] reads the file, [`Sweep::points`] says what is to be run, [`SweepFolder`] keeps the rows of each run
+//! in a file that is named by what was run, and [`SweepTable`] sums up what is there.
+
+mod axis;
+mod error;
+mod file;
+mod folder;
+mod points;
+mod statistics;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+pub use axis::{Axis, AxisScale};
+pub use error::SweepError;
+pub use file::{MAX_POINTS, MAX_RUNS, Sampling, Sweep};
+pub use folder::{RunFigures, SweepFolder, SweepFolderError, run_name};
+pub use points::{ShardError, SweepPoint, SweepShard};
+pub use statistics::{Band, median_band};
+pub use table::{Column, SweepRow, SweepTable};
