@@ -55,6 +55,8 @@ pub struct NodeConfig {
     pub tcp_port: u16,
     /// WebSocket port of libp2p, `None` when off; 0 lets the system choose.
     pub websocket_port: Option<u16>,
+    /// UDP port of QUIC, `None` when off; 0 lets the system choose.
+    pub quic_port: Option<u16>,
     /// Settings of the REST server, `None` when off.
     pub rest: Option<RestListen>,
     /// Address of a separate server for `/metrics`, `None` when off; REST serves `/metrics` too.

@@ -433,9 +433,13 @@ fn listen_addresses(config: &NodeConfig) -> Vec<Multiaddr> {
     let mut addresses = vec![base.clone().with(Protocol::Tcp(config.tcp_port))];
     if let Some(port) = config.websocket_port {
         addresses.push(
-            base.with(Protocol::Tcp(port))
+            base.clone()
+                .with(Protocol::Tcp(port))
                 .with(Protocol::Ws("/".into())),
         );
+    }
+    if let Some(port) = config.quic_port {
+        addresses.push(base.with(Protocol::Udp(port)).with(Protocol::QuicV1));
     }
     addresses
 }

@@ -125,6 +125,8 @@ table! {
         tcp_port: u16 = "60000", "tcp-port", PORT, "TCP port of libp2p";
         websocket: bool = "false", "websocket", BOOL, "listen for WebSocket too";
         ws_port: u16 = "8000", "ws-port", PORT, "WebSocket port of libp2p";
+        quic_support: bool = "false", "quic-support", BOOL, "listen for QUIC too, and dial it first";
+        quic_port: u16 = "60000", "quic-port", PORT, "UDP port of QUIC";
         ports_shift: u16 = "0", "ports-shift", "a number, 0 to 65535", "added to every non-zero port";
         rest: bool = "true", "rest", BOOL, "serve the REST API";
         rest_address: IpAddr = "127.0.0.1", "rest-address", IP, "where the REST API listens";

@@ -49,6 +49,10 @@ impl Resolver {
                 true => Some(self.shifted(&raw.ws_port)?),
                 false => None,
             },
+            quic_port: match raw.quic_support.get()? {
+                true => Some(self.shifted(&raw.quic_port)?),
+                false => None,
+            },
             rest: self.rest()?,
             metrics: self.metrics()?,
             static_peers: self.static_peers()?,

@@ -78,6 +78,7 @@ fn without_sources_the_local_preset_counts() {
         }
     );
     assert_eq!((config.tcp_port, config.websocket_port), (60000, None));
+    assert_eq!(config.quic_port, None);
     let rest = config.rest.unwrap();
     assert_eq!(rest.address.to_string(), "127.0.0.1:8645");
     assert_eq!((rest.admin, rest.relay_cache_capacity), (false, 50));
@@ -156,6 +157,7 @@ fn every_key_can_be_set_from_text() {
             false if key.name.starts_with("metrics-server-") => {
                 (vec![("metrics-server", "true")], value)
             }
+            false if key.name == "quic-port" => (vec![("quic-support", "true")], value),
             false if key.name == "discv5-udp-port" => (vec![("discv5-discovery", "true")], value),
             false if matches!(key.name, "dns-discovery" | "dns-discovery-name-server") => {
                 (vec![("dns-discovery-url", discovery::LIST)], value)
@@ -231,9 +233,11 @@ fn port_zero_stays_zero_when_ports_are_shifted() {
         ("ports-shift", "5"),
         ("tcp-port", "0"),
         ("websocket", "true"),
+        ("quic-support", "true"),
     ]);
     let config = config.unwrap();
     assert_eq!((config.tcp_port, config.websocket_port), (0, Some(8005)));
+    assert_eq!(config.quic_port, Some(60005));
     assert_eq!(config.rest.unwrap().address.port(), 8650);
 }
 

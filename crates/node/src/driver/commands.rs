@@ -15,6 +15,7 @@ use crate::command::{
     Command, ConnectFailure, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot,
     PublishFailure, Published, SubscribeFailure, TopicSnapshot,
 };
+use crate::swarm::is_quic;
 
 impl EventLoop {
     pub(crate) fn on_command(&mut self, command: Command) {
@@ -64,7 +65,7 @@ impl EventLoop {
             }
             Command::Connect { address, reply } => {
                 let tcp = address.iter().any(|part| matches!(part, Protocol::Tcp(_)));
-                if tcp {
+                if tcp || is_quic(&address) {
                     self.dial(address, Some(reply));
                 } else {
                     let _ = reply.send(Err(ConnectFailure::Unsupported { address }));

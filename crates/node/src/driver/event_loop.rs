@@ -13,6 +13,7 @@ use undertone_relay::{Input, Output, ProofFailure, Relay};
 
 use super::connections::PeerConnections;
 use super::events::{NodeEvent, TimedEvent};
+use super::fallbacks::Fallbacks;
 use super::fragmenter::Fragmenter;
 use super::peer_news::PeerNews;
 use super::peers::PeerTable;
@@ -68,6 +69,8 @@ pub(crate) struct EventLoop {
     /// Number of the next request to the relay.
     pub(crate) next_request: u64,
     pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, PendingDial>,
+    /// Addresses that are dialled if the QUIC addresses of the same peer fail.
+    pub(crate) fallbacks: Fallbacks,
     pub(crate) joined: BTreeSet<PubsubTopic>,
     /// Inputs that follow from outputs; handled once the outputs are drained.
     pub(crate) follow_ups: Vec<Input>,
@@ -176,6 +179,7 @@ impl EventLoop {
                 () = &mut goodbye => break,
             }
         }
+        self.close_connections().await;
         for (_, publishing) in std::mem::take(&mut self.publishing) {
             let _ = publishing.reply.send(Err(PublishFailure::ShuttingDown));
         }
@@ -404,6 +408,7 @@ impl EventLoop {
                 num_established,
                 ..
             } => {
+                self.fallbacks.connected(connection_id);
                 self.peers.connected(peer_id, &endpoint);
                 if num_established.get() == 1 {
                     self.managed_connected(peer_id, &endpoint);
@@ -431,6 +436,9 @@ impl EventLoop {
                 connection_id,
                 error,
             } => {
+                if self.fall_back(connection_id, &error) {
+                    return;
+                }
                 if let Some(peer) = peer_id {
                     let asked = self.dialling.get(&connection_id);
                     let address = asked.map(|dialling| &dialling.address);

@@ -11,6 +11,7 @@ mod dial;
 mod error;
 mod event_loop;
 mod events;
+mod fallbacks;
 mod fragmenter;
 mod health;
 mod listen;

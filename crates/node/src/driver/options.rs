@@ -75,7 +75,8 @@ impl NodeOptions {
         Self { keypair, ..self }
     }
 
-    /// Sets the addresses to listen on; port 0 lets the system choose.
+    /// Sets the addresses to listen on; port 0 lets the system choose. A node that listens on an address of QUIC
+    /// (`…/udp/PORT/quic-v1`) also dials such addresses, before others of the same peer.
     pub fn listen(self, addresses: impl IntoIterator<Item = Multiaddr>) -> Self {
         let listen = addresses.into_iter().collect();
         Self { listen, ..self }

@@ -133,6 +133,7 @@ async fn build(
         services: options
             .services
             .unwrap_or_else(|| ServiceStreams::new(Vec::new()).0),
+        has_quic: options.listen.iter().any(swarm::is_quic),
     })
     .map_err(|error| StartError::Transport(error.to_string()))?;
     let addresses = super::listen::listen(&mut swarm, options.listen).await?;
@@ -168,6 +169,7 @@ async fn build(
         next_request: 0,
         fragmenter: Fragmenter::new(options.relay.fragment_bytes),
         dialling: Default::default(),
+        fallbacks: Default::default(),
         joined: Default::default(),
         follow_ups: Vec::new(),
         totals: Default::default(),

@@ -14,6 +14,7 @@ mod limits;
 mod metadata;
 mod outbox;
 mod places;
+mod quic;
 mod session;
 mod stream_handler;
 mod stream_request;
@@ -29,6 +30,7 @@ pub(crate) use in_transit::InTransit;
 pub use limits::ConnectionLimits;
 pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
 pub(crate) use outbox::Gate;
+pub(crate) use quic::is_quic;
 pub(crate) use stream_request::{InboundStream, StreamOpenError};
 pub(crate) use stream_tasks::{InboundFrames, Received};
 pub(crate) use streams::{ServiceStreams, StreamChannels, StreamOpener};
@@ -87,6 +89,8 @@ pub(crate) struct SwarmOptions {
     pub(crate) pubsub: PubsubConfig,
     pub(crate) limits: ConnectionLimits,
     pub(crate) services: ServiceStreams,
+    /// Whether the transports include QUIC.
+    pub(crate) has_quic: bool,
 }
 
 /// Builds a swarm that does not listen or dial yet.
@@ -100,6 +104,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmErro
         pubsub,
         limits,
         services,
+        has_quic,
     } = options;
     let identify = identify::Config::new("ipfs/0.1.0".into(), keypair.public())
         .with_agent_version(agent)
@@ -117,7 +122,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmErro
         metadata: metadata::behaviour(),
         services,
     };
-    let transport = transport::build(&keypair, limits)?;
+    let transport = transport::build(&keypair, limits, has_quic)?;
     let config = libp2p::swarm::Config::with_tokio_executor()
         .with_idle_connection_timeout(IDLE_TIMEOUT)
         .with_max_negotiating_inbound_streams(NEGOTIATING_STREAMS_MAX);

@@ -2,5 +2,7 @@
 
 mod floods;
 mod proxy;
+mod quic;
 mod reconnect;
 mod support;
+mod udp_path;

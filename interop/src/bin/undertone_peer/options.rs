@@ -20,7 +20,7 @@ const FRAME_OVERHEAD_BYTES: usize = 64 << 10;
 #[derive(Debug, Parser)]
 #[command(name = "undertone-peer")]
 pub(crate) struct UndertonePeerOptions {
-    /// Multiaddress to listen on, TCP or WebSocket (…/tcp/0/ws). May be repeated.
+    /// Multiaddress to listen on, TCP, WebSocket (…/tcp/0/ws) or QUIC (…/udp/0/quic-v1). May be repeated.
     #[arg(long, default_value = "/ip4/127.0.0.1/tcp/0")]
     listen: Vec<Multiaddr>,
     /// Protocol id to offer, most preferred first. May be repeated. Without it: all that the router knows.

@@ -67,7 +67,6 @@ const BOOLS: &[&str] = &[
     "mix",
     "enable-kad-discovery",
     "websocket-secure-support",
-    "quic-support",
     "legacy-store",
     "reliability",
     "discv5-only",
@@ -104,7 +103,6 @@ const KAD: &str =
     "there is no Kademlia discovery; peers are found by discv5, DNS lists and peer exchange";
 const MIX: &str = "there is no mix protocol; messages are published without hiding their origin";
 const TLS: &str = "the node does not end TLS; put a reverse proxy before its WebSocket port";
-const QUIC: &str = "there is no QUIC; peers connect by TCP or WebSocket";
 const ADDRESS: &str =
     "the node advertises the addresses that it listens on and that its peers observe";
 const ONLY_ONE: &str =
@@ -217,8 +215,8 @@ flags! {
     "websocket-secure-support" => None_(TLS);
     "websocket-secure-key-path" => None_(TLS);
     "websocket-secure-cert-path" => None_(TLS);
-    "quic-support" => None_(QUIC);
-    "quic-port" => None_(QUIC);
+    "quic-support" => Key("quic-support", values::boolean);
+    "quic-port" => Key("quic-port", values::same);
     "rate-limit" => Key("rate-limit", values::rate_limit);
     "local-storage-path" => Not("everything is kept in data-dir");
     // Former flags.
