@@ -26,7 +26,7 @@ use super::shard_watch::ShardWatch;
 use super::time::Clock;
 use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
 use crate::handle::Delivery;
-use crate::swarm::{Behaviour, BehaviourEvent, Gate, InTransit, Received};
+use crate::swarm::{Behaviour, BehaviourEvent, CertificateWatch, Gate, InTransit, Received};
 
 /// Interval at which static peers are redialled and scores are reported to admission.
 const REDIAL: Duration = Duration::from_secs(2);
@@ -79,6 +79,10 @@ pub(crate) struct EventLoop {
     pub(crate) posts: Posts,
     /// Connection manager of a node that finds its peers; `None` without discovery.
     pub(crate) connections: Option<PeerConnections>,
+    /// Watch over the files of the WebSocket port's certificate.
+    pub(crate) certificate: Option<CertificateWatch>,
+    /// Whether others are told only of the addresses that the operator announces.
+    pub(crate) hides_listening: bool,
     /// Signed record (ENR) of the node.
     pub(crate) record: NodeRecord,
     /// Peers that were counted when their score fell below the graylist threshold, and have not recovered.
@@ -134,6 +138,7 @@ impl EventLoop {
                     self.redial();
                     self.watch_shards();
                     self.tell_connections();
+                    self.check_certificate(false);
                     false
                 }
                 _ = clock_sync.tick() => {

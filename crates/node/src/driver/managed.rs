@@ -167,10 +167,9 @@ impl EventLoop {
         }
         let shards = self.joined.iter().filter_map(PubsubTopic::shard);
         let shards: Vec<u16> = shards.map(|shard| shard.index).collect();
+        let told = self.told_addresses();
+        let content = self.record.values(&told, self.cluster_id, &self.joined);
         let addresses = self.own_addresses();
-        let content = self
-            .record
-            .values(&addresses, self.cluster_id, &self.joined);
         let used = self.used_connections();
         let Some(connections) = &mut self.connections else {
             return;

@@ -11,10 +11,12 @@ use libp2p::identity::Keypair;
 use libp2p::{PeerId, Transport, dns, noise, tcp, websocket};
 
 use super::SwarmError;
+use super::certificate::RenewedCertificate;
 use super::closing::Closing;
 use super::doorway::Doorway;
 use super::limits::ConnectionLimits;
 use super::quic;
+use super::renewable_tls::RenewableTls;
 use super::yamux::YamuxUpgrade;
 
 /// Time limit for dialling, from name resolution to the negotiated muxer.
@@ -34,16 +36,18 @@ const MPLEX_STREAMS_MAX: usize = 12;
 /// Frames buffered in an mplex stream before the connection is no longer read. A frame has up to 1 MiB.
 const MPLEX_BUFFERED_FRAMES_MAX: usize = 2;
 
-/// Builds the transport from socket to streams, with QUIC if asked for. Handshakes of peers that dial are bounded
-/// by `limits`.
+/// Builds the transport from socket to streams, with QUIC if asked for, and with TLS on the WebSocket port if there
+/// is a `certificate`. Handshakes of peers that dial are bounded by `limits`.
 pub(crate) fn build(
     keypair: &Keypair,
     limits: ConnectionLimits,
     has_quic: bool,
+    certificate: RenewedCertificate,
 ) -> Result<Boxed<(PeerId, StreamMuxerBox)>, SwarmError> {
     let plain = dns::tokio::Transport::system(sockets())?;
     let mut websocket = websocket::Config::new(dns::tokio::Transport::system(sockets())?);
     websocket.set_max_data_size(WEBSOCKET_MESSAGE_BYTES_MAX);
+    let websocket = RenewableTls::new(websocket, certificate);
     let mut mplex = libp2p_mplex::Config::default();
     mplex
         .set_max_num_streams(MPLEX_STREAMS_MAX)

@@ -6,3 +6,4 @@ mod quic;
 mod reconnect;
 mod support;
 mod udp_path;
+mod wss;
