@@ -78,6 +78,11 @@ pub enum Command {
         /// Channel that says when they are replaced.
         reply: oneshot::Sender<()>,
     },
+    /// Reads the certificate of the WebSocket port again.
+    RenewCertificate {
+        /// Channel that says when it was read.
+        reply: oneshot::Sender<()>,
+    },
     /// Asks for the node's identity, addresses and subscriptions.
     Info {
         /// Channel for the answer.

@@ -15,7 +15,7 @@ use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
-use crate::driver::ConnectionLimits;
+use crate::driver::{AnnouncedAddresses, CertificateFiles, ConnectionLimits};
 use crate::rest::TokenScope;
 
 mod error;
@@ -57,6 +57,12 @@ pub struct NodeConfig {
     pub tcp_port: u16,
     /// WebSocket port of libp2p, `None` when off; 0 lets the system choose.
     pub websocket_port: Option<u16>,
+    /// Files with the certificate of the WebSocket port, `None` for WebSocket without TLS.
+    pub websocket_certificate: Option<CertificateFiles>,
+    /// UDP port of QUIC, `None` when off; 0 lets the system choose.
+    pub quic_port: Option<u16>,
+    /// Addresses at which others reach the node.
+    pub announced: AnnouncedAddresses,
     /// Settings of the REST server, `None` when off.
     pub rest: Option<RestListen>,
     /// Address of a separate server for `/metrics`, `None` when off; REST serves `/metrics` too.

@@ -199,6 +199,12 @@ impl NodeHandle {
             .await
     }
 
+    /// Reads the certificate of the WebSocket port again, as happens by itself when its files change. What cannot be
+    /// used is logged, and the former certificate stays.
+    pub async fn renew_certificate(&self) -> Result<(), Stopped> {
+        self.ask(|reply| Command::RenewCertificate { reply }).await
+    }
+
     /// Returns the node's identity, addresses and subscriptions.
     pub async fn info(&self) -> Result<NodeInfo, Stopped> {
         self.ask(|reply| Command::Info { reply }).await

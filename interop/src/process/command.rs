@@ -7,6 +7,7 @@ pub struct PeerCommand {
     label: String,
     program: PathBuf,
     args: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
 }
 
 impl PeerCommand {
@@ -16,6 +17,7 @@ impl PeerCommand {
             label: label.into(),
             program: program.into(),
             args: Vec::new(),
+            variables: Vec::new(),
         }
     }
 
@@ -38,6 +40,14 @@ impl PeerCommand {
     #[must_use]
     pub fn option(self, name: &str, value: impl ToString) -> Self {
         self.arg(format!("--{name}")).arg(value.to_string())
+    }
+
+    /// Sets an environment variable of the process.
+    #[must_use]
+    pub fn variable(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        let variable = (name.as_ref().to_owned(), value.as_ref().to_owned());
+        self.variables.push(variable);
+        self
     }
 
     /// Replaces the command's label.
@@ -64,6 +74,8 @@ impl PeerCommand {
     pub fn build(&self) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(&self.program);
         command.args(&self.args);
+        let variables = self.variables.iter();
+        command.envs(variables.map(|(name, value)| (name, value)));
         command
     }
 }

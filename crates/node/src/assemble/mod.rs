@@ -290,6 +290,8 @@ async fn assemble_all(
     let options = NodeOptions::for_network(&config.network)
         .keypair(keypair.clone())
         .listen(listen_addresses(config))
+        .announced(config.announced.clone())
+        .certificate(config.websocket_certificate.clone())
         .relay(relay)
         .protocols(protocols.iter().cloned())
         .topics(topics.iter().cloned())
@@ -434,10 +436,14 @@ fn listen_addresses(config: &NodeConfig) -> Vec<Multiaddr> {
     let base = Multiaddr::from(config.listen_address);
     let mut addresses = vec![base.clone().with(Protocol::Tcp(config.tcp_port))];
     if let Some(port) = config.websocket_port {
-        addresses.push(
-            base.with(Protocol::Tcp(port))
-                .with(Protocol::Ws("/".into())),
-        );
+        let websocket = match config.websocket_certificate {
+            Some(_) => Protocol::Wss("/".into()),
+            None => Protocol::Ws("/".into()),
+        };
+        addresses.push(base.clone().with(Protocol::Tcp(port)).with(websocket));
+    }
+    if let Some(port) = config.quic_port {
+        addresses.push(base.with(Protocol::Udp(port)).with(Protocol::QuicV1));
     }
     addresses
 }

@@ -126,6 +126,22 @@ table! {
         tcp_port: u16 = "60000", "tcp-port", PORT, "TCP port of libp2p";
         websocket: bool = "false", "websocket", BOOL, "listen for WebSocket too";
         ws_port: u16 = "8000", "ws-port", PORT, "WebSocket port of libp2p";
+        websocket_secure_support: bool = "false", "websocket-secure-support", BOOL,
+            "listen for WebSocket with TLS (wss) on ws-port, instead of without";
+        websocket_secure_cert_path: PathBuf, "websocket-secure-cert-path", PATH,
+            "its certificate with the chain, in PEM []";
+        websocket_secure_key_path: PathBuf, "websocket-secure-key-path", PATH,
+            "the secret key of the certificate, in PEM []";
+        quic_support: bool = "false", "quic-support", BOOL, "listen for QUIC too, and dial it first";
+        quic_port: u16 = "60000", "quic-port", PORT, "UDP port of QUIC";
+        nat: String = "none", "nat", "none, or extip:IP",
+            "how others reach the node through a router: at a public IP address whose ports lead here";
+        dns4_domain_name: String, "dns4-domain-name", "a host name",
+            "host name at which others reach the node []";
+        ext_multiaddr: Vec<String>, "ext-multiaddr", "a list of multiaddresses",
+            "further addresses at which others reach the node []";
+        ext_multiaddr_only: bool = "false", "ext-multiaddr-only", BOOL,
+            "tell others of no address but those of ext-multiaddr";
         ports_shift: u16 = "0", "ports-shift", "a number, 0 to 65535", "added to every non-zero port";
         rest: bool = "true", "rest", BOOL, "serve the REST API";
         rest_address: IpAddr = "127.0.0.1", "rest-address", IP, "where the REST API listens";

@@ -17,6 +17,7 @@ mod rest;
 mod rln;
 mod services;
 mod shards;
+mod transports;
 
 const DEFAULT_PROTOCOL: &str = "/vac/waku/relay/2.0.0";
 
@@ -45,10 +46,10 @@ impl Resolver {
             content_topics,
             listen_address: raw.listen_address.get()?,
             tcp_port: self.shifted(&raw.tcp_port)?,
-            websocket_port: match raw.websocket.get()? {
-                true => Some(self.shifted(&raw.ws_port)?),
-                false => None,
-            },
+            websocket_port: self.websocket_port()?,
+            websocket_certificate: self.websocket_certificate()?,
+            quic_port: self.quic_port()?,
+            announced: self.announced()?,
             rest: self.rest()?,
             metrics: self.metrics()?,
             metrics_names: self.raw.metrics_names.get()?,

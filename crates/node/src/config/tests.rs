@@ -13,6 +13,7 @@ mod network;
 mod program;
 mod rest;
 mod services;
+mod transports;
 
 /// Sources with a file of the given text; the file exists as long as the returned directory.
 fn with_file(text: &str) -> (TempDir, Sources) {
@@ -78,6 +79,7 @@ fn without_sources_the_local_preset_counts() {
         }
     );
     assert_eq!((config.tcp_port, config.websocket_port), (60000, None));
+    assert_eq!(config.quic_port, None);
     let rest = config.rest.unwrap();
     assert_eq!(rest.address.to_string(), "127.0.0.1:8645");
     assert_eq!((rest.admin, rest.relay_cache_capacity), (false, 50));
@@ -137,6 +139,7 @@ fn every_key_can_be_set_from_text() {
             Kind::Integer | Kind::Float | Kind::IntegerList => "1",
             Kind::Text if key.expected == "an IP address" => "127.0.0.2",
             Kind::Text if key.name == "network" => "twn",
+            Kind::Text if key.name == "nat" => "extip:203.0.113.7",
             Kind::Text if key.name == "gossip.strategy" => "reduced",
             Kind::Text if key.name == "log-level" => "debug",
             Kind::Text if key.name == "log-format" => "json",
@@ -144,7 +147,9 @@ fn every_key_can_be_set_from_text() {
             Kind::Text if key.name == "rest-token" => "0123456789abcdef",
             Kind::TextList if key.name == "content-topics" => "/a/1/b/proto",
             Kind::Text => "file",
-            Kind::TextList if key.name == "static-peers" => "/ip4/127.0.0.1/tcp/1",
+            Kind::TextList if matches!(key.name, "static-peers" | "ext-multiaddr") => {
+                "/ip4/127.0.0.1/tcp/1"
+            }
             Kind::TextList if key.name.ends_with("node") => services::PEER,
             Kind::TextList if key.name == "dns-discovery-url" => discovery::LIST,
             Kind::TextList if key.name == "dns-discovery-name-server" => "127.0.0.1:5353",
@@ -156,6 +161,13 @@ fn every_key_can_be_set_from_text() {
             false if key.name.starts_with("metrics-server-") => {
                 (vec![("metrics-server", "true")], value)
             }
+            false if key.name.starts_with("websocket-secure-") => {
+                (transports::SECURE.to_vec(), value)
+            }
+            false if key.name == "ext-multiaddr-only" => {
+                (vec![("ext-multiaddr", "/ip4/1.2.3.4/tcp/1")], value)
+            }
+            false if key.name == "quic-port" => (vec![("quic-support", "true")], value),
             false if key.name == "discv5-udp-port" => (vec![("discv5-discovery", "true")], value),
             false if matches!(key.name, "dns-discovery" | "dns-discovery-name-server") => {
                 (vec![("dns-discovery-url", discovery::LIST)], value)
@@ -184,7 +196,7 @@ fn every_key_can_be_set_from_text() {
         let same_as_default = on_by_default.contains(&key.name);
         assert_eq!(
             NodeConfig {
-                websocket_port: None,
+                websocket_port: default.websocket_port,
                 ..with_it.clone()
             } == default
                 && with_it.websocket_port == Some(8000)
@@ -231,9 +243,11 @@ fn port_zero_stays_zero_when_ports_are_shifted() {
         ("ports-shift", "5"),
         ("tcp-port", "0"),
         ("websocket", "true"),
+        ("quic-support", "true"),
     ]);
     let config = config.unwrap();
     assert_eq!((config.tcp_port, config.websocket_port), (0, Some(8005)));
+    assert_eq!(config.quic_port, Some(60005));
     assert_eq!(config.rest.unwrap().address.port(), 8650);
 }
 

@@ -12,6 +12,7 @@ use undertone_discovery::record::WakuRecord;
 
 use super::diagnosis::{CheckOutcome, Diagnosis};
 use crate::config::NodeConfig;
+use crate::swarm::is_quic;
 
 /// Time for a connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -32,6 +33,10 @@ pub(super) async fn peers(config: &NodeConfig) -> Vec<Diagnosis> {
         .into_iter()
         .flat_map(|(key, addresses)| addresses.iter().map(move |address| (key, address)));
     let asked = named.map(|(key, address)| async move {
+        if is_quic(address) {
+            let says = format!("{address} is an address of QUIC, which only a node dials");
+            return Diagnosis::other(key, CheckOutcome::NotChecked, says, "start the node");
+        }
         match timeout(CONNECT, connect(address)).await {
             Ok(Ok(())) => Diagnosis::good(key, format!("{address} accepts connections")),
             Ok(Err(error)) => unreachable_peer(key, address, &error.to_string()),

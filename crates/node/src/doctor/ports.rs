@@ -18,6 +18,9 @@ pub(super) fn examine(config: &NodeConfig) -> Vec<Diagnosis> {
     if let Some(port) = config.websocket_port {
         ports.push(("ws-port", at(port), PortKind::Tcp));
     }
+    if let Some(port) = config.quic_port {
+        ports.push(("quic-port", at(port), PortKind::Udp));
+    }
     if let Some(port) = config.discovery.as_ref().and_then(|found| found.udp_port) {
         ports.push(("discv5-udp-port", at(port), PortKind::Udp));
     }

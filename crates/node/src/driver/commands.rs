@@ -15,6 +15,7 @@ use crate::command::{
     Command, ConnectFailure, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot,
     PublishFailure, Published, SubscribeFailure, TopicSnapshot,
 };
+use crate::swarm::is_quic;
 
 impl EventLoop {
     pub(crate) fn on_command(&mut self, command: Command) {
@@ -64,7 +65,7 @@ impl EventLoop {
             }
             Command::Connect { address, reply } => {
                 let tcp = address.iter().any(|part| matches!(part, Protocol::Tcp(_)));
-                if tcp {
+                if tcp || is_quic(&address) {
                     self.dial(address, Some(reply));
                 } else {
                     let _ = reply.send(Err(ConnectFailure::Unsupported { address }));
@@ -72,6 +73,10 @@ impl EventLoop {
             }
             Command::SetStaticPeers { peers, reply } => {
                 self.set_static_peers(peers);
+                let _ = reply.send(());
+            }
+            Command::RenewCertificate { reply } => {
+                self.check_certificate(true);
                 let _ = reply.send(());
             }
             Command::Info { reply } => {
@@ -241,15 +246,29 @@ impl EventLoop {
         }
     }
 
+    /// Takes the certificate of the WebSocket port from its files if they have changed, or if `is_asked`.
+    pub(crate) fn check_certificate(&mut self, is_asked: bool) {
+        if let Some(certificate) = &mut self.certificate {
+            certificate.check(is_asked);
+        }
+    }
+
     /// Addresses that the node listens on, and those at which others reach it.
     pub(crate) fn own_addresses(&self) -> Vec<Multiaddr> {
         let external = self.swarm.external_addresses();
         self.swarm.listeners().chain(external).cloned().collect()
     }
 
+    /// Addresses at which others reach the node, those that the operator announces first.
+    pub(crate) fn told_addresses(&self) -> Vec<Multiaddr> {
+        let external = self.swarm.external_addresses();
+        let listening = self.swarm.listeners().filter(|_| !self.hides_listening);
+        external.chain(listening).cloned().collect()
+    }
+
     fn info(&self) -> NodeInfo {
         let peer_id = *self.swarm.local_peer_id();
-        let addresses = self.own_addresses();
+        let addresses = self.told_addresses();
         // discv5 signs a record that has the address at which other nodes see this one.
         let connections = self.connections.as_ref();
         let found = connections.and_then(|connections| connections.ports.record());

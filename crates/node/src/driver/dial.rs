@@ -1,5 +1,8 @@
 //! Connecting to peers: configured ones and those that a caller names.
 
+use std::time::Duration;
+
+use futures::StreamExt as _;
 use libp2p::swarm::dial_opts::DialOpts;
 use libp2p::{Multiaddr, PeerId};
 use tokio::sync::oneshot;
@@ -8,6 +11,9 @@ use super::event_loop::EventLoop;
 use super::peers::peer_id_of;
 use super::requests::PendingDial;
 use crate::command::ConnectFailure;
+
+/// Time for connections to be closed when the node stops.
+const CLOSING: Duration = Duration::from_millis(100);
 
 impl EventLoop {
     /// Dials configured peers that are not connected.
@@ -21,6 +27,23 @@ impl EventLoop {
         for address in missing {
             self.dial(address, None);
         }
+    }
+
+    /// Closes all connections, so that peers need not wait for silence: the kernel ends those of TCP with the process,
+    /// and those of QUIC are nothing to it.
+    pub(crate) async fn close_connections(&mut self) {
+        let connected: Vec<_> = self.swarm.connected_peers().copied().collect();
+        for peer in connected {
+            // It may have ended since.
+            let _ = self.swarm.disconnect_peer_id(peer);
+        }
+        let closing = async {
+            while self.swarm.connected_peers().next().is_some() {
+                self.swarm.select_next_some().await;
+            }
+        };
+        // A peer that does not read must not delay the stop.
+        let _ = tokio::time::timeout(CLOSING, closing).await;
     }
 
     /// Exempts static peers from the bounds on connections, in both directions.
@@ -85,20 +108,35 @@ impl EventLoop {
                 .any(|dialling| dialling.address == *address)
     }
 
+    /// All configured addresses of a static peer that is dialled at one of them; of another peer, only that one.
+    fn addresses_of(&self, peer: PeerId, address: &Multiaddr) -> Vec<Multiaddr> {
+        if !self.static_peers.contains(address) {
+            return vec![address.clone()];
+        }
+        let all = self.static_peers.iter();
+        all.filter(|known| peer_id_of(known) == Some(peer))
+            .cloned()
+            .collect()
+    }
+
     pub(crate) fn dial(
         &mut self,
         address: Multiaddr,
         reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
     ) {
-        let options = match peer_id_of(&address) {
-            Some(peer) => DialOpts::peer_id(peer)
-                .addresses(vec![address.clone()])
-                .build(),
-            None => DialOpts::unknown_peer_id().address(address.clone()).build(),
+        let dialled = match peer_id_of(&address) {
+            Some(peer) => {
+                let addresses = self.addresses_of(peer, &address);
+                self.fallbacks.dial(&mut self.swarm, peer, addresses)
+            }
+            None => {
+                let options = DialOpts::unknown_peer_id().address(address.clone()).build();
+                let connection = options.connection_id();
+                self.swarm.dial(options).map(|()| connection)
+            }
         };
-        let connection = options.connection_id();
-        match self.swarm.dial(options) {
-            Ok(()) => {
+        match dialled {
+            Ok(connection) => {
                 self.dialling
                     .insert(connection, PendingDial { address, reply });
             }

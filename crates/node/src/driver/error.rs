@@ -5,11 +5,15 @@ use thiserror::Error;
 use undertone_gossip::ConfigError;
 
 use crate::command::SubscribeFailure;
+use crate::swarm::CertificateError;
 
 /// Reason why a node did not start.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StartError {
+    /// The certificate of the WebSocket port cannot be used.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
     /// The gossip parameters contradict each other.
     #[error(transparent)]
     Config(#[from] ConfigError),

@@ -13,6 +13,7 @@ use undertone_relay::{Input, Output, ProofFailure, Relay};
 
 use super::connections::PeerConnections;
 use super::events::{NodeEvent, TimedEvent};
+use super::fallbacks::Fallbacks;
 use super::fragmenter::Fragmenter;
 use super::peer_news::PeerNews;
 use super::peers::PeerTable;
@@ -25,7 +26,7 @@ use super::shard_watch::ShardWatch;
 use super::time::Clock;
 use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
 use crate::handle::Delivery;
-use crate::swarm::{Behaviour, BehaviourEvent, Gate, InTransit, Received};
+use crate::swarm::{Behaviour, BehaviourEvent, CertificateWatch, Gate, InTransit, Received};
 
 /// Interval at which static peers are redialled and scores are reported to admission.
 const REDIAL: Duration = Duration::from_secs(2);
@@ -68,6 +69,8 @@ pub(crate) struct EventLoop {
     /// Number of the next request to the relay.
     pub(crate) next_request: u64,
     pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, PendingDial>,
+    /// Addresses that are dialled if the QUIC addresses of the same peer fail.
+    pub(crate) fallbacks: Fallbacks,
     pub(crate) joined: BTreeSet<PubsubTopic>,
     /// Inputs that follow from outputs; handled once the outputs are drained.
     pub(crate) follow_ups: Vec<Input>,
@@ -76,6 +79,10 @@ pub(crate) struct EventLoop {
     pub(crate) posts: Posts,
     /// Connection manager of a node that finds its peers; `None` without discovery.
     pub(crate) connections: Option<PeerConnections>,
+    /// Watch over the files of the WebSocket port's certificate.
+    pub(crate) certificate: Option<CertificateWatch>,
+    /// Whether others are told only of the addresses that the operator announces.
+    pub(crate) hides_listening: bool,
     /// Signed record (ENR) of the node.
     pub(crate) record: NodeRecord,
     /// Peers that were counted when their score fell below the graylist threshold, and have not recovered.
@@ -131,6 +138,7 @@ impl EventLoop {
                     self.redial();
                     self.watch_shards();
                     self.tell_connections();
+                    self.check_certificate(false);
                     false
                 }
                 _ = clock_sync.tick() => {
@@ -176,6 +184,7 @@ impl EventLoop {
                 () = &mut goodbye => break,
             }
         }
+        self.close_connections().await;
         for (_, publishing) in std::mem::take(&mut self.publishing) {
             let _ = publishing.reply.send(Err(PublishFailure::ShuttingDown));
         }
@@ -404,6 +413,7 @@ impl EventLoop {
                 num_established,
                 ..
             } => {
+                self.fallbacks.connected(connection_id);
                 self.peers.connected(peer_id, &endpoint);
                 if num_established.get() == 1 {
                     self.managed_connected(peer_id, &endpoint);
@@ -431,6 +441,9 @@ impl EventLoop {
                 connection_id,
                 error,
             } => {
+                if self.fall_back(connection_id, &error) {
+                    return;
+                }
                 if let Some(peer) = peer_id {
                     let asked = self.dialling.get(&connection_id);
                     let address = asked.map(|dialling| &dialling.address);

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use libp2p::core::{ConnectedPoint, Endpoint};
-use libp2p::swarm::dial_opts::DialOpts;
 use libp2p::{Multiaddr, PeerId};
 use undertone_gossip::Direction;
 use undertone_message::PubsubTopic;
@@ -67,8 +66,8 @@ impl EventLoop {
             match output {
                 Output::Dial { peer, addresses } => {
                     tracing::debug!(%peer, ?addresses, "dialling a peer that was found");
-                    let options = DialOpts::peer_id(peer).addresses(addresses).build();
-                    if let Err(error) = self.swarm.dial(options) {
+                    let dialled = self.fallbacks.dial(&mut self.swarm, peer, addresses);
+                    if let Err(error) = dialled {
                         tracing::debug!(%peer, %error, "cannot dial");
                         failed.push(peer);
                     }
@@ -168,10 +167,9 @@ impl EventLoop {
         }
         let shards = self.joined.iter().filter_map(PubsubTopic::shard);
         let shards: Vec<u16> = shards.map(|shard| shard.index).collect();
+        let told = self.told_addresses();
+        let content = self.record.values(&told, self.cluster_id, &self.joined);
         let addresses = self.own_addresses();
-        let content = self
-            .record
-            .values(&addresses, self.cluster_id, &self.joined);
         let used = self.used_connections();
         let Some(connections) = &mut self.connections else {
             return;

@@ -5,12 +5,14 @@
 //! and one follows the membership.
 
 mod alive;
+mod announced;
 mod commands;
 mod connections;
 mod dial;
 mod error;
 mod event_loop;
 mod events;
+mod fallbacks;
 mod fragmenter;
 mod health;
 mod listen;
@@ -37,13 +39,15 @@ mod time;
 mod tokens;
 mod verify;
 
-pub use crate::swarm::ConnectionLimits;
+pub use crate::swarm::{CertificateError, CertificateFiles, ConnectionLimits};
+pub use announced::AnnouncedAddresses;
 pub use error::StartError;
 pub use events::{NodeEvent, TimedEvent};
 pub use member::MemberProofs;
 pub use membership_source::{MembershipSource, SharedView};
 pub use options::{NodeOptions, RlnOptions};
 pub(crate) use peer_news::PeerNews;
+pub(crate) use peers::without_peer_id;
 pub use rln::{MembershipProbe, MembershipState, ProofSource};
 pub use start::{RunningNode, start};
 pub(crate) use time::Clock;

@@ -9,12 +9,13 @@ use undertone_peers::Capabilities;
 use undertone_relay::RelayConfig;
 use undertone_rln::{BatchPolicy, Verifier};
 
+use super::announced::AnnouncedAddresses;
 use super::events::TimedEvent;
 use super::membership_source::{MembershipSource, SharedView};
 use super::peer_news::PeerNews;
 use super::rln::{MembershipProbe, ProofSource};
 use crate::discovery::DiscoveryPorts;
-use crate::swarm::{ConnectionLimits, ServiceStreams};
+use crate::swarm::{CertificateFiles, ConnectionLimits, ServiceStreams};
 
 /// Pubsub protocol id that every Waku relay knows.
 const WAKU_RELAY: &str = "/vac/waku/relay/2.0.0";
@@ -29,6 +30,8 @@ const CONNECTIONS_MAX: u32 = 150;
 pub struct NodeOptions {
     pub(super) keypair: Keypair,
     pub(super) listen: Vec<Multiaddr>,
+    pub(super) announced: AnnouncedAddresses,
+    pub(super) certificate: Option<CertificateFiles>,
     pub(super) relay: RelayConfig,
     pub(super) network: &'static str,
     pub(super) protocols: Vec<String>,
@@ -54,6 +57,8 @@ impl NodeOptions {
         Self {
             keypair: Keypair::generate_secp256k1(),
             listen: Vec::new(),
+            announced: AnnouncedAddresses::default(),
+            certificate: None,
             relay: RelayConfig::for_network(network),
             network: network.name,
             protocols: vec![WAKU_RELAY.to_owned()],
@@ -75,10 +80,26 @@ impl NodeOptions {
         Self { keypair, ..self }
     }
 
-    /// Sets the addresses to listen on; port 0 lets the system choose.
+    /// Sets the addresses to listen on; port 0 lets the system choose. A node that listens on an address of QUIC
+    /// (`…/udp/PORT/quic-v1`) also dials such addresses, before others of the same peer.
     pub fn listen(self, addresses: impl IntoIterator<Item = Multiaddr>) -> Self {
         let listen = addresses.into_iter().collect();
         Self { listen, ..self }
+    }
+
+    /// Sets the addresses at which others reach the node; without them, it tells those that it listens on.
+    pub fn announced(self, announced: AnnouncedAddresses) -> Self {
+        Self { announced, ..self }
+    }
+
+    /// Sets the certificate for listening on addresses of WebSocket with TLS (`…/wss`). A node that runs takes the new
+    /// one when the files change.
+    pub fn certificate(self, certificate: impl Into<Option<CertificateFiles>>) -> Self {
+        let certificate = certificate.into();
+        Self {
+            certificate,
+            ..self
+        }
     }
 
     /// Sets the parameters of the relay in place of the network's.

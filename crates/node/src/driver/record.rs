@@ -13,6 +13,8 @@ use sha3::{Digest as _, Keccak256};
 use undertone_message::PubsubTopic;
 use undertone_peers::Capabilities;
 
+use super::peers::ip_of;
+
 mod rlp;
 #[cfg(test)]
 mod tests;
@@ -201,10 +203,12 @@ fn content(
     let room = RECORD_BYTES_MAX
         .saturating_sub(SIGNED_BYTES + PUBLIC_KEY_BYTES + taken + b"multiaddrs".len() + 4);
     // Addresses that `ip` and `tcp` cannot express, such as WebSocket and host names.
-    for address in addresses
+    let mut others: Vec<_> = addresses
         .iter()
         .filter(|address| plain_tcp(address).is_none())
-    {
+        .collect();
+    others.sort_by_key(|address| is_of_this_host(address));
+    for address in others {
         let bytes = address.to_vec();
         let Ok(len) = u16::try_from(bytes.len()) else {
             continue;
@@ -218,6 +222,11 @@ fn content(
         content.insert(b"multiaddrs", multiaddrs);
     }
     content
+}
+
+/// Whether only this host itself reaches the address. A record may have no room for all, so these come last.
+fn is_of_this_host(address: &Multiaddr) -> bool {
+    ip_of(address).is_some_and(|ip| ip.is_loopback() || ip.is_unspecified())
 }
 
 /// Encodes a port; integers of a record have no leading zeros.

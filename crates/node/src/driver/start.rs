@@ -22,8 +22,8 @@ use super::rln::RlnService;
 use super::time::Clock;
 use crate::handle::{Deliveries, Delivery, NodeEndpoint, NodeHandle, node_channel};
 use crate::swarm::{
-    self, ConnectionLimits, Gate, InTransit, InboundFrames, PubsubConfig, ServiceStreams,
-    SwarmOptions,
+    self, CertificateWatch, ConnectionLimits, Gate, InTransit, InboundFrames, PubsubConfig,
+    ServiceStreams, SwarmOptions,
 };
 
 /// Node running on its own thread.
@@ -125,6 +125,8 @@ async fn build(
     let connections = options
         .discovery
         .map(|ports| PeerConnections::new(own, cluster, manager_seed, ports));
+    let certificate = options.certificate.map(CertificateWatch::open);
+    let certificate = certificate.transpose()?;
     let mut swarm = swarm::build(SwarmOptions {
         keypair: options.keypair,
         agent: format!("undertone/{}", env!("CARGO_PKG_VERSION")),
@@ -133,9 +135,15 @@ async fn build(
         services: options
             .services
             .unwrap_or_else(|| ServiceStreams::new(Vec::new()).0),
+        has_quic: options.listen.iter().any(swarm::is_quic),
+        hides_listening: options.announced.hides_listening(),
+        certificate: certificate.as_ref().map(CertificateWatch::renewed),
     })
     .map_err(|error| StartError::Transport(error.to_string()))?;
     let addresses = super::listen::listen(&mut swarm, options.listen).await?;
+    for address in options.announced.over(&addresses) {
+        swarm.add_external_address(address);
+    }
     let (rln_sender, rln_events) = mpsc::unbounded_channel();
     let rln = options
         .rln
@@ -168,11 +176,14 @@ async fn build(
         next_request: 0,
         fragmenter: Fragmenter::new(options.relay.fragment_bytes),
         dialling: Default::default(),
+        fallbacks: Default::default(),
         joined: Default::default(),
         follow_ups: Vec::new(),
         totals: Default::default(),
         posts: Posts::new(&options.relay),
         connections,
+        certificate,
+        hides_listening: options.announced.hides_listening(),
         record,
         graylisted: Default::default(),
         shards: Default::default(),

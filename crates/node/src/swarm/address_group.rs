@@ -10,7 +10,7 @@ use libp2p::multiaddr::Protocol;
 pub(crate) enum AddressGroup {
     V4([u8; 4]),
     V6([u8; 8]),
-    /// An address without an IP address, which TCP connections never have.
+    /// An address without an IP address, which connections over TCP and QUIC never have.
     Other,
 }
 

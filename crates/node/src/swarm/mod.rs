@@ -4,6 +4,7 @@ mod address_group;
 mod admission;
 mod attempts;
 mod behaviour;
+mod certificate;
 mod closing;
 mod doorway;
 mod frames;
@@ -14,6 +15,8 @@ mod limits;
 mod metadata;
 mod outbox;
 mod places;
+mod quic;
+mod renewable_tls;
 mod session;
 mod stream_handler;
 mod stream_request;
@@ -24,11 +27,14 @@ mod upgrade;
 mod yamux;
 
 pub(crate) use behaviour::{Pubsub, PubsubConfig, PubsubEvent};
+pub use certificate::{CertificateError, CertificateFiles};
+pub(crate) use certificate::{CertificateWatch, RenewedCertificate};
 pub(crate) use frames::Incoming;
 pub(crate) use in_transit::InTransit;
 pub use limits::ConnectionLimits;
 pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
 pub(crate) use outbox::Gate;
+pub(crate) use quic::is_quic;
 pub(crate) use stream_request::{InboundStream, StreamOpenError};
 pub(crate) use stream_tasks::{InboundFrames, Received};
 pub(crate) use streams::{ServiceStreams, StreamChannels, StreamOpener};
@@ -87,6 +93,12 @@ pub(crate) struct SwarmOptions {
     pub(crate) pubsub: PubsubConfig,
     pub(crate) limits: ConnectionLimits,
     pub(crate) services: ServiceStreams,
+    /// Whether the transports include QUIC.
+    pub(crate) has_quic: bool,
+    /// Whether peers are told only of external addresses.
+    pub(crate) hides_listening: bool,
+    /// Certificate of the WebSocket port, if it has one.
+    pub(crate) certificate: Option<RenewedCertificate>,
 }
 
 /// Builds a swarm that does not listen or dial yet.
@@ -100,10 +112,14 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmErro
         pubsub,
         limits,
         services,
+        has_quic,
+        hides_listening,
+        certificate,
     } = options;
     let identify = identify::Config::new("ipfs/0.1.0".into(), keypair.public())
         .with_agent_version(agent)
         .with_interval(IDENTIFY_INTERVAL)
+        .with_hide_listen_addrs(hides_listening)
         .with_push_listen_addr_updates(false);
     let behaviour = Behaviour {
         admission: Admission::new(limits.clone()),
@@ -117,7 +133,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmErro
         metadata: metadata::behaviour(),
         services,
     };
-    let transport = transport::build(&keypair, limits)?;
+    let transport = transport::build(&keypair, limits, has_quic, certificate.unwrap_or_default())?;
     let config = libp2p::swarm::Config::with_tokio_executor()
         .with_idle_connection_timeout(IDLE_TIMEOUT)
         .with_max_negotiating_inbound_streams(NEGOTIATING_STREAMS_MAX);

@@ -1,4 +1,4 @@
-//! Transports: TCP and WebSocket, Noise, and streams by yamux or mplex.
+//! Transports: TCP and WebSocket with Noise and streams by yamux or mplex, and QUIC, which has both inside.
 
 use std::io;
 use std::time::Duration;
@@ -11,9 +11,12 @@ use libp2p::identity::Keypair;
 use libp2p::{PeerId, Transport, dns, noise, tcp, websocket};
 
 use super::SwarmError;
+use super::certificate::RenewedCertificate;
 use super::closing::Closing;
 use super::doorway::Doorway;
 use super::limits::ConnectionLimits;
+use super::quic;
+use super::renewable_tls::RenewableTls;
 use super::yamux::YamuxUpgrade;
 
 /// Time limit for dialling, from name resolution to the negotiated muxer.
@@ -33,14 +36,18 @@ const MPLEX_STREAMS_MAX: usize = 12;
 /// Frames buffered in an mplex stream before the connection is no longer read. A frame has up to 1 MiB.
 const MPLEX_BUFFERED_FRAMES_MAX: usize = 2;
 
-/// Builds the transport from socket to streams. Handshakes of peers that dial are bounded by `limits`.
+/// Builds the transport from socket to streams, with QUIC if asked for, and with TLS on the WebSocket port if there
+/// is a `certificate`. Handshakes of peers that dial are bounded by `limits`.
 pub(crate) fn build(
     keypair: &Keypair,
     limits: ConnectionLimits,
+    has_quic: bool,
+    certificate: RenewedCertificate,
 ) -> Result<Boxed<(PeerId, StreamMuxerBox)>, SwarmError> {
     let plain = dns::tokio::Transport::system(sockets())?;
     let mut websocket = websocket::Config::new(dns::tokio::Transport::system(sockets())?);
     websocket.set_max_data_size(WEBSOCKET_MESSAGE_BYTES_MAX);
+    let websocket = RenewableTls::new(websocket, certificate);
     let mut mplex = libp2p_mplex::Config::default();
     mplex
         .set_max_num_streams(MPLEX_STREAMS_MAX)
@@ -49,7 +56,14 @@ pub(crate) fn build(
         .upgrade(Version::V1Lazy)
         .authenticate(noise::Config::new(keypair)?)
         .multiplex(SelectUpgrade::new(YamuxUpgrade::default(), mplex))
-        .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(Closing::new(muxer))));
+        .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(Closing::new(muxer))))
+        .boxed();
+    let upgraded = match has_quic {
+        true => OrTransport::new(quic::build(keypair)?, upgraded)
+            .map(|either, _| either.into_inner())
+            .boxed(),
+        false => upgraded,
+    };
     let dialled = TransportTimeout::with_outgoing_timeout(upgraded, DIAL_TIMEOUT);
     let timed = TransportTimeout::with_ingoing_timeout(dialled, limits.handshake_timeout);
     Ok(Doorway::new(timed.boxed(), limits).boxed())

@@ -2,5 +2,8 @@
 
 mod floods;
 mod proxy;
+mod quic;
 mod reconnect;
 mod support;
+mod udp_path;
+mod wss;

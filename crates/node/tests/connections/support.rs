@@ -40,6 +40,15 @@ impl Node {
         static_peers: Vec<Multiaddr>,
         limits: ConnectionLimits,
     ) -> Self {
+        Self::listening(keypair, vec![listen], static_peers, limits).await
+    }
+
+    pub(crate) async fn listening(
+        keypair: Keypair,
+        listen: Vec<Multiaddr>,
+        static_peers: Vec<Multiaddr>,
+        limits: ConnectionLimits,
+    ) -> Self {
         let preset = NetworkPreset::by_name("local").expect("a known network");
         let mut relay = RelayConfig::for_network(&preset);
         relay.cluster_id = 66;
@@ -47,7 +56,7 @@ impl Node {
         let (sender, events) = mpsc::unbounded_channel();
         let options = NodeOptions::for_network(&preset)
             .keypair(keypair)
-            .listen([listen])
+            .listen(listen)
             .relay(relay)
             .topics([topic()])
             .static_peers(static_peers)
@@ -145,7 +154,7 @@ async fn from_peer(heard: &mut mpsc::Receiver<Delivery>) {
     }
 }
 
-fn now_ns() -> i64 {
+pub(crate) fn now_ns() -> i64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     i64::try_from(now.expect("after 1970").as_nanos()).expect("before 2262")
 }

@@ -6,6 +6,7 @@
     reason = "helpers of tests, which clippy takes for other code"
 )]
 
+mod certificate;
 mod reloading;
 mod stopping;
 mod support;

@@ -1,4 +1,5 @@
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Parser};
@@ -6,7 +7,7 @@ use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use undertone_gossip::{FloodPublish, PROTOCOLS};
 use undertone_message::{NetworkPreset, UnknownNetwork};
-use undertone_node::driver::{ConnectionLimits, NodeOptions};
+use undertone_node::driver::{CertificateFiles, ConnectionLimits, NodeOptions};
 use undertone_relay::RelayConfig;
 
 /// Network whose parameters the options change.
@@ -20,9 +21,15 @@ const FRAME_OVERHEAD_BYTES: usize = 64 << 10;
 #[derive(Debug, Parser)]
 #[command(name = "undertone-peer")]
 pub(crate) struct UndertonePeerOptions {
-    /// Multiaddress to listen on, TCP or WebSocket (…/tcp/0/ws). May be repeated.
+    /// Multiaddress to listen on, TCP, WebSocket (…/tcp/0/ws, or …/tcp/0/wss with a certificate) or QUIC (…/udp/0/quic-v1). May be repeated.
     #[arg(long, default_value = "/ip4/127.0.0.1/tcp/0")]
     listen: Vec<Multiaddr>,
+    /// File with the certificate for …/wss, in PEM.
+    #[arg(long, requires = "key")]
+    certificate: Option<PathBuf>,
+    /// File with its secret key, in PEM.
+    #[arg(long, requires = "certificate")]
+    key: Option<PathBuf>,
     /// Protocol id to offer, most preferred first. May be repeated. Without it: all that the router knows.
     #[arg(long)]
     protocol: Vec<String>,
@@ -86,7 +93,10 @@ impl UndertonePeerOptions {
             let loopback = IpAddr::from(Ipv4Addr::LOCALHOST);
             score.ip_colocation_allowed.insert(loopback);
         }
+        let files = self.certificate.zip(self.key);
+        let files = files.map(|(chain, key)| CertificateFiles { chain, key });
         let options = NodeOptions::for_network(&preset)
+            .certificate(files)
             .keypair(Keypair::generate_ed25519())
             .listen(self.listen)
             .relay(relay)

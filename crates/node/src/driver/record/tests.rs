@@ -76,6 +76,21 @@ fn a_record_says_where_and_which_shards() {
 }
 
 #[test]
+fn addresses_of_quic_are_written_too_and_those_of_this_host_last() {
+    let listed = addresses(&[
+        "/ip4/127.0.0.1/tcp/60000",
+        "/ip4/127.0.0.1/udp/60000/quic-v1",
+        "/ip4/10.1.2.3/tcp/60000",
+        "/ip4/10.1.2.3/udp/60000/quic-v1",
+    ]);
+    let content = content(Capabilities::RELAY, None, &listed, 1, &topics([0]));
+    let (local, public) = (listed[1].to_vec(), listed[3].to_vec());
+    let length = |address: &[u8]| (address.len() as u16).to_be_bytes();
+    let expected = [&length(&public)[..], &public, &length(&local), &local].concat();
+    assert_eq!(content[&b"multiaddrs"[..]], expected);
+}
+
+#[test]
 fn many_shards_are_bits() {
     let (key, value) = shards_value(258, &(0..64).collect());
     assert_eq!((key, value.len()), (&b"rsv"[..], 130));

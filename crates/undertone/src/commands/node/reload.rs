@@ -64,6 +64,9 @@ impl<'a> Reloader<'a> {
                 _ => self.change_shards(&config, node).await,
             }
         }
+        if node.node.handle.renew_certificate().await.is_err() {
+            return; // The node has stopped.
+        }
         self.values = values;
         let listed = match live.is_empty() {
             true => "nothing".to_owned(),

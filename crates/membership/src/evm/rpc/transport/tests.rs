@@ -1,4 +1,4 @@
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
@@ -81,4 +81,29 @@ fn a_url_that_cannot_be_used_is_named_without_its_key() {
     let url = "https://user:KEY@a.example:8545/v3/KEY";
     let transport = Transport::new(url, &RpcLimits::default(), false).unwrap();
     assert_eq!(transport.name(), "https://a.example:8545");
+}
+
+/// Where two providers of TLS are compiled in, nobody has chosen one before the first connection.
+#[test]
+fn an_endpoint_over_wss_that_does_not_speak_tls_is_unreachable() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let plain = thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut hello = [0; 5];
+        socket.read_exact(&mut hello).unwrap();
+        socket
+            .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+            .unwrap();
+        hello
+    });
+    let url = format!("wss://127.0.0.1:{port}");
+    let limits = RpcLimits::default();
+    let mut transport = Transport::new(&url, &limits, false).unwrap();
+    let answer = transport.call(1, "{}".to_owned(), &limits);
+    assert!(
+        matches!(answer, Err(RpcError::Unreachable { .. })),
+        "{answer:?}"
+    );
+    assert_eq!(plain.join().unwrap()[..2], [22, 3], "a handshake of TLS");
 }

@@ -140,6 +140,8 @@ impl Socket {
         let config = WebSocketConfig::default()
             .max_message_size(Some(most))
             .max_frame_size(Some(most));
+        // The library takes the process's provider, and cannot choose one where a program has two: QUIC brings another.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let connected =
             tungstenite::client_tls_with_config(self.url.as_str(), tcp, Some(config), None);
         let (mut stream, _) = connected.map_err(|error| RpcError::Unreachable {

@@ -53,7 +53,6 @@ pub(super) fn by_name(name: &str) -> Option<&'static KnownFlag> {
 /// Flags without a key of ours whose value is true or false.
 const BOOLS: &[&str] = &[
     "execute",
-    "ext-multiaddr-only",
     "peer-persistence",
     "relay-client",
     "relay-peer-exchange",
@@ -66,8 +65,6 @@ const BOOLS: &[&str] = &[
     "rendezvous",
     "mix",
     "enable-kad-discovery",
-    "websocket-secure-support",
-    "quic-support",
     "legacy-store",
     "reliability",
     "discv5-only",
@@ -103,10 +100,6 @@ use FlagFate::{Key, NoCounterpart as None_, NotNeeded as Not, Used};
 const KAD: &str =
     "there is no Kademlia discovery; peers are found by discv5, DNS lists and peer exchange";
 const MIX: &str = "there is no mix protocol; messages are published without hiding their origin";
-const TLS: &str = "the node does not end TLS; put a reverse proxy before its WebSocket port";
-const QUIC: &str = "there is no QUIC; peers connect by TCP or WebSocket";
-const ADDRESS: &str =
-    "the node advertises the addresses that it listens on and that its peers observe";
 const ONLY_ONE: &str =
     "there is only one API layer and mode here; relay, filter and lightpush say what the node does";
 const NO_SIGNED: &str = "no signatures are required of messages; anyone may publish on these shards as far as the \
@@ -140,16 +133,16 @@ flags! {
     "listen-address" => Key("listen-address", values::same);
     "tcp-port" => Key("tcp-port", values::same);
     "ports-shift" => Key("ports-shift", values::same);
-    "nat" => None_("no port is opened at a router, and no public address is set; forward the ports yourself");
-    "ext-multiaddr" => None_(ADDRESS);
-    "ext-multiaddr-only" => None_(ADDRESS);
+    "nat" => Key("nat", values::nat);
+    "ext-multiaddr" => Key("ext-multiaddr", values::same);
+    "ext-multiaddr-only" => Key("ext-multiaddr-only", values::boolean);
     "max-connections" => Key("max-connections", values::same);
     "relay-service-ratio" => Not("connections are not divided between relay and services");
     "ip-colocation-limit" => Key("max-connections-per-address", values::colocation);
     "peer-store-capacity" => Not("the number of remembered peers is bounded by itself");
     "peer-persistence" => Not("peers are always remembered, in <data-dir>/peers.sqlite");
     "dns-addrs-name-server" => Key("dns-discovery-name-server", values::same);
-    "dns4-domain-name" => None_(ADDRESS);
+    "dns4-domain-name" => Key("dns4-domain-name", values::same);
     "relay-client" => None_("there is no circuit relay; behind a NAT the node is reached by peers it dialled only");
     "relay" => Key("relay", values::boolean);
     "relay-peer-exchange" => Not("peers exchange addresses by the peer exchange protocol");
@@ -214,11 +207,11 @@ flags! {
     "kad-service-lookup-interval" => None_(KAD);
     "websocket-support" => Key("websocket", values::boolean);
     "websocket-port" => Key("ws-port", values::same);
-    "websocket-secure-support" => None_(TLS);
-    "websocket-secure-key-path" => None_(TLS);
-    "websocket-secure-cert-path" => None_(TLS);
-    "quic-support" => None_(QUIC);
-    "quic-port" => None_(QUIC);
+    "websocket-secure-support" => Key("websocket-secure-support", values::boolean);
+    "websocket-secure-key-path" => Key("websocket-secure-key-path", values::same);
+    "websocket-secure-cert-path" => Key("websocket-secure-cert-path", values::same);
+    "quic-support" => Key("quic-support", values::boolean);
+    "quic-port" => Key("quic-port", values::same);
     "rate-limit" => Key("rate-limit", values::rate_limit);
     "local-storage-path" => Not("everything is kept in data-dir");
     // Former flags.

@@ -44,6 +44,19 @@ pub(super) fn boolean(text: &str) -> Result<NewValue, String> {
     }
 }
 
+/// Keeps a public IP address and the wish for none; ports are opened at no router.
+pub(super) fn nat(text: &str) -> Result<NewValue, String> {
+    let nat = text.to_ascii_lowercase();
+    match nat.as_str() {
+        "none" => Ok(plain(nat)),
+        "any" | "upnp" | "pmp" => Ok(left_out(
+            "no port is opened at a router; forward the ports yourself, and name the public address with nat = extip:IP",
+        )),
+        _ if nat.starts_with("extip:") => Ok(plain(nat)),
+        _ => Err("any, none, upnp, pmp or extip:IP".to_owned()),
+    }
+}
+
 pub(super) fn log_level(text: &str) -> Result<NewValue, String> {
     let level = text.to_ascii_lowercase();
     match level.as_str() {

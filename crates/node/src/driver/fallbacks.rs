@@ -1,0 +1,89 @@
+//! Order of a peer's addresses: QUIC first, and the others if that leads nowhere.
+//!
+//! The transport bounds the time for QUIC, because blocked UDP is silent.
+
+use std::collections::BTreeMap;
+
+use libp2p::swarm::dial_opts::DialOpts;
+use libp2p::swarm::{ConnectionId, DialError, NetworkBehaviour};
+use libp2p::{Multiaddr, PeerId, Swarm};
+
+use super::event_loop::EventLoop;
+use crate::swarm::is_quic;
+
+/// A peer that is dialled over QUIC, and its other addresses.
+#[derive(Debug)]
+struct Fallback {
+    peer: PeerId,
+    addresses: Vec<Multiaddr>,
+}
+
+/// Addresses that are dialled if those of QUIC fail, by the connection that is being tried.
+#[derive(Debug, Default)]
+pub(crate) struct Fallbacks(BTreeMap<ConnectionId, Fallback>);
+
+impl Fallbacks {
+    /// Dials a peer: its addresses of QUIC if it has any, and the others only when these fail.
+    ///
+    /// # Errors
+    /// [`DialError`] if the swarm does not try.
+    pub(crate) fn dial<B: NetworkBehaviour>(
+        &mut self,
+        swarm: &mut Swarm<B>,
+        peer: PeerId,
+        addresses: Vec<Multiaddr>,
+    ) -> Result<ConnectionId, DialError> {
+        let (quic, others): (Vec<_>, Vec<_>) = addresses.into_iter().partition(is_quic);
+        let (first, then) = match quic.is_empty() {
+            true => (others, quic),
+            false => (quic, others),
+        };
+        let options = DialOpts::peer_id(peer).addresses(first).build();
+        let connection = options.connection_id();
+        swarm.dial(options)?;
+        if !then.is_empty() {
+            let addresses = then;
+            self.0.insert(connection, Fallback { peer, addresses });
+        }
+        Ok(connection)
+    }
+
+    /// Forgets the other addresses of a peer that was reached.
+    pub(crate) fn connected(&mut self, connection: ConnectionId) {
+        self.0.remove(&connection);
+    }
+}
+
+impl EventLoop {
+    /// Dials the other addresses of a peer that was not reached over QUIC; returns whether there are any, so that the
+    /// failure is not yet one of the peer.
+    pub(crate) fn fall_back(&mut self, failed: ConnectionId, error: &DialError) -> bool {
+        let Some(Fallback { peer, addresses }) = self.fallbacks.0.remove(&failed) else {
+            return false;
+        };
+        tracing::debug!(%peer, %error, "QUIC does not lead to the peer; dialling its other addresses");
+        let pending = self.dialling.remove(&failed);
+        let options = DialOpts::peer_id(peer).addresses(addresses).build();
+        let connection = options.connection_id();
+        match self.swarm.dial(options) {
+            Ok(()) => {
+                self.dialling
+                    .extend(pending.map(|pending| (connection, pending)));
+                true
+            }
+            // Connected by now, or being dialled: that attempt tells how it ends.
+            Err(DialError::DialPeerConditionFalse(_)) => {
+                if let Some(reply) = pending.and_then(|pending| pending.reply) {
+                    // The caller may have given up.
+                    let _ = reply.send(Ok(()));
+                }
+                true
+            }
+            Err(_) => {
+                self.dialling
+                    .extend(pending.map(|pending| (failed, pending)));
+                false
+            }
+        }
+    }
+}

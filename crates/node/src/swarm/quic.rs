@@ -1,0 +1,107 @@
+//! QUIC: UDP with TLS 1.3 and streams inside, so that neither Noise nor yamux is needed.
+//!
+//! Its bounds are those of TCP and yamux where the library has a setting: silence, streams of a peer, and bytes that
+//! wait to be read. The library keeps up to 10 MB that a peer has not acknowledged, if the peer's windows allow that.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use libp2p::core::muxing::StreamMuxerBox;
+use libp2p::core::transport::timeout::TransportTimeout;
+use libp2p::core::transport::{Boxed, DialOpts, ListenerId, TransportError, TransportEvent};
+use libp2p::identity::Keypair;
+use libp2p::multiaddr::Protocol;
+use libp2p::{Multiaddr, PeerId, Transport, dns, quic};
+
+/// Time for a handshake with a peer that this node dials. Where UDP is blocked nothing answers, so this is how long the
+/// peer's other addresses wait.
+const DIAL_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Silence after which a connection is closed, milliseconds. Half as long as TCP's bound, because the kernel tells
+/// nobody when a process with QUIC connections is killed.
+const SILENCE_MAX_MS: u32 = 10_000;
+
+/// Silence after which a packet is sent that has to be acknowledged. Three of them must be lost in a row before a
+/// connection counts as dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(3);
+
+/// Most streams that a peer has open at a time, as with yamux; further ones wait.
+const INBOUND_STREAMS_MAX: u32 = 16;
+
+/// Most bytes of one stream that wait to be read: what a stream of yamux may have in flight.
+const STREAM_WINDOW_BYTES: u32 = 9 << 18;
+
+/// Most bytes of a connection that wait to be read.
+const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
+
+type BoxedTransport = Boxed<(PeerId, StreamMuxerBox)>;
+
+/// Whether an address is one of QUIC.
+pub(crate) fn is_quic(address: &Multiaddr) -> bool {
+    address.iter().any(|part| part == Protocol::QuicV1)
+}
+
+/// Builds the transport from UDP sockets to streams.
+pub(super) fn build(keypair: &Keypair) -> io::Result<BoxedTransport> {
+    let transport = quic::tokio::Transport::new(config(keypair));
+    let named = dns::tokio::Transport::system(transport)?;
+    let muxed = named.map(|(peer, connection), _| (peer, StreamMuxerBox::new(connection)));
+    let timed = TransportTimeout::with_outgoing_timeout(muxed, DIAL_TIMEOUT);
+    Ok(QuicOnly(timed.boxed()).boxed())
+}
+
+fn config(keypair: &Keypair) -> quic::Config {
+    let mut config = quic::Config::new(keypair);
+    config.max_idle_timeout = SILENCE_MAX_MS;
+    config.keep_alive_interval = KEEP_ALIVE;
+    config.max_concurrent_stream_limit = INBOUND_STREAMS_MAX;
+    config.max_stream_data = STREAM_WINDOW_BYTES;
+    config.max_connection_data = CONNECTION_WINDOW_BYTES;
+    config
+}
+
+/// Transport that refuses other addresses at once. Name resolution alone would take every address for its own, and
+/// fail when it is too late for the next transport.
+struct QuicOnly(BoxedTransport);
+
+impl Transport for QuicOnly {
+    type Output = <BoxedTransport as Transport>::Output;
+    type Error = <BoxedTransport as Transport>::Error;
+    type ListenerUpgrade = <BoxedTransport as Transport>::ListenerUpgrade;
+    type Dial = <BoxedTransport as Transport>::Dial;
+
+    fn listen_on(
+        &mut self,
+        id: ListenerId,
+        address: Multiaddr,
+    ) -> Result<(), TransportError<Self::Error>> {
+        self.0.listen_on(id, address)
+    }
+
+    fn remove_listener(&mut self, id: ListenerId) -> bool {
+        self.0.remove_listener(id)
+    }
+
+    fn dial(
+        &mut self,
+        address: Multiaddr,
+        options: DialOpts,
+    ) -> Result<Self::Dial, TransportError<Self::Error>> {
+        match is_quic(&address) {
+            true => self.0.dial(address, options),
+            false => Err(TransportError::MultiaddrNotSupported(address)),
+        }
+    }
+
+    fn poll(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<TransportEvent<Self::ListenerUpgrade, Self::Error>> {
+        Pin::new(&mut self.0).poll(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests;
