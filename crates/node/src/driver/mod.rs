@@ -40,6 +40,7 @@ mod verify;
 pub use crate::swarm::ConnectionLimits;
 pub use error::StartError;
 pub use events::{NodeEvent, TimedEvent};
+pub(crate) use fragmenter::fragments_of;
 pub use member::MemberProofs;
 pub use membership_source::{MembershipSource, SharedView};
 pub use options::{NodeOptions, RlnOptions};
