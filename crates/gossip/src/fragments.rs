@@ -121,12 +121,12 @@ pub enum FragmentError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AssemblerLimits {
-    /// Maximum number of incomplete payloads; the oldest one is dropped. As many complete
+    /// Maximum number of incomplete payloads; the one that has waited longest for a part is dropped. As many complete
     /// ones are remembered.
     pub wholes_max: usize,
-    /// Maximum bytes of parts held; the oldest incomplete payload is dropped.
+    /// Maximum bytes of parts held; payloads are dropped as above.
     pub bytes_max: usize,
-    /// Time for which parts of an incomplete payload are kept.
+    /// Time for which parts of an incomplete payload are kept after the last one that came.
     pub timeout: Duration,
 }
 
@@ -156,7 +156,7 @@ struct Partial {
 pub struct Assembler {
     limits: AssemblerLimits,
     partial: BTreeMap<WholeKey, Partial>,
-    /// Keys of `partial`, the oldest first.
+    /// Keys of `partial`; the one that got a part last is the last.
     order: VecDeque<WholeKey>,
     /// Keys of complete payloads, the oldest first: another copy of a part must not start them again.
     done: VecDeque<WholeKey>,
@@ -203,10 +203,13 @@ impl Assembler {
         let len = fragment.part.len();
         *place = Some(fragment.part);
         partial.missing -= 1;
+        partial.expires = expires;
+        self.order.retain(|known| *known != key);
+        self.order.push_back(key);
         partial.bytes += len;
         self.bytes += len;
         if partial.missing > 0 {
-            self.make_room(&key);
+            self.make_room();
             return None;
         }
         let partial = self.forget(&key)?;
@@ -252,16 +255,11 @@ impl Assembler {
         }
     }
 
-    fn make_room(&mut self, newest: &WholeKey) {
+    fn make_room(&mut self) {
         while self.partial.len() > self.limits.wholes_max || self.bytes > self.limits.bytes_max {
             let Some(oldest) = self.order.front().copied() else {
                 return;
             };
-            if oldest == *newest && self.order.len() > 1 {
-                // Evicted last: it is the one that grows.
-                self.order.rotate_left(1);
-                continue;
-            }
             self.forget(&oldest);
         }
     }

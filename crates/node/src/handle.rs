@@ -17,6 +17,9 @@ use crate::command::{
 
 #[cfg(test)]
 mod tests;
+mod whole;
+
+use whole::{FragmentTaken, WholeMessages};
 
 /// Capacity of the command queue; senders wait when it is full.
 const COMMAND_QUEUE: usize = 256;
@@ -29,9 +32,9 @@ const MAX_WAITING: usize = 1 << 20;
 pub struct Delivery {
     /// Topic that the message was published on.
     pub pubsub_topic: PubsubTopic,
-    /// Decoded message, reassembled if it came in parts.
+    /// Decoded message, reassembled if it came in fragments and the sink does not take those.
     pub message: WakuMessage,
-    /// Gossip message id: the hash of the encoded message, or of the part that completed it.
+    /// Gossip message id: the hash of the encoded message, or of the fragment that completed it.
     pub id: MessageId,
     /// Peer that sent the first copy; `None` for an own message.
     pub from: Option<PeerId>,
@@ -53,18 +56,43 @@ impl Delivery {
 pub trait MessageSink: Send + Sync {
     /// Takes a delivery; returns `false` to be removed. Must not block and must not add sinks.
     fn deliver(&self, delivery: &Delivery) -> bool;
+
+    /// Whether the sink takes the fragments of a message as they came, each with its proof, instead of the message
+    /// that a node with `gossip.fragment-bytes` reassembles from them.
+    fn takes_fragments(&self) -> bool {
+        false
+    }
 }
 
 /// Set of sinks that the driver gives deliveries to. Clones share their sinks.
 #[derive(Clone, Default)]
 pub struct Deliveries {
     sinks: Arc<Mutex<Vec<Arc<dyn MessageSink>>>>,
+    /// `None` on a node that knows no fragments: they are messages like any others.
+    wholes: Arc<Mutex<Option<WholeMessages>>>,
 }
 
 impl Deliveries {
     /// Gives `delivery` to every sink and removes the sinks that want no more.
     pub fn deliver(&self, delivery: &Delivery) {
-        self.sinks.lock().retain(|sink| sink.deliver(delivery));
+        let mut wholes = self.wholes.lock();
+        let taken = wholes.as_mut().and_then(|wholes| wholes.take(delivery));
+        drop(wholes);
+        let Some(fragment) = taken else {
+            self.sinks.lock().retain(|sink| sink.deliver(delivery));
+            return;
+        };
+        self.sinks.lock().retain(|sink| match &fragment {
+            _ if sink.takes_fragments() => sink.deliver(delivery),
+            FragmentTaken::Last(whole) => sink.deliver(whole),
+            FragmentTaken::Other => true,
+        });
+    }
+
+    /// Reassembles messages from now on. The fragments of a sender whose rate limit is below their number come an epoch
+    /// apart.
+    pub(crate) fn reassemble(&self, epoch_s: Option<u64>) {
+        *self.wholes.lock() = Some(WholeMessages::new(epoch_s));
     }
 
     pub(crate) fn add(&self, sink: Arc<dyn MessageSink>) {

@@ -9,24 +9,28 @@
 //! timestamp. One case differs: where the network refuses old timestamps
 //! ([`SenderConfig::max_age`]), a message that got its timestamp from the sender and is known to have reached
 //! nobody gets a new one, since no peer would ever take it.
+//!
+//! A message may come in fragments. Each is an entry of the queue with a number, a proof, a timestamp and tries of its
+//! own; they share the events: the message makes a step when all of its fragments have made it, is stored when
+//! stores have all of them, and fails with the first of them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use rand_chacha::ChaCha8Rng;
 use undertone_gossip::Time;
-use undertone_message::{WakuMessage, message_hash};
 
 use crate::light::peers::{PeerPool, PeerPoolConfig, PeerService, PoolEvent};
 use crate::{PeerNo, RequestNo};
 
+mod accept;
 mod config;
 mod confirm;
 mod delivery;
 mod entry;
 mod io;
+mod parts;
 mod record;
 
 #[cfg(test)]
@@ -41,7 +45,7 @@ pub use record::{RECORD_VERSION, SendRecordError};
 
 use confirm::StoreQuestion;
 use entry::{AwaitedAnswer, QueuedMessage};
-use record::{SendRecord, SendStage};
+use parts::PartedMessage;
 
 /// Queue of messages to send, as a machine without input or output of its own.
 ///
@@ -57,7 +61,12 @@ pub struct MessageSender {
     discovered: Option<Time>,
     requests: u64,
     last_id: SendId,
+    /// Messages, and fragments of messages.
     entries: BTreeMap<SendId, QueuedMessage>,
+    /// Messages in fragments, by the number of their first fragment.
+    wholes: BTreeMap<SendId, PartedMessage>,
+    /// Whether fragments were restored and not yet looked through.
+    has_restored_parts: bool,
     bytes: usize,
     pool: PeerPool,
     /// Topics on which the relay has somebody to publish to.
@@ -92,6 +101,8 @@ impl MessageSender {
             requests: 0,
             last_id: SendId(0),
             entries: BTreeMap::new(),
+            wholes: BTreeMap::new(),
+            has_restored_parts: false,
             bytes: 0,
             pool: PeerPool::new(pool, rng),
             relay_topics: BTreeSet::new(),
@@ -103,112 +114,6 @@ impl MessageSender {
         }
     }
 
-    /// Takes a message into the queue. Without a timestamp, it gets one when it is first proved or given
-    /// out, so that waiting for the rate limit does not age it.
-    ///
-    /// # Errors
-    /// [`SendError`] when the queue is full or the message cannot be sent on this network.
-    pub fn send(
-        &mut self,
-        now: Time,
-        pubsub_topic: Arc<str>,
-        mut message: WakuMessage,
-    ) -> Result<SendId, SendError> {
-        let limits = &self.config.limits;
-        if pubsub_topic.len() > limits.max_topic_bytes {
-            let max = limits.max_topic_bytes;
-            return Err(SendError::TopicTooLong { max });
-        }
-        if self.config.has_proofs {
-            message.rate_limit_proof = None;
-        }
-        // Ten bytes for a timestamp that is still to come.
-        let size_bytes = message.encoded_len() + limits.proof_bytes + 10;
-        if size_bytes > limits.max_message_bytes {
-            let max = limits.max_message_bytes;
-            return Err(SendError::TooLarge { size_bytes, max });
-        }
-        if self.entries.len() >= limits.max_messages {
-            let max = limits.max_messages;
-            return Err(SendError::QueueFull { max });
-        }
-        if self.bytes + size_bytes > limits.max_bytes {
-            let max = limits.max_bytes;
-            return Err(SendError::QueueBytes { max });
-        }
-        if message.timestamp.is_some() {
-            let hash = Some(message_hash(&pubsub_topic, &message));
-            if let Some(twin) = self.entries.values().find(|entry| entry.hash == hash) {
-                return Err(SendError::Duplicate(twin.id()));
-            }
-        }
-        let created_ns = self.wall_ns(now);
-        let id = SendId(created_ns.max(self.last_id.0.saturating_add(1)));
-        let record = SendRecord {
-            id,
-            pubsub_topic,
-            message,
-            created_ns,
-            stage: SendStage::Queued,
-            attempt: 0,
-            is_self_stamped: false,
-            is_given: false,
-        };
-        self.out.push_back(Output::Persist {
-            id,
-            record: record.encode(),
-        });
-        self.insert(QueuedMessage::new(record, size_bytes));
-        self.event(id, SendEventKind::Queued);
-        self.drive(now);
-        Ok(id)
-    }
-
-    /// Takes back a message that was kept by [`Output::Persist`] before a crash.
-    ///
-    /// # Errors
-    /// [`SendRecordError`] for bytes that are not a record; the message is then not in the queue.
-    pub fn restore(&mut self, now: Time, record: &Bytes) -> Result<SendId, SendRecordError> {
-        let record = SendRecord::decode(record, &self.config.limits)?;
-        let limits = &self.config.limits;
-        let id = record.id;
-        if self.entries.len() >= limits.max_messages || self.entries.contains_key(&id) {
-            return Err(SendRecordError::NoPlace);
-        }
-        let size_bytes = record.message.encoded_len();
-        let stage = record.stage;
-        let mut entry = QueuedMessage::new(record, size_bytes);
-        if entry.record.is_given {
-            // It is unknown whether the last answer was lost.
-            entry.may_be_out = true;
-            entry.check_at = now.after(self.config.confirm_first);
-        }
-        if stage == SendStage::Propagated {
-            entry.confirm_until = now.after(self.config.confirm_for);
-        }
-        self.insert(entry);
-        Ok(id)
-    }
-
-    /// Takes a message out of the queue again, because its record could not be kept, and forgets the actions for it. There
-    /// is no event of it: to its sender it was never accepted. Only for a message of which nothing has been begun.
-    pub fn withdraw(&mut self, id: SendId) {
-        let Some(entry) = self.entries.remove(&id) else {
-            return;
-        };
-        self.bytes -= entry.size_bytes;
-        if entry.work == AwaitedAnswer::Proof {
-            self.budget = self.budget.saturating_add(1);
-        }
-        self.out.retain(|output| output.message_id() != Some(id));
-    }
-
-    /// Gives later messages numbers above `used`, the highest number that the driver knows of. Without it, a clock
-    /// that was set back could give the number of an ended message to another.
-    pub fn skip_ids(&mut self, used: SendId) {
-        self.last_id = self.last_id.max(used);
-    }
-
     /// Returns the pubsub topics of the messages in the queue.
     pub fn pubsub_topics(&self) -> BTreeSet<Arc<str>> {
         let topics = self.entries.values();
@@ -217,9 +122,10 @@ impl MessageSender {
             .collect()
     }
 
-    /// Returns the number of messages in the queue.
+    /// Returns the number of messages in the queue; one in fragments is one.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        let is_whole = |entry: &&QueuedMessage| entry.record.part.is_none();
+        self.entries.values().filter(is_whole).count() + self.wholes.len()
     }
 
     /// Whether the queue is empty.
@@ -342,34 +248,10 @@ impl MessageSender {
         self.relay_topics = topics;
     }
 
-    fn insert(&mut self, entry: QueuedMessage) {
-        self.last_id = self.last_id.max(entry.id());
-        self.bytes += entry.size_bytes;
-        self.entries.insert(entry.id(), entry);
-    }
-
     fn disconnected(&mut self, now: Time, peer: PeerNo) {
         self.pool.disconnected(peer);
         self.peer_gone(now, peer);
         self.store_gone(now, peer);
-    }
-
-    fn event(&mut self, id: SendId, kind: SendEventKind) {
-        let hash = self.entries.get(&id).and_then(|entry| entry.hash);
-        self.out
-            .push_back(Output::Event(SendEvent { id, kind, hash }));
-    }
-
-    /// Ends a message. The event comes before the record is erased: a crash between repeats the event.
-    fn end(&mut self, id: SendId, kind: SendEventKind) {
-        if !self.entries.contains_key(&id) {
-            return;
-        }
-        self.event(id, kind);
-        if let Some(entry) = self.entries.remove(&id) {
-            self.bytes -= entry.size_bytes;
-        }
-        self.out.push_back(Output::Erase(id));
     }
 
     fn drive(&mut self, now: Time) {
@@ -377,6 +259,9 @@ impl MessageSender {
         let discovery = self.config.discovery;
         self.discovered.get_or_insert(now.after(discovery));
         self.pool.expire(now);
+        if std::mem::take(&mut self.has_restored_parts) {
+            self.settle_restored();
+        }
         if self.epoch_ends <= now {
             // The driver should have told of the new epoch; one question shows what it leaves.
             self.epoch_ends = Time::MAX;

@@ -128,6 +128,26 @@ fn a_whole_comes_once() {
 }
 
 #[test]
+fn a_whole_waits_from_its_last_part_on_and_gives_way_by_it() {
+    let limits = AssemblerLimits {
+        wholes_max: 2,
+        bytes_max: 10_000,
+        timeout: Duration::from_secs(30),
+    };
+    let mut assembler = Assembler::new(limits);
+    let slow = read(&split(&payload(400, 1), 4).unwrap());
+    let at = |seconds| Time::ZERO.after(Duration::from_secs(seconds));
+    for (part, fragment) in (0..).zip(&slow[..3]) {
+        let other = read(&split(&payload(100, 2 + part), 2).unwrap());
+        assembler.take(at(29 * u64::from(part)), b"", other[0].clone());
+        let taken = assembler.take(at(29 * u64::from(part)), b"", fragment.clone());
+        assert_eq!(taken, None);
+    }
+    assert!(assembler.take(at(87), b"", slow[3].clone()).is_some());
+    assert_eq!(assembler.len(), 1);
+}
+
+#[test]
 fn parts_do_not_wait_for_ever_and_do_not_pile_up() {
     let limits = AssemblerLimits {
         wholes_max: 3,

@@ -315,9 +315,6 @@ impl EventLoop {
             } => {
                 self.totals.delivered += 1;
                 self.totals.message_sizes.count(message.payload.len());
-                let Some(message) = self.fragmenter.reassemble(self.clock.now(), message) else {
-                    return;
-                };
                 let delivery = Delivery {
                     id,
                     pubsub_topic: topic,

@@ -1,11 +1,23 @@
-//! Large messages published in fragments, and reassembly of received fragments.
+//! Large messages published in fragments.
 
 use std::collections::BTreeMap;
 
-use undertone_gossip::fragments::{AssemblerLimits, FRAGMENTS_MAX};
-use undertone_gossip::{RequestId, Time};
+use undertone_gossip::RequestId;
+use undertone_gossip::fragments::FRAGMENTS_MAX;
 use undertone_message::WakuMessage;
-use undertone_relay::{self as relay, PublishError, Reassembled, Reassembly, split_message};
+use undertone_relay::{self as relay, PublishError, split_message};
+
+/// Splits a message whose payload is longer than `fragment_bytes`; returns `None` for one that is to go whole.
+pub(crate) fn fragments_of(
+    fragment_bytes: Option<usize>,
+    message: &WakuMessage,
+) -> Option<Vec<WakuMessage>> {
+    let count = message.payload.len().div_ceil(fragment_bytes?.max(1));
+    if !(2..=FRAGMENTS_MAX).contains(&count) {
+        return None;
+    }
+    split_message(message, count).ok().flatten()
+}
 
 /// An own message whose fragments are being published.
 #[derive(Debug)]
@@ -16,11 +28,10 @@ struct SplitMessage {
     failure: Option<PublishError>,
 }
 
-/// Splitting and reassembly of large messages; inactive unless the node is configured to split.
+/// Splitting of large messages; inactive unless the node is configured to split.
 #[derive(Debug)]
 pub(crate) struct Fragmenter {
     fragment_bytes: Option<usize>,
-    reassembly: Reassembly,
     /// Messages by the request of their first fragment.
     messages: BTreeMap<RequestId, SplitMessage>,
     /// Request of the first fragment, by the request of each fragment.
@@ -28,12 +39,10 @@ pub(crate) struct Fragmenter {
 }
 
 impl Fragmenter {
-    /// Payloads longer than `fragment_bytes` are split. With `None` nothing is split, and received fragments are
-    /// delivered to the application as they are.
+    /// Payloads longer than `fragment_bytes` are split; with `None` nothing is.
     pub(crate) fn new(fragment_bytes: Option<usize>) -> Self {
         Self {
             fragment_bytes,
-            reassembly: Reassembly::new(AssemblerLimits::default()),
             messages: BTreeMap::new(),
             first: BTreeMap::new(),
         }
@@ -41,12 +50,7 @@ impl Fragmenter {
 
     /// Splits a message into fragments, if it must be.
     pub(crate) fn split(&self, message: &WakuMessage) -> Option<Vec<WakuMessage>> {
-        let fragment_bytes = self.fragment_bytes?;
-        let count = message.payload.len().div_ceil(fragment_bytes.max(1));
-        if !(2..=FRAGMENTS_MAX).contains(&count) {
-            return None;
-        }
-        split_message(message, count).ok().flatten()
+        fragments_of(self.fragment_bytes, message)
     }
 
     /// Records that `count` fragments are published under request numbers from `first` on.
@@ -91,22 +95,6 @@ impl Fragmenter {
             }),
         };
         Some((first, answer))
-    }
-
-    /// Returns the message to deliver: an unfragmented one, or the reassembled one when `message` is
-    /// its last missing fragment.
-    pub(crate) fn reassemble(&mut self, now: Time, message: WakuMessage) -> Option<WakuMessage> {
-        if self.fragment_bytes.is_none() {
-            return Some(message);
-        }
-        match self.reassembly.take(now, message) {
-            Reassembled::Message(message) => Some(message),
-            Reassembled::Part { .. } => None,
-            Reassembled::Malformed(error) => {
-                tracing::debug!(%error, "discarding a malformed fragment");
-                None
-            }
-        }
     }
 }
 
@@ -173,17 +161,5 @@ mod tests {
         assert_eq!(told(fragmenter.settled(RequestId(0), Err(failure()))), None);
         let answer = Some((0, Err(failure().to_string())));
         assert_eq!(told(fragmenter.settled(RequestId(1), published(3))), answer);
-    }
-
-    #[test]
-    fn parts_are_delivered_as_the_whole() {
-        let whole = message(2_500);
-        let mut fragmenter = Fragmenter::new(Some(1_000));
-        let fragments = fragmenter.split(&whole).unwrap();
-        let delivered: Vec<_> = fragments
-            .into_iter()
-            .map(|fragment| fragmenter.reassemble(Time::ZERO, fragment))
-            .collect();
-        assert_eq!(delivered, [None, None, Some(whole)]);
     }
 }

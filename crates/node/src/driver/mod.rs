@@ -43,6 +43,7 @@ pub use crate::swarm::{CertificateError, CertificateFiles, ConnectionLimits};
 pub use announced::AnnouncedAddresses;
 pub use error::StartError;
 pub use events::{NodeEvent, TimedEvent};
+pub(crate) use fragmenter::fragments_of;
 pub use member::MemberProofs;
 pub use membership_source::{MembershipSource, SharedView};
 pub use options::{NodeOptions, RlnOptions};

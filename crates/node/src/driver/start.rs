@@ -149,6 +149,11 @@ async fn build(
         .rln
         .map(|rln| RlnService::start(rln, rln_sender))
         .transpose()?;
+    if options.relay.fragment_bytes.is_some() {
+        let epoch_s = options.relay.rln.as_ref();
+        let epoch_s = epoch_s.map(|rln| rln.policy.epoch_size_s);
+        endpoint.deliveries.reassemble(epoch_s);
+    }
     let (deliveries, waiting) = mpsc::unbounded_channel();
     let delivering = tokio::spawn(deliver(waiting, endpoint.deliveries));
     let mut event_loop = EventLoop {

@@ -62,6 +62,10 @@ impl Feed {
 }
 
 impl MessageSink for Feed {
+    fn takes_fragments(&self) -> bool {
+        true
+    }
+
     fn deliver(&self, delivery: &Delivery) -> bool {
         let len = delivery.message.payload.len();
         let waiting_bytes = self.counts.add(len);

@@ -213,6 +213,7 @@ pub(crate) async fn prepare(
         queue: services.send_queue.clone(),
         sharding,
         max_message_bytes: config.network.max_message_bytes,
+        fragment_bytes: config.gossip.fragment_bytes,
         relays: config.relay,
         rate_limit,
         clock_ahead_ns: config.clock_ahead_ms.saturating_mul(1_000_000),
@@ -409,6 +410,7 @@ impl PreparedServices {
             let streams = channels.opener.clone();
             tokio::spawn(kept_connections::keep(service_peers.clone(), streams));
         }
+        sender.reassemble(&endpoint.pushed);
         let light = LightParts {
             client: client.clone(),
             peers: service_peers.clone(),

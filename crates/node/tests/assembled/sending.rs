@@ -1,13 +1,14 @@
 //! Messages that whole nodes answer for: what becomes of them with a store, without a peer, without a budget, over a
 //! restart, and through a light client's peer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
 use undertone_node::assemble::{Assembled, assemble};
+use undertone_node::config::NodeConfig;
 use undertone_node::handle::{Delivery, MessageSink};
 use undertone_node::services::{SendFailure, SendId, SendStep};
 
@@ -276,6 +277,58 @@ async fn a_node_that_does_not_relay_sends_through_a_lightpush_peer() {
     assert_eq!(ended(&node, id).await, ALL_STEPS);
     assert_eq!(heard.texts_once(1).await, ["through another"]);
     for node in [node, relay, store] {
+        node.stop().await;
+    }
+}
+
+/// Flags of nodes that send messages of more than 1,000 bytes in fragments, six in four seconds.
+const SPLITTING: [(&str, &str); 4] = [
+    ("shards", "0"),
+    ("rln-epoch-s", "4"),
+    ("rln-message-limit", "6"),
+    ("gossip.fragment-bytes", "1000"),
+];
+
+/// Starts a node again in the process that it ran in, where a proof that it was making may still hold the counter.
+async fn started_again(config: &NodeConfig) -> Assembled {
+    let start = async {
+        loop {
+            match assemble(config).await {
+                Err(error) if error.to_string().contains("rln-counter.lock") => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                started => break started.unwrap(),
+            }
+        }
+    };
+    tokio::time::timeout(HANG, start).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_message_in_fragments_arrives_once_though_its_sender_is_restarted_between_them() {
+    let place = Place::new();
+    place.join(b"sender");
+    let other = Place::with_registry_of(&place);
+    let flags = [&SPLITTING[..], &[("store", "true")]].concat();
+    let neighbour = assemble(&other.config(&[], &flags)).await.unwrap();
+    let heard = Heard::of(&neighbour);
+    let peers = [neighbour.node.addresses[0].to_string()];
+    let node = assemble(&place.config(&peers, &SPLITTING)).await.unwrap();
+    // Ten fragments, of which one epoch lets six out at most.
+    let text = "0123456789".repeat(995);
+    let id = send(&node, &text).await;
+    let kept = |now: &BTreeMap<String, f64>| now["undertone_messages_delivered_total"];
+    metrics_until(&neighbour, |now| kept(now) >= 1.0).await;
+    node.stop().await;
+    assert_eq!(heard.texts(), [""; 0], "the message is not complete");
+    let node = started_again(&place.config(&peers, &SPLITTING)).await;
+    let steps = ended(&node, id).await;
+    assert_eq!(steps, ALL_STEPS);
+    assert_eq!(heard.texts_once(1).await, [text]);
+    let now = metrics(neighbour.rest.unwrap()).await;
+    assert_eq!(kept(&now), 10.0, "each fragment was sent once");
+    assert_no_spam(&neighbour).await;
+    for node in [node, neighbour] {
         node.stop().await;
     }
 }

@@ -400,7 +400,8 @@ impl MessageSender {
             && entry.has_proof()
         {
             entry.work = AwaitedAnswer::ProofCheck;
-            self.out.push_back(Output::CheckProof(id));
+            let message = entry.record.message.clone();
+            self.out.push_back(Output::CheckProof { id, message });
         }
     }
 

@@ -47,6 +47,14 @@ pub enum SendError {
         /// Maximum length, in bytes.
         max: usize,
     },
+    /// The message has no fragments, or more than there may be.
+    #[error("message in {count} fragments; there may be 1 to {max}")]
+    Fragments {
+        /// Number of fragments.
+        count: usize,
+        /// Maximum number of fragments.
+        max: usize,
+    },
     /// The queue holds the same message already: same topic, content and timestamp.
     #[error("the message is in the send queue already")]
     Duplicate(SendId),
@@ -230,11 +238,13 @@ pub struct SendEvent {
     pub id: SendId,
     /// Step on its way.
     pub kind: SendEventKind,
-    /// Hash of the message; `None` before it has a timestamp.
+    /// Hash of the message; `None` before it has a timestamp, and of one in fragments, which have hashes of their own.
     pub hash: Option<MessageHash>,
 }
 
 /// Action that the driver has to take, or event for the application.
+///
+/// A fragment of a message has a number of its own in all of them but [`Event`](Self::Event).
 ///
 /// The driver carries outputs out in order, and a [`Persist`](Self::Persist) is durable before the
 /// outputs behind it are begun. The enum is exhaustive on purpose: a driver that overlooks a new action is
@@ -266,7 +276,12 @@ pub enum Output {
     },
     /// Check whether the proof of a message is still good, since a peer refused it; answer with
     /// [`Input::ProofFresh`] or [`Input::ProofStale`].
-    CheckProof(SendId),
+    CheckProof {
+        /// Number of the message.
+        id: SendId,
+        /// The message with its proof.
+        message: WakuMessage,
+    },
     /// Publish a message by relay; answer with [`Input::Relayed`].
     Relay {
         /// The message's number.
@@ -313,7 +328,7 @@ impl Output {
             Self::Persist { id, .. }
             | Self::Erase(id)
             | Self::Prove { id, .. }
-            | Self::CheckProof(id)
+            | Self::CheckProof { id, .. }
             | Self::Relay { id, .. }
             | Self::Push { id, .. }
             | Self::Event(SendEvent { id, .. }) => Some(*id),

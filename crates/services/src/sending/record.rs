@@ -13,6 +13,7 @@ use undertone_wire::{FieldError, FieldReader, FieldValue, put_bytes_field, put_v
 
 use super::config::SenderLimits;
 use super::io::SendId;
+use super::parts::{PartEnd, PartPlace};
 
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,9 @@ mod field {
     pub(super) const ATTEMPT: u32 = 6;
     pub(super) const IS_SELF_STAMPED: u32 = 7;
     pub(super) const IS_GIVEN: u32 = 8;
+    pub(super) const WHOLE: u32 = 9;
+    pub(super) const PARTS: u32 = 10;
+    pub(super) const END: u32 = 11;
 }
 
 /// Stage of a message on its way, as it is kept.
@@ -44,9 +48,11 @@ pub(super) enum SendStage {
     /// The message is ready to be given out, or has been.
     Ready,
     Propagated,
+    /// The fragment has its end, and others of its message do not.
+    Ended,
 }
 
-/// Message of the queue as it is kept.
+/// Message of the queue, or fragment of one, as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SendRecord {
     pub(crate) id: SendId,
@@ -62,6 +68,10 @@ pub(super) struct SendRecord {
     pub(crate) is_self_stamped: bool,
     /// Whether the message has been given to the relay or a lightpush peer.
     pub(crate) is_given: bool,
+    /// Place in the message that this is a fragment of.
+    pub(crate) part: Option<PartPlace>,
+    /// End of a fragment; `Some` at the stage [`SendStage::Ended`] alone.
+    pub(crate) end: Option<PartEnd>,
 }
 
 /// Error of bytes that are not a record.
@@ -111,6 +121,13 @@ impl SendRecord {
             u64::from(self.is_self_stamped),
         );
         put_varint_field(&mut out, field::IS_GIVEN, u64::from(self.is_given));
+        if let Some(place) = self.part {
+            put_varint_field(&mut out, field::WHOLE, place.whole.0);
+            put_varint_field(&mut out, field::PARTS, place.count);
+        }
+        if let Some(end) = self.end {
+            put_varint_field(&mut out, field::END, end as u64);
+        }
         let checksum = checksum(&out);
         out.extend(checksum);
         out.into()
@@ -145,6 +162,7 @@ impl SendRecord {
         let mut attempt = 0;
         let mut is_self_stamped = false;
         let mut is_given = false;
+        let (mut whole, mut parts, mut end) = (None, 0, None);
         let mut fields = FieldReader::new(body);
         while let Some((number, value)) = fields.field()? {
             match (number, value) {
@@ -158,6 +176,9 @@ impl SendRecord {
                 }
                 (field::IS_SELF_STAMPED, FieldValue::Varint(value)) => is_self_stamped = value != 0,
                 (field::IS_GIVEN, FieldValue::Varint(value)) => is_given = value != 0,
+                (field::WHOLE, FieldValue::Varint(value)) => whole = Some(SendId(value)),
+                (field::PARTS, FieldValue::Varint(value)) => parts = value,
+                (field::END, FieldValue::Varint(value)) => end = PartEnd::from_number(value),
                 _ => {}
             }
         }
@@ -166,24 +187,45 @@ impl SendRecord {
             .and_then(|topic| std::str::from_utf8(topic).ok())
             .ok_or(SendRecordError::Field(field::PUBSUB_TOPIC))?;
         let message = message.ok_or(SendRecordError::Field(field::MESSAGE))?;
+        let id = id.ok_or(SendRecordError::Field(field::ID))?;
+        let stage = stage.ok_or(SendRecordError::Field(field::STAGE))?;
+        let place = |whole| PartPlace::of(id, whole, parts);
+        let part = whole.map(|whole| place(whole).ok_or(SendRecordError::Field(field::PARTS)));
+        let part = part.transpose()?;
+        if (stage == SendStage::Ended) != end.is_some() || end.is_some() && part.is_none() {
+            return Err(SendRecordError::Field(field::END));
+        }
         let mut message_limits = MessageLimits::default();
         message_limits.max_message_bytes = limits.max_message_bytes;
         Ok(Self {
-            id: id.ok_or(SendRecordError::Field(field::ID))?,
+            id,
             pubsub_topic: topic.into(),
             message: WakuMessage::decode_with(&input.slice_ref(message), &message_limits)?,
             created_ns: created_ns.ok_or(SendRecordError::Field(field::CREATED_NS))?,
-            stage: stage.ok_or(SendRecordError::Field(field::STAGE))?,
+            stage,
             attempt,
             is_self_stamped,
             is_given,
+            part,
+            end,
         })
+    }
+}
+
+impl SendRecord {
+    /// Keeps of a fragment that it has its end, and no more.
+    pub(crate) fn end_part(&mut self, end: PartEnd) {
+        self.message.payload = Bytes::new();
+        self.message.rate_limit_proof = None;
+        self.stage = SendStage::Ended;
+        self.end = Some(end);
     }
 }
 
 impl SendStage {
     fn from_number(number: u64) -> Option<Self> {
-        [Self::Queued, Self::Proving, Self::Ready, Self::Propagated]
+        use SendStage::{Ended, Propagated, Proving, Queued, Ready};
+        [Queued, Proving, Ready, Propagated, Ended]
             .into_iter()
             .find(|stage| *stage as u64 == number)
     }

@@ -1,6 +1,7 @@
 //! A sender among relays, lightpush peers, stores and crashes.
 
 mod crashes;
+mod fragments;
 mod promises;
 mod ways;
 mod world;

@@ -90,7 +90,7 @@ impl LightNode {
                 ..
             } => self.prove(step, id, attempt, &message),
             // Roots do not change here; the age of a message is the sender's own matter.
-            sending::Output::CheckProof(id) => {
+            sending::Output::CheckProof { id, .. } => {
                 self.tell_sender(step.now_ns, sending::Input::ProofFresh(id));
             }
             sending::Output::Push {

@@ -25,35 +25,25 @@ impl SenderDriver {
                     result,
                 }
             }),
-            Output::CheckProof(id) => {
-                let given = self.given.get(&id).cloned();
-                self.spawn(async move {
-                    let is_good = match given {
-                        Some(message) => work.is_proof_good(message).await,
-                        None => false,
-                    };
-                    SenderDone::ProofChecked { id, is_good }
-                });
-            }
+            Output::CheckProof { id, message } => self.spawn(async move {
+                let is_good = work.is_proof_good(message).await;
+                SenderDone::ProofChecked { id, is_good }
+            }),
             Output::Relay {
                 id,
                 pubsub_topic,
                 message,
-            } => {
-                self.given.insert(id, message.clone());
-                self.spawn(async move {
-                    let result = work.relay(&pubsub_topic, message).await;
-                    SenderDone::Relayed { id, result }
-                });
-            }
+            } => self.spawn(async move {
+                let result = work.relay(&pubsub_topic, message).await;
+                SenderDone::Relayed { id, result }
+            }),
             Output::Push {
-                id,
                 peer,
                 request,
                 pubsub_topic,
                 message,
+                ..
             } => {
-                self.given.insert(id, message.clone());
                 let identity = self.peers.identity(peer);
                 let version = self.peers.lightpush_version(peer);
                 self.spawn(async move {

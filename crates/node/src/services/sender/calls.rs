@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use undertone_gossip::fragments::FRAGMENTS_MAX;
 use undertone_message::{PubsubTopic, WakuMessage};
-use undertone_services::sending::SendId;
+use undertone_services::sending::{SendError, SendId};
 
 use super::driver::SenderDriver;
 use super::handle::{SendFailure, SenderCall};
 use super::queue::QueueWrite;
 use crate::command::SenderQuestion;
+use crate::driver::fragments_of;
 
 impl SenderDriver {
     pub(super) async fn on_call(&mut self, call: SenderCall) {
@@ -46,7 +48,14 @@ impl SenderDriver {
         message: WakuMessage,
     ) -> Result<SendId, SendFailure> {
         let pubsub_topic = self.topic(pubsub_topic, &message)?;
-        let (topic, checked) = (pubsub_topic.clone(), message.clone());
+        let fragments = fragments_of(self.settings.fragment_bytes, &message);
+        let fragments = fragments.unwrap_or_else(|| vec![message]);
+        // The first of them is as long as any, and they differ in nothing else that is checked.
+        let Some(checked) = fragments.first().cloned() else {
+            let (count, max) = (0, FRAGMENTS_MAX);
+            return Err(SendError::Fragments { count, max }.into());
+        };
+        let topic = pubsub_topic.clone();
         let question = |reply| SenderQuestion::Check {
             pubsub_topic: topic,
             message: checked,
@@ -61,7 +70,8 @@ impl SenderDriver {
         }
         self.refresh(BTreeSet::from([pubsub_topic.clone()])).await;
         let topic = pubsub_topic.to_string().into();
-        Ok(self.machine.send(self.clock.now(), topic, message)?)
+        let now = self.clock.now();
+        Ok(self.machine.send_fragments(now, topic, fragments)?)
     }
 
     /// Returns the topic that was given, or the one that carries the content topic.

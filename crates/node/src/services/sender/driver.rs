@@ -1,6 +1,6 @@
 //! Task that drives the machine of accountable sending.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinHandle;
 use undertone_gossip::Time;
-use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_message::PubsubTopic;
 use undertone_services::PeerNo;
 use undertone_services::light::{ServicePeer, Services};
 use undertone_services::sending::{
@@ -29,7 +29,7 @@ use super::work::{SenderDone, SenderWork};
 use super::writing::SenderStep;
 use crate::command::{ProofRefusal, SenderQuestion};
 use crate::driver::Clock;
-use crate::handle::Delivery;
+use crate::handle::{Deliveries, Delivery};
 use crate::services::ServicesHandle;
 use crate::services::service_peers::{ServicePeerEvent, ServicePeers};
 
@@ -58,6 +58,8 @@ pub(in crate::services) struct SenderSettings {
     pub(in crate::services) queue: Option<PathBuf>,
     pub(in crate::services) sharding: Sharding,
     pub(in crate::services) max_message_bytes: usize,
+    /// Length of a payload above which its message goes in fragments.
+    pub(in crate::services) fragment_bytes: Option<usize>,
     /// Whether the node relays; without it, messages go through lightpush peers.
     pub(in crate::services) relays: bool,
     pub(in crate::services) rate_limit: Option<SenderRateLimit>,
@@ -105,6 +107,16 @@ pub(in crate::services) fn open(settings: SenderSettings) -> Result<OpenedSender
     })
 }
 
+impl OpenedSender {
+    /// Lets deliveries be reassembled if this node sends in fragments.
+    pub(in crate::services) fn reassemble(&self, deliveries: &Deliveries) {
+        if self.settings.fragment_bytes.is_some() {
+            let rate_limit = self.settings.rate_limit;
+            deliveries.reassemble(rate_limit.map(|limit| limit.epoch_s));
+        }
+    }
+}
+
 /// Driver of the machine of accountable sending.
 pub(super) struct SenderDriver {
     pub(super) settings: SenderSettings,
@@ -118,8 +130,6 @@ pub(super) struct SenderDriver {
     pub(super) reports: SendReports,
     news: broadcast::Sender<SendReport>,
     told: ToldConditions,
-    /// Messages as they were given out last, by which their proofs are checked.
-    pub(super) given: BTreeMap<SendId, WakuMessage>,
     /// Changes that are written with those of the machine.
     pub(super) writes: Vec<QueueWrite>,
     pub(super) accepted: Vec<(AcceptReply, SendId)>,
@@ -164,7 +174,6 @@ pub(in crate::services) fn start(
         reports: SendReports::restored(kept.events),
         news: endpoint.news,
         state: endpoint.state,
-        given: BTreeMap::new(),
         writes: Vec::new(),
         accepted: Vec::new(),
         not_member_since: None,
@@ -378,10 +387,7 @@ impl SenderDriver {
         while let Some(output) = self.machine.poll() {
             match output {
                 Output::Persist { id, record } => step.writes.push(QueueWrite::Put(id, record)),
-                Output::Erase(id) => {
-                    self.given.remove(&id);
-                    step.writes.push(QueueWrite::Erase(id));
-                }
+                Output::Erase(id) => step.writes.push(QueueWrite::Erase(id)),
                 Output::Event(event) => {
                     let (report, old) = self.reports.note(&event, self.now_ns());
                     step.writes.push(QueueWrite::Note(report));

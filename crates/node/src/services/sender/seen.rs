@@ -28,6 +28,10 @@ pub(super) fn seen_sink() -> (Arc<SeenSink>, Arc<AtomicBool>, mpsc::Receiver<Del
 }
 
 impl MessageSink for SeenSink {
+    fn takes_fragments(&self) -> bool {
+        true
+    }
+
     fn deliver(&self, delivery: &Delivery) -> bool {
         if delivery.from.is_some() && self.is_wanted.load(Ordering::Relaxed) {
             // A full queue drops the message; see above.

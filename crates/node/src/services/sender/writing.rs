@@ -1,5 +1,6 @@
 //! Writing of the send queue, and what happens while the disk refuses it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,18 +27,21 @@ pub(super) struct SenderStep {
 }
 
 impl SenderStep {
-    /// Takes a message that was not kept out of the step; returns its reports. Its number is still to be written, which
-    /// shows when the disk takes writes again.
-    fn withdraw(&mut self, id: SendId) -> Vec<SendReport> {
+    /// Takes a message that was not kept out of the step, by the numbers of all its fragments; returns its reports. Its
+    /// last number is still to be written, which shows when the disk takes writes again.
+    fn withdraw(&mut self, ids: &BTreeSet<SendId>) -> Vec<SendReport> {
         self.writes.retain(|write| match write {
-            QueueWrite::Put(other, _) | QueueWrite::Erase(other) => *other != id,
-            QueueWrite::Note(report) => report.id != id,
+            QueueWrite::Put(id, _) | QueueWrite::Erase(id) => !ids.contains(id),
+            QueueWrite::Note(report) => !ids.contains(&report.id),
             QueueWrite::Skip(_) | QueueWrite::Forget(_) => true,
         });
-        self.writes.push(QueueWrite::Skip(id));
-        self.begun.retain(|output| output.message_id() != Some(id));
+        self.writes
+            .extend(ids.last().copied().map(QueueWrite::Skip));
+        let is_other = |id: SendId| !ids.contains(&id);
+        self.begun
+            .retain(|output| output.message_id().is_none_or(is_other));
         self.reports
-            .extract_if(.., |report| report.id == id)
+            .extract_if(.., |report| ids.contains(&report.id))
             .collect()
     }
 }
@@ -61,8 +65,8 @@ impl SenderDriver {
                 is_refused = true;
             }
             for (reply, id) in std::mem::take(&mut step.accepted) {
-                self.machine.withdraw(id);
-                self.reports.forget(&step.withdraw(id));
+                let ids = self.machine.withdraw(id);
+                self.reports.forget(&step.withdraw(&ids));
                 let reason = error.clone();
                 let _ = reply.send(Err(SendFailure::Unwritable { reason }));
             }

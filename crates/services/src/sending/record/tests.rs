@@ -4,6 +4,7 @@ use undertone_message::WakuMessage;
 
 use super::{SendRecord, SendRecordError, SendStage, SenderLimits, checksum};
 use crate::sending::SendId;
+use crate::sending::parts::{PartEnd, PartPlace};
 
 fn sample() -> SendRecord {
     let mut message = WakuMessage::new(b"hello".to_vec(), "/app/1/chat/proto");
@@ -18,6 +19,8 @@ fn sample() -> SendRecord {
         attempt: 2,
         is_self_stamped: true,
         is_given: true,
+        part: None,
+        end: None,
     }
 }
 
@@ -43,6 +46,45 @@ fn golden_record() {
         SendRecord::decode(&bytes, &SenderLimits::default()),
         Ok(sample())
     );
+}
+
+#[test]
+fn golden_record_of_a_fragment_with_its_end() {
+    let id = SendId(0x1122_3344);
+    let mut record = sample();
+    record.part = PartPlace::of(id, SendId(0x1122_3343), 2);
+    let bytes = record.encode();
+    let (body, _) = bytes.split_last_chunk::<4>().unwrap();
+    let tail = concat!(
+        "48c3e6888901", // number of the message
+        "5002",         // in two fragments
+    );
+    assert!(hex::encode(body).ends_with(&format!("4001{tail}")));
+    let decode = |bytes: &Bytes| SendRecord::decode(bytes, &SenderLimits::default());
+    assert_eq!(decode(&bytes), Ok(record.clone()));
+    record.end_part(PartEnd::NoStore);
+    let bytes = record.encode();
+    let text = hex::encode(&bytes);
+    assert!(
+        text.contains(&format!("28043002380140{}", "01")),
+        "stage: {text}"
+    );
+    let (body, _) = bytes.split_last_chunk::<4>().unwrap();
+    assert!(hex::encode(body).ends_with(&format!("{tail}5803")));
+    assert!(!bytes.windows(5).any(|part| part == b"hello"));
+    assert_eq!(decode(&bytes), Ok(record.clone()));
+    record.part = None;
+    let decoded = decode(&record.encode());
+    assert_eq!(decoded, Err(SendRecordError::Field(11)), "only fragments");
+}
+
+#[test]
+fn a_fragment_has_its_place_in_its_message() {
+    let place = |id, whole, count| PartPlace::of(SendId(id), SendId(whole), count);
+    assert!(place(7, 7, 2).is_some() && place(8, 7, 2).is_some());
+    for (id, whole, count) in [(9, 7, 2), (6, 7, 2), (7, 7, 1), (7, 7, 65)] {
+        assert_eq!(place(id, whole, count), None, "{id} {whole} {count}");
+    }
 }
 
 #[test]

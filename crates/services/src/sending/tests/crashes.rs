@@ -1,5 +1,5 @@
 //! Random faults and crashes: every message that was taken into the queue ends stored, with one hash, and no
-//! second proof is made while the first is good.
+//! second proof is made while the first is good. One message in six goes in three fragments.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,11 @@ fn run(
     for number in 0..120_u64 {
         let mut message = WakuMessage::new(number.to_be_bytes().to_vec(), "/app/1/chat/proto");
         message.ephemeral = Some(number.is_multiple_of(10));
-        world.send_at(Time::from_millis(number * 25_000 + 7), message);
+        let at = Time::from_millis(number * 25_000 + 7);
+        match number % 6 {
+            0 => world.send_in_fragments_at(at, &message, 3),
+            _ => world.send_at(at, message),
+        }
     }
     world.run_until(Time::from_millis((TROUBLE_S + QUIET_S) * 1000));
     world
@@ -92,17 +96,31 @@ fn broken(world: &World, episodes: &[Episode]) -> Option<String> {
         }
     }
     for (id, end) in world.ends() {
-        let hash = hashes.get(&id);
-        let has_it = |at: usize| hash.is_some_and(|hash| world.servers[at].archive.contains(hash));
-        let is_published = hash.is_some_and(|hash| world.published.contains(hash));
+        let is_whole = world.fragments[&id] == 1;
+        let given = world.fragments_given(id);
+        let are_all_given = given.len() as u64 == world.fragments[&id];
+        let all = |is: &dyn Fn(&MessageHash) -> bool| are_all_given && given.values().all(is);
+        let is_held =
+            |hash: &MessageHash| (2..5).any(|at| world.servers[at].archive.contains(hash));
+        let is_published = |hash: &MessageHash| world.published.contains(hash);
+        if is_whole && hashes.get(&id) != given.get(&id) {
+            return Some(format!("{id:?} was told with another hash than it had"));
+        }
+        let mut told = world.events_seen.iter().filter(|event| event.id == id);
+        if told.any(|event| event.kind == SendEventKind::Propagated) && !all(&is_published) {
+            return Some(format!("{id:?} is called propagated and is not"));
+        }
         // A store that was never in trouble answered whether it holds the message.
         let is_untroubled = |at: usize| !episodes.iter().any(|episode| episode.peer == at);
-        let is_surely_held = (2..5).any(|at| is_untroubled(at) && has_it(at));
+        let is_surely_held = |hash: &MessageHash| {
+            (2..5).any(|at| is_untroubled(at) && world.servers[at].archive.contains(hash))
+        };
+        let is_missed = |hash| is_published(hash) && !is_surely_held(hash);
         let is_as_promised = match end {
-            Some(SendEventKind::Stored) => (2..5).any(has_it),
-            Some(SendEventKind::PropagatedOnly(Unconfirmed::Ephemeral)) => is_published,
+            Some(SendEventKind::Stored) => all(&is_held),
+            Some(SendEventKind::PropagatedOnly(Unconfirmed::Ephemeral)) => all(&is_published),
             Some(SendEventKind::PropagatedOnly(Unconfirmed::StoresSilent)) => may_be_silent,
-            Some(SendEventKind::Failed(FailReason::NotStored)) => is_published && !is_surely_held,
+            Some(SendEventKind::Failed(FailReason::NotStored)) => given.values().any(is_missed),
             _ => false,
         };
         if !is_as_promised {

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use undertone_gossip::Time;
+use undertone_gossip::fragments::split;
 use undertone_message::{MessageHash, WakuMessage, message_hash};
 
 use self::prover::Proof;
@@ -35,7 +36,8 @@ enum Event {
     Push(u32, usize, RequestNo, WakuMessage),
     Ask(u32, usize, RequestNo, Vec<MessageHash>),
     Connect(u32, usize),
-    Send(WakuMessage),
+    /// A message, by its fragments.
+    Send(Vec<WakuMessage>),
     Crash,
     Begin(Episode),
     End(Episode),
@@ -58,6 +60,8 @@ pub(super) struct World {
     pub(super) proofs_made: u32,
     pub(super) crashes: u32,
     pub(super) published: BTreeSet<MessageHash>,
+    /// Numbers of fragments of the messages, one for a whole message.
+    pub(super) fragments: BTreeMap<SendId, u64>,
     config: SenderConfig,
     relay: bool,
     life: u32,
@@ -103,6 +107,7 @@ impl World {
             proofs_made: 0,
             crashes: 0,
             published: BTreeSet::new(),
+            fragments: BTreeMap::new(),
             config,
             relay: false,
             life: 0,
@@ -134,7 +139,30 @@ impl World {
     }
 
     pub(super) fn send_at(&mut self, at: Time, message: WakuMessage) {
-        self.schedule(at, Event::Send(message));
+        self.schedule(at, Event::Send(vec![message]));
+    }
+
+    /// Sends a message in so many fragments.
+    pub(super) fn send_in_fragments_at(&mut self, at: Time, message: &WakuMessage, count: usize) {
+        let payloads = split(&message.payload, count).unwrap();
+        let fragment = |payload| WakuMessage {
+            payload,
+            ..message.clone()
+        };
+        self.schedule(
+            at,
+            Event::Send(payloads.into_iter().map(fragment).collect()),
+        );
+    }
+
+    /// Hashes of the fragments of a message that were given out.
+    pub(super) fn fragments_given(&self, id: SendId) -> BTreeMap<SendId, MessageHash> {
+        let count = self.fragments[&id];
+        let given = self.given.iter();
+        let of_id = given.filter(|(part, _)| (id.0..id.0 + count).contains(&part.0));
+        of_id
+            .map(|(part, message)| (*part, message_hash(SHARD, message)))
+            .collect()
     }
 
     fn relay_topics(&self) -> BTreeSet<Arc<str>> {
@@ -201,7 +229,7 @@ impl World {
     }
 
     /// Kills the machine: what it put out and was not carried out is lost, as is what comes back to it.
-    fn crash(&mut self) {
+    pub(super) fn crash(&mut self) {
         self.crashes += 1;
         self.life += 1;
         self.dies_after = None;
@@ -249,7 +277,7 @@ impl World {
                     };
                     self.tell_soon(input);
                 }
-                Output::CheckProof(id) => {
+                Output::CheckProof { id, .. } => {
                     let is_good = self.proof_of(id).is_some_and(|proof| self.is_good(proof));
                     self.tell_soon(match is_good {
                         true => Input::ProofFresh(id),
@@ -367,9 +395,10 @@ impl World {
                 let answer = Ok(page);
                 self.answer(life, at, Input::HistoryAnswer { request, answer });
             }
-            Event::Send(message) => {
-                let topic: Arc<str> = SHARD.into();
-                self.sender.send(self.now, topic, message).unwrap();
+            Event::Send(fragments) => {
+                let (topic, count): (Arc<str>, _) = (SHARD.into(), fragments.len() as u64);
+                let sent = self.sender.send_fragments(self.now, topic, fragments);
+                self.fragments.insert(sent.unwrap(), count);
                 self.drain();
             }
             Event::Crash => {

@@ -1,4 +1,7 @@
-use undertone_services::sending::{FailReason, SendEvent, SendEventKind};
+use undertone_gossip::Time;
+use undertone_services::sending::{
+    FailReason, Input, MessageSender, Output, SendEvent, SendEventKind, SenderConfig,
+};
 
 use super::super::report::SendReports;
 use super::*;
@@ -38,6 +41,54 @@ fn what_was_written_is_there_after_the_file_is_opened_again() {
     let (_, kept) = SenderQueue::open(&path).unwrap();
     assert_eq!(kept.records.len() + kept.events.len(), 0);
     assert_eq!(kept.last_id, SendId(8), "numbers are not given again");
+}
+
+/// A queue as versions that knew no fragments made it: layout 1, records of version 1.
+const FORMER: &str = "
+    CREATE TABLE records (id INTEGER PRIMARY KEY, record BLOB NOT NULL) STRICT;
+    CREATE TABLE events (
+        number INTEGER PRIMARY KEY,
+        id INTEGER NOT NULL,
+        step INTEGER NOT NULL,
+        hash BLOB CHECK (hash IS NULL OR length(hash) = 32),
+        at_ns INTEGER NOT NULL
+    ) STRICT;
+    CREATE TABLE last (only INTEGER PRIMARY KEY CHECK (only = 1), id INTEGER NOT NULL) STRICT;
+    INSERT INTO last (only, id) VALUES (1, 287454020);
+    INSERT INTO records (id, record) VALUES (287454020, x'0108c4e6888901120e2f77616b752f322f72732f312f301a2a0a0568656c6c6f12112f6170702f312f636861742f70726f746f508080d0e2c6bfce972faa0103070809208180a8b1e39fe7cb172802300238014001f5252c1b');
+    INSERT INTO events (number, id, step, hash, at_ns) VALUES (5, 287454020, 0, NULL, 5);
+    PRAGMA application_id = 1431589713;
+    PRAGMA user_version = 1;
+";
+
+#[test]
+fn a_queue_of_a_version_without_fragments_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("queue.sqlite");
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(FORMER).unwrap();
+    drop(connection);
+    let (_queue, kept) = SenderQueue::open(&path).unwrap();
+    assert_eq!(kept.last_id, SendId(287_454_020));
+    assert_eq!(kept.events[0].step, SendStep::Queued);
+    let zero = 1_700_000_000_000_000_000;
+    let rng = rand_chacha::rand_core::SeedableRng::seed_from_u64(1);
+    let mut machine = MessageSender::new(SenderConfig::default(), zero, rng);
+    let [record] = &kept.records[..] else {
+        panic!("one record: {kept:?}");
+    };
+    let restored = machine.restore(Time::ZERO, record);
+    assert_eq!((restored, machine.len()), (Ok(SendId(287_454_020)), 1));
+    machine.handle(
+        Time::ZERO,
+        Input::RelayTopics(["/waku/2/rs/1/0".into()].into()),
+    );
+    let outputs: Vec<Output> = std::iter::from_fn(|| machine.poll()).collect();
+    let [Output::Relay { message, .. }] = &outputs[..] else {
+        panic!("it goes out with the proof that it has: {outputs:?}");
+    };
+    assert_eq!(&message.payload[..], b"hello");
+    assert_eq!(message.rate_limit_proof.as_deref(), Some(&[7, 8, 9][..]));
 }
 
 #[test]

@@ -1,0 +1,206 @@
+//! Messages that come into the queue: from the application, from the disk after a start, and back out of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use undertone_gossip::Time;
+use undertone_gossip::fragments::FRAGMENTS_MAX;
+use undertone_message::{WakuMessage, message_hash};
+
+use super::MessageSender;
+use super::entry::{AwaitedAnswer, QueuedMessage};
+use super::io::{Output, SendError, SendEventKind, SendId};
+use super::parts::{PartPlace, PartedMessage};
+use super::record::{SendRecord, SendRecordError, SendStage};
+
+/// Bytes of a timestamp that is still to come.
+const TIMESTAMP_BYTES: usize = 10;
+
+impl MessageSender {
+    /// Takes a message into the queue. Without a timestamp, it gets one when it is first proved or given
+    /// out, so that waiting for the rate limit does not age it.
+    ///
+    /// # Errors
+    /// [`SendError`] when the queue is full or the message cannot be sent on this network.
+    pub fn send(
+        &mut self,
+        now: Time,
+        pubsub_topic: Arc<str>,
+        message: WakuMessage,
+    ) -> Result<SendId, SendError> {
+        self.send_fragments(now, pubsub_topic, vec![message])
+    }
+
+    /// Takes a message into the queue that goes as these fragments, each with a proof and a timestamp of its own. In the
+    /// limits of the queue, each fragment counts as a message. One fragment is the message itself.
+    ///
+    /// # Errors
+    /// As [`Self::send`]; all fragments are taken, or none.
+    pub fn send_fragments(
+        &mut self,
+        now: Time,
+        pubsub_topic: Arc<str>,
+        mut fragments: Vec<WakuMessage>,
+    ) -> Result<SendId, SendError> {
+        let count = fragments.len();
+        let sizes = self.sizes(&pubsub_topic, &mut fragments)?;
+        let limits = &self.config.limits;
+        if self.taken() + count > limits.max_messages {
+            let max = limits.max_messages;
+            return Err(SendError::QueueFull { max });
+        }
+        if self.bytes + sizes.iter().sum::<usize>() > limits.max_bytes {
+            let max = limits.max_bytes;
+            return Err(SendError::QueueBytes { max });
+        }
+        if let Some(twin) = self.twin(&pubsub_topic, &fragments) {
+            return Err(SendError::Duplicate(twin));
+        }
+        let created_ns = self.wall_ns(now);
+        let id = SendId(created_ns.max(self.last_id.0.saturating_add(1)));
+        let part = PartPlace::of(id, id, count as u64);
+        for (place, (message, size_bytes)) in (0..).zip(fragments.into_iter().zip(sizes)) {
+            let record = SendRecord {
+                id: SendId(id.0.saturating_add(place)),
+                pubsub_topic: pubsub_topic.clone(),
+                message,
+                created_ns,
+                stage: SendStage::Queued,
+                attempt: 0,
+                is_self_stamped: false,
+                is_given: false,
+                part,
+                end: None,
+            };
+            self.out.push_back(Output::Persist {
+                id: record.id,
+                record: record.encode(),
+            });
+            self.insert(QueuedMessage::new(record, size_bytes));
+        }
+        if let Some(part) = part {
+            self.wholes.insert(id, PartedMessage::new(part.count));
+        }
+        self.tell(id, SendEventKind::Queued);
+        self.drive(now);
+        Ok(id)
+    }
+
+    /// Returns the lengths that fragments are counted with, and takes proofs of others from them.
+    fn sizes(&self, topic: &str, fragments: &mut [WakuMessage]) -> Result<Vec<usize>, SendError> {
+        let (limits, count) = (&self.config.limits, fragments.len());
+        if topic.len() > limits.max_topic_bytes {
+            let max = limits.max_topic_bytes;
+            return Err(SendError::TopicTooLong { max });
+        }
+        if !(1..=FRAGMENTS_MAX).contains(&count) {
+            let max = FRAGMENTS_MAX;
+            return Err(SendError::Fragments { count, max });
+        }
+        let mut sizes = Vec::with_capacity(count);
+        for message in fragments {
+            if self.config.has_proofs {
+                message.rate_limit_proof = None;
+            }
+            let size_bytes = message.encoded_len() + limits.proof_bytes + TIMESTAMP_BYTES;
+            if size_bytes > limits.max_message_bytes {
+                let max = limits.max_message_bytes;
+                return Err(SendError::TooLarge { size_bytes, max });
+            }
+            sizes.push(size_bytes);
+        }
+        Ok(sizes)
+    }
+
+    /// Returns the message of the queue that has one of these fragments.
+    fn twin(&self, topic: &str, fragments: &[WakuMessage]) -> Option<SendId> {
+        let stamped = fragments
+            .iter()
+            .filter(|fragment| fragment.timestamp.is_some());
+        let hashes: BTreeSet<_> = stamped
+            .map(|fragment| message_hash(topic, fragment))
+            .collect();
+        let has_one = |entry: &&QueuedMessage| entry.hash.is_some_and(|it| hashes.contains(&it));
+        let twin = self.entries.values().find(has_one)?;
+        let whole = twin.record.part.map(|place| place.whole);
+        Some(whole.unwrap_or(twin.id()))
+    }
+
+    /// Takes back a message, or a fragment of one, that was kept by [`Output::Persist`] before a crash.
+    ///
+    /// # Errors
+    /// [`SendRecordError`] for bytes that are not a record; the message is then not in the queue. A message that
+    /// misses a fragment is dropped.
+    pub fn restore(&mut self, now: Time, record: &Bytes) -> Result<SendId, SendRecordError> {
+        let record = SendRecord::decode(record, &self.config.limits)?;
+        let id = record.id;
+        if self.taken() >= self.config.limits.max_messages || self.entries.contains_key(&id) {
+            return Err(SendRecordError::NoPlace);
+        }
+        if let Some(place) = record.part {
+            self.restore_part(place, &record)?;
+        }
+        if record.end.is_some() {
+            self.last_id = self.last_id.max(id);
+            return Ok(id);
+        }
+        let size_bytes = record.message.encoded_len();
+        let stage = record.stage;
+        let mut entry = QueuedMessage::new(record, size_bytes);
+        if entry.record.is_given {
+            // It is unknown whether the last answer was lost.
+            entry.may_be_out = true;
+            entry.check_at = now.after(self.config.confirm_first);
+        }
+        if stage == SendStage::Propagated {
+            entry.confirm_until = now.after(self.config.confirm_for);
+        }
+        self.insert(entry);
+        Ok(id)
+    }
+
+    /// Takes a message out of the queue again, because its record could not be kept, and forgets the actions for it. There
+    /// is no event of it: to its sender it was never accepted. Only for a message of which nothing has been begun. Returns
+    /// the numbers that were given to it and its fragments.
+    pub fn withdraw(&mut self, id: SendId) -> BTreeSet<SendId> {
+        let ids: BTreeSet<SendId> = match self.wholes.remove(&id) {
+            Some(whole) => whole.ids(id).collect(),
+            None => BTreeSet::from([id]),
+        };
+        for id in &ids {
+            let entry = self.remove(*id);
+            if entry.is_some_and(|entry| entry.work == AwaitedAnswer::Proof) {
+                self.budget = self.budget.saturating_add(1);
+            }
+        }
+        let is_other = |id: SendId| !ids.contains(&id);
+        self.out
+            .retain(|output| output.message_id().is_none_or(is_other));
+        ids
+    }
+
+    /// Gives later messages numbers above `used`, the highest number that the driver knows of. Without it, a clock
+    /// that was set back could give the number of an ended message to another.
+    pub fn skip_ids(&mut self, used: SendId) {
+        self.last_id = self.last_id.max(used);
+    }
+
+    /// Number of places of the queue that are taken: by messages, and by fragments until their message has its end.
+    fn taken(&self) -> usize {
+        let ended = self.wholes.values().map(PartedMessage::ended);
+        self.entries.len() + ended.sum::<usize>()
+    }
+
+    fn insert(&mut self, entry: QueuedMessage) {
+        self.last_id = self.last_id.max(entry.id());
+        self.bytes += entry.size_bytes;
+        self.entries.insert(entry.id(), entry);
+    }
+
+    pub(super) fn remove(&mut self, id: SendId) -> Option<QueuedMessage> {
+        let entry = self.entries.remove(&id)?;
+        self.bytes -= entry.size_bytes;
+        Some(entry)
+    }
+}

@@ -1,0 +1,256 @@
+//! Messages that go in fragments: their steps and their end, which follow from those of the fragments.
+//!
+//! The fragments have consecutive numbers, and the message has that of the first.
+
+use std::collections::BTreeMap;
+
+use undertone_gossip::fragments::FRAGMENTS_MAX;
+
+use super::MessageSender;
+use super::entry::QueuedMessage;
+use super::io::{Output, SendEvent, SendEventKind, SendId, Unconfirmed};
+use super::record::{SendRecord, SendRecordError};
+
+/// Place of a fragment in its message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PartPlace {
+    /// Number of the message.
+    pub(super) whole: SendId,
+    pub(super) count: u64,
+}
+
+impl PartPlace {
+    /// Place of the fragment `id`; `None` if there is no such fragment, or only one.
+    pub(super) fn of(id: SendId, whole: SendId, count: u64) -> Option<Self> {
+        let has_it = id.0.checked_sub(whole.0).is_some_and(|at| at < count);
+        let may_be = (2..=FRAGMENTS_MAX as u64).contains(&count);
+        (has_it && may_be).then_some(Self { whole, count })
+    }
+}
+
+/// End of a fragment without failure, by the number that it is kept with; the message has the last of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum PartEnd {
+    Stored = 1,
+    Ephemeral,
+    NoStore,
+    StoresSilent,
+}
+
+impl PartEnd {
+    fn of(kind: SendEventKind) -> Option<Self> {
+        match kind {
+            SendEventKind::Stored => Some(Self::Stored),
+            SendEventKind::PropagatedOnly(Unconfirmed::Ephemeral) => Some(Self::Ephemeral),
+            SendEventKind::PropagatedOnly(Unconfirmed::NoStore) => Some(Self::NoStore),
+            SendEventKind::PropagatedOnly(Unconfirmed::StoresSilent) => Some(Self::StoresSilent),
+            SendEventKind::Queued
+            | SendEventKind::Sent
+            | SendEventKind::Propagated
+            | SendEventKind::Failed(_) => None,
+        }
+    }
+
+    fn kind(self) -> SendEventKind {
+        match self {
+            Self::Stored => SendEventKind::Stored,
+            Self::Ephemeral => SendEventKind::PropagatedOnly(Unconfirmed::Ephemeral),
+            Self::NoStore => SendEventKind::PropagatedOnly(Unconfirmed::NoStore),
+            Self::StoresSilent => SendEventKind::PropagatedOnly(Unconfirmed::StoresSilent),
+        }
+    }
+
+    pub(super) fn from_number(number: u64) -> Option<Self> {
+        [
+            Self::Stored,
+            Self::Ephemeral,
+            Self::NoStore,
+            Self::StoresSilent,
+        ]
+        .into_iter()
+        .find(|end| *end as u64 == number)
+    }
+}
+
+/// Step that all fragments of a message have made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum SharedStep {
+    Queued,
+    Sent,
+    Propagated,
+}
+
+/// Message that goes in fragments.
+#[derive(Debug)]
+pub(super) struct PartedMessage {
+    count: u64,
+    /// Ends of those fragments that have theirs.
+    ends: BTreeMap<SendId, PartEnd>,
+    told: SharedStep,
+}
+
+impl PartedMessage {
+    pub(super) fn new(count: u64) -> Self {
+        Self {
+            count,
+            ends: BTreeMap::new(),
+            told: SharedStep::Queued,
+        }
+    }
+
+    /// Numbers of the fragments of the message `id`.
+    pub(super) fn ids(&self, id: SendId) -> impl Iterator<Item = SendId> + use<> {
+        let numbers = id.0..id.0.saturating_add(self.count);
+        numbers.map(SendId)
+    }
+
+    /// Number of fragments that have their end.
+    pub(super) fn ended(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// End that follows from those of all fragments; `None` while one has none.
+    fn end(&self) -> Option<PartEnd> {
+        let are_all = self.ends.len() as u64 == self.count;
+        self.ends.values().max().copied().filter(|_| are_all)
+    }
+}
+
+impl MessageSender {
+    /// Tells the step that a message has made, or that a fragment has made, if it is the last that makes it.
+    pub(super) fn event(&mut self, id: SendId, kind: SendEventKind) {
+        let part = self.entries.get(&id).and_then(|entry| entry.record.part);
+        match part {
+            None => self.tell(id, kind),
+            Some(place) => self.tell_shared(place.whole),
+        }
+    }
+
+    /// Tells the step of a message.
+    pub(super) fn tell(&mut self, id: SendId, kind: SendEventKind) {
+        let entry = self.entries.get(&id);
+        let whole = entry.filter(|entry| entry.record.part.is_none());
+        let hash = whole.and_then(|entry| entry.hash);
+        self.out
+            .push_back(Output::Event(SendEvent { id, kind, hash }));
+    }
+
+    /// Tells the steps that all fragments of a message have made.
+    fn tell_shared(&mut self, id: SendId) {
+        let reached = self.shared_step(id);
+        let Some(whole) = self.wholes.get_mut(&id) else {
+            return;
+        };
+        let before = whole.told;
+        whole.told = before.max(reached);
+        for (step, kind) in [
+            (SharedStep::Sent, SendEventKind::Sent),
+            (SharedStep::Propagated, SendEventKind::Propagated),
+        ] {
+            if before < step && step <= reached {
+                self.tell(id, kind);
+            }
+        }
+    }
+
+    fn shared_step(&self, id: SendId) -> SharedStep {
+        let step = |part: SendId| match self.entries.get(&part) {
+            Some(entry) if entry.is_propagated() => SharedStep::Propagated,
+            Some(entry) if entry.record.is_given => SharedStep::Sent,
+            Some(_) => SharedStep::Queued,
+            // It has its end.
+            None => SharedStep::Propagated,
+        };
+        let parts = self.wholes.get(&id).map(|whole| whole.ids(id));
+        let steps = parts.into_iter().flatten().map(step);
+        steps.min().unwrap_or(SharedStep::Queued)
+    }
+
+    /// Ends a message, or a fragment. The event comes before the records are erased: a crash between repeats the event.
+    pub(super) fn end(&mut self, id: SendId, kind: SendEventKind) {
+        let Some(entry) = self.entries.get(&id) else {
+            return;
+        };
+        let Some(place) = entry.record.part else {
+            self.tell(id, kind);
+            self.remove(id);
+            self.out.push_back(Output::Erase(id));
+            return;
+        };
+        match PartEnd::of(kind) {
+            Some(end) => self.end_part(id, place.whole, end),
+            // Without one of them, the others are of no use.
+            None => self.end_whole(place.whole, kind),
+        }
+    }
+
+    fn end_part(&mut self, id: SendId, of: SendId, end: PartEnd) {
+        let (Some(QueuedMessage { mut record, .. }), Some(whole)) =
+            (self.remove(id), self.wholes.get_mut(&of))
+        else {
+            return;
+        };
+        whole.ends.insert(id, end);
+        let shared = whole.end();
+        self.tell_shared(of);
+        if let Some(end) = shared {
+            self.end_whole(of, end.kind());
+            return;
+        }
+        record.end_part(end);
+        let record = record.encode();
+        self.out.push_back(Output::Persist { id, record });
+    }
+
+    fn end_whole(&mut self, id: SendId, kind: SendEventKind) {
+        self.tell(id, kind);
+        self.forget_whole(id);
+    }
+
+    /// Forgets a message and those of its fragments that there are.
+    fn forget_whole(&mut self, id: SendId) {
+        let Some(whole) = self.wholes.remove(&id) else {
+            return;
+        };
+        for part in whole.ids(id) {
+            if self.remove(part).is_some() || whole.ends.contains_key(&part) {
+                self.out.push_back(Output::Erase(part));
+            }
+        }
+    }
+
+    /// Takes back what was kept of a fragment.
+    pub(super) fn restore_part(
+        &mut self,
+        place: PartPlace,
+        record: &SendRecord,
+    ) -> Result<(), SendRecordError> {
+        let new = || PartedMessage::new(place.count);
+        let whole = self.wholes.entry(place.whole).or_insert_with(new);
+        if whole.count != place.count || whole.ends.contains_key(&record.id) {
+            return Err(SendRecordError::NoPlace);
+        }
+        whole.ends.extend(record.end.map(|end| (record.id, end)));
+        self.has_restored_parts = true;
+        Ok(())
+    }
+
+    /// Looks through messages whose fragments were restored. One that misses a fragment was not accepted, or its end was
+    /// told before the crash: what is left of it is erased.
+    pub(super) fn settle_restored(&mut self) {
+        let ids: Vec<SendId> = self.wholes.keys().copied().collect();
+        for id in ids {
+            let step = self.shared_step(id);
+            let Some(whole) = self.wholes.get_mut(&id) else {
+                continue;
+            };
+            whole.told = step;
+            let has = |part| self.entries.contains_key(&part) || whole.ends.contains_key(&part);
+            if !whole.ids(id).all(has) {
+                self.forget_whole(id);
+            } else if let Some(end) = whole.end() {
+                self.end_whole(id, end.kind());
+            }
+        }
+    }
+}
