@@ -44,7 +44,7 @@ impl Collector for LibP2pNames {
 #[derive(Debug)]
 pub(super) struct WakuNames {
     pub(super) snapshot: SharedSnapshot,
-    /// What became of messages that the store was to keep; `None` without a store.
+    /// Counts of messages that the store was to keep; `None` without a store.
     pub(super) archive: Option<ArchiveCounts>,
 }
 
