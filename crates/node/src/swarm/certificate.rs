@@ -164,7 +164,7 @@ impl CertificateWatch {
         })
     }
 
-    /// Where the transport finds the certificate.
+    /// Place in which the transport finds the certificate.
     pub(crate) fn renewed(&self) -> RenewedCertificate {
         self.renewed.clone()
     }
