@@ -1,4 +1,4 @@
-// A peer built on the current JavaScript GossipSub: TCP, noise, yamux, and QUIC if it listens there. Speaks interop/README.md.
+// A peer built on the current JavaScript GossipSub: TCP, noise, yamux. Speaks interop/README.md.
 import { createHash } from "node:crypto";
 import { noise } from "@chainsafe/libp2p-noise";
 import { yamux } from "@chainsafe/libp2p-yamux";
@@ -28,17 +28,9 @@ function messageId(message) {
   return id;
 }
 
-const listen = given.values.listen ?? "/ip4/127.0.0.1/tcp/0";
-const transports = [tcp()];
-if (listen.includes("/quic-v1")) {
-  // It is compiled for some systems only.
-  const { quic } = await import("@chainsafe/libp2p-quic");
-  transports.push(quic());
-}
-
 const node = await createLibp2p({
-  addresses: { listen: [listen] },
-  transports,
+  addresses: { listen: [given.values.listen ?? "/ip4/127.0.0.1/tcp/0"] },
+  transports: [tcp()],
   connectionEncrypters: [noise()],
   streamMuxers: [yamux()],
   services: {

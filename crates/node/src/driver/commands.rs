@@ -261,9 +261,11 @@ impl EventLoop {
 
     /// Addresses at which others reach the node, those that the operator announces first.
     pub(crate) fn told_addresses(&self) -> Vec<Multiaddr> {
-        let external = self.swarm.external_addresses();
+        let mut external: Vec<_> = self.swarm.external_addresses().cloned().collect();
+        // The library keeps them in no order, and a record that only changes its order would be a new one.
+        external.sort();
         let listening = self.swarm.listeners().filter(|_| !self.hides_listening);
-        external.chain(listening).cloned().collect()
+        external.into_iter().chain(listening.cloned()).collect()
     }
 
     fn info(&self) -> NodeInfo {

@@ -25,6 +25,7 @@ pub(crate) async fn listen(
             })?;
         waiting.push((listener, address));
     }
+    let order: Vec<_> = waiting.iter().map(|(listener, _)| *listener).collect();
     let mut found = Vec::new();
     while !waiting.is_empty() {
         match swarm.select_next_some().await {
@@ -33,7 +34,8 @@ pub(crate) async fn listen(
                 address,
             } => {
                 waiting.retain(|(listener, _)| *listener != listener_id);
-                found.push(address.with(Protocol::P2p(peer_id)));
+                let place = order.iter().position(|listener| *listener == listener_id);
+                found.push((place, address.with(Protocol::P2p(peer_id))));
             }
             SwarmEvent::ListenerClosed {
                 listener_id,
@@ -48,5 +50,7 @@ pub(crate) async fn listen(
             _ => {}
         }
     }
-    Ok(found)
+    // Transports report in their own order; callers know that of the configuration.
+    found.sort_by_key(|(place, _)| *place);
+    Ok(found.into_iter().map(|(_, address)| address).collect())
 }

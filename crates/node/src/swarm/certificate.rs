@@ -106,7 +106,7 @@ impl CertificateFiles {
         })
     }
 
-    /// What shows that a file has changed; `None` for one that is missing at the moment.
+    /// Time and length of each file, by which a change shows; `None` for one that is missing at the moment.
     fn stamps(&self) -> [Option<(SystemTime, u64)>; 2] {
         [&self.chain, &self.key].map(|path| {
             let known = fs::metadata(path).ok()?;
@@ -164,7 +164,7 @@ impl CertificateWatch {
         })
     }
 
-    /// Where the transport finds the certificate.
+    /// Place in which the transport finds the certificate.
     pub(crate) fn renewed(&self) -> RenewedCertificate {
         self.renewed.clone()
     }

@@ -21,7 +21,8 @@ const FRAME_OVERHEAD_BYTES: usize = 64 << 10;
 #[derive(Debug, Parser)]
 #[command(name = "undertone-peer")]
 pub(crate) struct UndertonePeerOptions {
-    /// Multiaddress to listen on, TCP, WebSocket (…/tcp/0/ws, or …/tcp/0/wss with a certificate) or QUIC (…/udp/0/quic-v1). May be repeated.
+    /// Multiaddress to listen on: TCP, WebSocket (…/tcp/0/ws, with a certificate …/tcp/0/wss) or QUIC
+    /// (…/udp/0/quic-v1). May be repeated.
     #[arg(long, default_value = "/ip4/127.0.0.1/tcp/0")]
     listen: Vec<Multiaddr>,
     /// File with the certificate for …/wss, in PEM.
