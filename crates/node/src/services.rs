@@ -43,7 +43,7 @@ pub use handle::{
 pub use light_driver::LightStatus;
 pub use sender::{
     SendFailure, SendNews, SendNewsStream, SendQueueError, SendQueueState, SendReport, SendStep,
-    SenderHandle,
+    SenderHandle, WaitingMessage,
 };
 pub use sync::{SessionHistogram, SyncFailure, SyncHandle, SyncOutcome, SyncTotals};
 pub use undertone_services::filter::FilterCriterion;

@@ -39,7 +39,7 @@ mod tests;
 pub use config::{SenderConfig, SenderLimits};
 pub use io::{
     FailReason, Input, Output, ProveFailure, PushFailure, RelayFailure, SendError, SendEvent,
-    SendEventKind, SendId, Unconfirmed,
+    SendEventKind, SendId, Unconfirmed, WaitingMessage,
 };
 pub use record::{RECORD_VERSION, SendRecordError};
 
@@ -126,6 +126,31 @@ impl MessageSender {
     pub fn len(&self) -> usize {
         let is_whole = |entry: &&QueuedMessage| entry.record.part.is_none();
         self.entries.values().filter(is_whole).count() + self.wholes.len()
+    }
+
+    /// Returns the messages in the queue, the oldest first.
+    pub fn waiting(&self) -> Vec<WaitingMessage> {
+        let mut last = None;
+        let entries = self.entries.values().filter_map(|entry| {
+            let part = entry.record.part;
+            let id = part.map_or(entry.id(), |place| place.whole);
+            if last.replace(id) == Some(id) {
+                return None;
+            }
+            let step = match part {
+                Some(place) => self.shared_step(place.whole).kind(),
+                None => entry.step(),
+            };
+            Some(WaitingMessage {
+                id,
+                pubsub_topic: entry.record.pubsub_topic.clone(),
+                message: entry.record.message.clone(),
+                is_in_fragments: part.is_some(),
+                step,
+                hash: entry.hash.filter(|_| part.is_none()),
+            })
+        });
+        entries.collect()
     }
 
     /// Whether the queue is empty.

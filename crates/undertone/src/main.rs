@@ -27,7 +27,7 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Chat in a room, on a node of one's own: clear text or encrypted
+    /// Chat in a room, on a node of one's own: clear text or encrypted, and each message answered for
     #[cfg(feature = "chat")]
     Chat(Box<chat::Args>),
     /// Run a real network on this machine: five nodes, messages of four sizes, a spammer cut off

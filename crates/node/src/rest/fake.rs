@@ -211,6 +211,7 @@ async fn answer_sender(sender: Arc<Mutex<FakeSender>>, mut calls: mpsc::Receiver
                 }
                 drop(reply.send(found));
             }
+            SenderCall::Messages { reply } => drop(reply.send(Vec::new())),
             SenderCall::Waiting { reply } => drop(reply.send(0)),
         }
     }

@@ -24,7 +24,7 @@ mod writing;
 
 pub use handle::{SendFailure, SendNews, SendNewsStream, SenderHandle};
 pub use queue::SendQueueError;
-pub use report::{SendReport, SendStep};
+pub use report::{SendReport, SendStep, WaitingMessage};
 pub use state::SendQueueState;
 
 pub(super) use driver::{OpenedSender, SenderParts, SenderRateLimit, SenderSettings, open, start};

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use undertone_gossip::Time;
 use undertone_message::{MessageHash, message_hash};
 
-use super::io::SendId;
+use super::io::{SendEventKind, SendId};
 use super::record::{SendRecord, SendStage};
 use crate::{PeerNo, RequestNo};
 
@@ -91,6 +91,15 @@ impl QueuedMessage {
 
     pub(super) fn is_propagated(&self) -> bool {
         self.record.stage == SendStage::Propagated
+    }
+
+    /// Last step that the message made.
+    pub(super) fn step(&self) -> SendEventKind {
+        match self.record.is_given {
+            _ if self.is_propagated() => SendEventKind::Propagated,
+            true => SendEventKind::Sent,
+            false => SendEventKind::Queued,
+        }
     }
 
     /// Computes the hash again after the timestamp changed.

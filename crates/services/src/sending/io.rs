@@ -242,6 +242,23 @@ pub struct SendEvent {
     pub hash: Option<MessageHash>,
 }
 
+/// Message of the queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitingMessage {
+    /// Number of the message.
+    pub id: SendId,
+    /// Topic that it is published on.
+    pub pubsub_topic: Arc<str>,
+    /// The message, or the first of its fragments that has no end.
+    pub message: WakuMessage,
+    /// Whether it goes in fragments.
+    pub is_in_fragments: bool,
+    /// Last step that it made.
+    pub step: SendEventKind,
+    /// Hash of the message, as in [`SendEvent`].
+    pub hash: Option<MessageHash>,
+}
+
 /// Action that the driver has to take, or event for the application.
 ///
 /// A fragment of a message has a number of its own in all of them but [`Event`](Self::Event).

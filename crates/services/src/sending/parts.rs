@@ -74,10 +74,20 @@ impl PartEnd {
 
 /// Step that all fragments of a message have made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum SharedStep {
+pub(super) enum SharedStep {
     Queued,
     Sent,
     Propagated,
+}
+
+impl SharedStep {
+    pub(super) fn kind(self) -> SendEventKind {
+        match self {
+            Self::Queued => SendEventKind::Queued,
+            Self::Sent => SendEventKind::Sent,
+            Self::Propagated => SendEventKind::Propagated,
+        }
+    }
 }
 
 /// Message that goes in fragments.
@@ -143,17 +153,14 @@ impl MessageSender {
         };
         let before = whole.told;
         whole.told = before.max(reached);
-        for (step, kind) in [
-            (SharedStep::Sent, SendEventKind::Sent),
-            (SharedStep::Propagated, SendEventKind::Propagated),
-        ] {
+        for step in [SharedStep::Sent, SharedStep::Propagated] {
             if before < step && step <= reached {
-                self.tell(id, kind);
+                self.tell(id, step.kind());
             }
         }
     }
 
-    fn shared_step(&self, id: SendId) -> SharedStep {
+    pub(super) fn shared_step(&self, id: SendId) -> SharedStep {
         let step = |part: SendId| match self.entries.get(&part) {
             Some(entry) if entry.is_propagated() => SharedStep::Propagated,
             Some(entry) if entry.record.is_given => SharedStep::Sent,

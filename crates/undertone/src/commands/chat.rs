@@ -12,7 +12,6 @@ mod session;
 mod standing;
 mod text;
 mod typed;
-mod way;
 
 use std::io::{self, IsTerminal as _};
 
@@ -31,7 +30,6 @@ use self::screen::Screen;
 use self::session::{ChatSession, Front, SeenMessages, Wires};
 use self::standing::MessageBudget;
 use self::typed::Input;
-use self::way::SendWay;
 use super::Failure;
 
 /// Messages of the shard that may wait to be shown; further ones are dropped.
@@ -105,9 +103,13 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
         let clock_ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
         let (outcomes, settled) = mpsc::unbounded_channel();
         let services = &self.node.services.handle;
-        let (way, deliveries) = if config.relay {
-            let deliveries = node.handle.messages(DELIVERIES);
-            (SendWay::Relay(node.handle.clone()), deliveries)
+        let sender = services.sender().clone();
+        // Before the list of what waits, so that no step is missed.
+        let news = sender.news();
+        let resumed = sender.messages().await;
+        let resumed = resumed.map_err(|error| Failure::new(error.to_string()))?;
+        let (light, deliveries) = if config.relay {
+            (None, node.handle.messages(DELIVERIES))
         } else {
             let deliveries = services.messages(DELIVERIES);
             let (topic, content_topic) = (&self.room.pubsub_topic, &self.room.content_topic);
@@ -115,7 +117,7 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
                 services.keep_subscribed(Some(topic.clone()), vec![content_topic.clone()], None);
             kept.await
                 .map_err(|error| Failure::new(error.to_string()))?;
-            (SendWay::Lightpush(services.clone()), deliveries)
+            (Some(services.clone()), deliveries)
         };
         let history = history::open(services.clone());
         let (questions, answers) = history::start(history);
@@ -136,6 +138,7 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
             deliveries,
             inputs,
             outcomes: settled,
+            news,
             answers,
         };
         let budget = |rln: &undertone_node::config::RlnConfig| {
@@ -147,16 +150,18 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
             room: self.room,
             nick: self.nick,
             node: node.handle.clone(),
-            way,
+            sender,
+            light,
             budget: config.rln.as_ref().map(budget),
             clock_ahead_ns,
             has_peers_to_dial: has_peers_to_dial(config),
             outcomes,
             questions,
             own: OwnMessages::default(),
+            written: SeenMessages::default(),
             seen: SeenMessages::default(),
         };
-        session.run(ready, wires, stop).await
+        session.run(ready, resumed, wires, stop).await
     }
 }
 

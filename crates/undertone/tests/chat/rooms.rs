@@ -9,7 +9,7 @@ fn who_writes_before_anybody_is_there_is_heard_later() {
     let find_alice = alice.ready();
     alice.event("status", |event| event["connected"] == false);
     alice.type_line("is anybody there?");
-    alice.own(1, "waiting");
+    alice.own(1, "queued");
 
     let bob = format!("--rln=false --nick bob {find_alice}");
     let mut bob = Chat::json(&place.folder("bob"), &bob);
@@ -19,11 +19,44 @@ fn who_writes_before_anybody_is_there_is_heard_later() {
         (&"alice".into(), &false.into())
     );
     assert!(heard["latencyMs"].is_i64(), "{heard}");
-    assert_eq!(alice.own(1, "sent")["peers"], 1);
+    let propagated = alice.own(1, "propagated");
+    assert!(propagated["hash"].is_string(), "{propagated}");
 
     bob.type_line("/yes");
     assert_eq!(alice.message("/yes")["nick"], "bob");
-    bob.own(1, "sent");
+    bob.own(1, "propagated");
+}
+
+#[test]
+fn what_was_written_before_the_program_was_killed_is_sent_by_the_next() {
+    let place = Place::new();
+    let folder = place.folder("alice");
+    let start = || Chat::json(&folder, "--rln=false --nick alice");
+    let mut alice = start();
+    alice.type_line("written before");
+    alice.own(1, "queued");
+    // Killed, without a chance to finish anything.
+    drop(alice);
+    let mut alice = start();
+    let find_alice = alice.ready();
+    assert_eq!(alice.own(1, "queued")["text"], "written before");
+    alice.type_line("written after");
+    alice.own(2, "queued");
+    let bob = format!("--rln=false --nick bob {find_alice}");
+    let mut bob = Chat::json(&place.folder("bob"), &bob);
+    bob.events([&|event| event["text"] == "written before", &|event| {
+        event["text"] == "written after"
+    }]);
+    for number in [1, 2] {
+        let is_it = |event: &serde_json::Value| event["number"] == number;
+        alice.event("own", |event| is_it(event) && event["state"] == "sent");
+    }
+    bob.type_line("both came");
+    alice.message("both came");
+    assert!(
+        !alice.has_shown("written before"),
+        "an own message is no news"
+    );
 }
 
 #[test]
@@ -131,8 +164,8 @@ fn lines_for_people_are_harmless_and_end_with_the_input() {
         "{line}"
     );
 
-    // Everything is sent, so the end of the input is the end of the chat.
-    bob.own(1, "sent");
+    // Everything has reached somebody, so the end of the input is the end of the chat.
+    bob.own(1, "propagated");
     assert_eq!(bob.end().code(), Some(0));
 
     alice.type_line("/nonsense");

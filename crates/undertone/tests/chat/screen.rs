@@ -121,7 +121,7 @@ fn a_screen_shows_the_room_and_gives_the_terminal_back() {
     terminal.shows("connected: no peers are configured");
     terminal.press(b"hello\r");
     // Only what changed is drawn, so a word may come in parts; this one replaces nothing.
-    terminal.shows("carries");
+    terminal.shows("queued");
     terminal.press(b"\x03");
     terminal.shows(LEAVE);
     assert_eq!(terminal.child.wait().unwrap().code(), Some(0));

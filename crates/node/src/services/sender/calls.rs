@@ -9,6 +9,7 @@ use undertone_services::sending::{SendError, SendId};
 use super::driver::SenderDriver;
 use super::handle::{SendFailure, SenderCall};
 use super::queue::QueueWrite;
+use super::report::WaitingMessage;
 use crate::command::SenderQuestion;
 use crate::driver::fragments_of;
 
@@ -35,6 +36,10 @@ impl SenderDriver {
                     self.writes.push(QueueWrite::Forget(forgotten));
                 }
                 let _ = reply.send(reports);
+            }
+            SenderCall::Messages { reply } => {
+                let waiting = self.machine.waiting().into_iter();
+                let _ = reply.send(waiting.filter_map(WaitingMessage::of).collect());
             }
             SenderCall::Waiting { reply } => {
                 let _ = reply.send(self.machine.len());

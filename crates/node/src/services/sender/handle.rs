@@ -5,7 +5,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::sending::{SendError, SendId};
 
-use super::report::SendReport;
+use super::report::{SendReport, WaitingMessage};
 use super::state::{SendQueueState, SendQueueWatch};
 use crate::command::PublishFailure;
 
@@ -56,6 +56,10 @@ pub(crate) enum SenderCall {
         id: Option<SendId>,
         is_fetched: bool,
         reply: oneshot::Sender<Vec<SendReport>>,
+    },
+    /// Messages that have no end yet.
+    Messages {
+        reply: oneshot::Sender<Vec<WaitingMessage>>,
     },
     /// Number of messages that have no end yet.
     Waiting { reply: oneshot::Sender<usize> },
@@ -123,6 +127,12 @@ impl SendNewsStream {
 }
 
 impl SenderHandle {
+    /// Returns a handle to a node that has stopped.
+    #[must_use]
+    pub fn of_stopped_node() -> Self {
+        sender_channel().0
+    }
+
     /// Accepts a message for sending. When this returns its number, the message is in the queue, on disk if the
     /// node has a data directory, and will have an end: see [`SendStep::is_end`](super::SendStep::is_end).
     ///
@@ -183,6 +193,14 @@ impl SenderHandle {
             reply,
         });
         asked.await
+    }
+
+    /// Returns the messages in the queue, the oldest first: those without an end.
+    ///
+    /// # Errors
+    /// [`SendFailure::Stopped`] if the node has stopped.
+    pub async fn messages(&self) -> Result<Vec<WaitingMessage>, SendFailure> {
+        self.ask(|reply| SenderCall::Messages { reply }).await
     }
 
     /// Returns the number of messages in the queue: those without an end.

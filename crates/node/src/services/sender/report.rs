@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
-use undertone_message::MessageHash;
-use undertone_services::sending::{FailReason, SendEvent, SendEventKind, SendId, Unconfirmed};
+use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
+use undertone_services::sending::{
+    self, FailReason, SendEvent, SendEventKind, SendId, Unconfirmed,
+};
 
 #[cfg(test)]
 mod tests;
@@ -116,10 +118,41 @@ pub struct SendReport {
     pub id: SendId,
     /// Step that the message has made.
     pub step: SendStep,
-    /// Hash of the message; `None` before it has a timestamp.
+    /// Hash of the message; `None` before it has a timestamp, and of one in fragments, which have hashes of their own.
     pub hash: Option<MessageHash>,
     /// Time of the step by the node's clock, Unix nanoseconds.
     pub at_ns: u64,
+}
+
+/// Message of the queue: one without an end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitingMessage {
+    /// Number of the message.
+    pub id: SendId,
+    /// Topic that it is published on.
+    pub pubsub_topic: PubsubTopic,
+    /// The message, or the first of its fragments that has no end.
+    pub message: WakuMessage,
+    /// Whether it goes in fragments.
+    pub is_in_fragments: bool,
+    /// Last step that it made.
+    pub step: SendStep,
+    /// Hash of the message; `None` before it has a timestamp, and of one in fragments.
+    pub hash: Option<MessageHash>,
+}
+
+impl WaitingMessage {
+    /// A message of the machine's queue; `None` if its topic is none, which the sender does not accept.
+    pub(super) fn of(waiting: sending::WaitingMessage) -> Option<Self> {
+        Some(Self {
+            id: waiting.id,
+            pubsub_topic: PubsubTopic::parse_any(&waiting.pubsub_topic).ok()?,
+            message: waiting.message,
+            is_in_fragments: waiting.is_in_fragments,
+            step: waiting.step.into(),
+            hash: waiting.hash,
+        })
+    }
 }
 
 /// Reports that nobody has fetched, the oldest first.

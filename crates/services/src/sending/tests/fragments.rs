@@ -227,3 +227,36 @@ fn what_is_left_of_a_message_without_all_fragments_is_erased_without_a_word() {
     assert!(second.is_empty());
     assert!(second.send(seconds(1), SHARD.into(), message(1)).unwrap().0 > id.0 + 2);
 }
+
+#[test]
+fn the_messages_that_wait_are_listed_once_each_with_the_step_of_all_their_fragments() {
+    let mut sender = sender(SenderConfig {
+        has_proofs: false,
+        ..SenderConfig::default()
+    });
+    let long = sender.send_fragments(seconds(1), SHARD.into(), fragments(3));
+    let (long, short) = (
+        long.unwrap(),
+        sender.send(seconds(1), SHARD.into(), message(9)),
+    );
+    let short = short.unwrap();
+    let listed = |sender: &MessageSender| {
+        let waiting = sender.waiting().into_iter();
+        let listed = waiting.map(|one| (one.id, one.is_in_fragments, one.step));
+        listed.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        listed(&sender),
+        [(long, true, Queued), (short, false, Queued)]
+    );
+    sender.handle(seconds(1), Input::RelayTopics([SHARD.into()].into()));
+    for id in [long, short] {
+        let result = Ok(1);
+        sender.handle(seconds(1), Input::Relayed { id, result });
+    }
+    assert_eq!(
+        listed(&sender),
+        [(long, true, Sent), (short, false, Propagated)]
+    );
+    assert_eq!(sender.waiting()[1].message.payload, message(9).payload);
+}

@@ -200,14 +200,11 @@ impl ChatEvent {
                 if let Some(text) = text {
                     value["text"] = text.as_str().into();
                 }
-                match state {
-                    OwnState::Sent { peers, hash } => {
-                        value["peers"] = (*peers).into();
-                        value["hash"] = hash.to_string().into();
-                    }
-                    OwnState::Stored { hash } => value["hash"] = hash.to_string().into(),
-                    OwnState::Failed { reason } => value["reason"] = reason.as_str().into(),
-                    _ => {}
+                if let Some(hash) = state.hash() {
+                    value["hash"] = hash.to_string().into();
+                }
+                if let Some(reason) = state.reason() {
+                    value["reason"] = reason.into();
                 }
                 value
             }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::mpsc;
-use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
+use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_node::services::{ServiceFailure, ServicesHandle};
 use undertone_services::history::{
     ContentCriteria, HistoryCriteria, HistoryQuery, PAGE_MAX, PageDirection,
@@ -19,9 +19,6 @@ const RECENT: usize = 100;
 
 /// Questions that may wait for the store.
 const QUEUE: usize = 8;
-
-/// Most messages of which a store is asked at once whether it keeps them.
-const ASKED_MAX: usize = PAGE_MAX as usize;
 
 /// Times that a store is looked for when the chat begins, and the pause between two of them.
 const TRIES: u32 = 20;
@@ -56,12 +53,6 @@ pub(super) trait RoomHistory: Send {
         place: &'a RoomPlace,
         count: usize,
     ) -> PendingStoreReply<'a, Vec<WakuMessage>>;
-
-    /// Returns which of these messages the store keeps.
-    fn stored<'a>(
-        &'a mut self,
-        hashes: &'a [MessageHash],
-    ) -> PendingStoreReply<'a, Vec<MessageHash>>;
 }
 
 /// Question to the store.
@@ -69,8 +60,6 @@ pub(super) trait RoomHistory: Send {
 pub(super) enum StoreQuestion {
     /// Asks for the last messages of the room.
     Recent(RoomPlace),
-    /// Asks which of these messages are stored.
-    Stored(Vec<MessageHash>),
 }
 
 /// Answer of the store.
@@ -78,8 +67,6 @@ pub(super) enum StoreQuestion {
 pub(super) enum StoreReply {
     /// The last messages of the room, oldest first.
     Recent(Result<Vec<WakuMessage>, HistoryFailure>),
-    /// Those of the messages that are stored; none if the store gave no answer.
-    Stored(Vec<MessageHash>),
 }
 
 /// History by the node's services.
@@ -116,23 +103,6 @@ impl RoomHistory for StoreHistory {
             Ok(data.map(|data| data.message).collect())
         })
     }
-
-    fn stored<'a>(
-        &'a mut self,
-        hashes: &'a [MessageHash],
-    ) -> PendingStoreReply<'a, Vec<MessageHash>> {
-        let query = HistoryQuery {
-            include_data: false,
-            criteria: HistoryCriteria::Hashes(hashes.iter().take(ASKED_MAX).copied().collect()),
-            cursor: None,
-            direction: PageDirection::Forward,
-            limit: PAGE_MAX,
-        };
-        Box::pin(async move {
-            let answer = self.0.query_store(None, query).await?;
-            Ok(answer.page.entries.iter().map(|one| one.hash).collect())
-        })
-    }
 }
 
 impl From<ServiceFailure> for HistoryFailure {
@@ -159,9 +129,6 @@ pub(super) fn start(
             let answer = match question {
                 StoreQuestion::Recent(place) => {
                     StoreReply::Recent(history.recent(&place, RECENT).await)
-                }
-                StoreQuestion::Stored(hashes) => {
-                    StoreReply::Stored(history.stored(&hashes).await.unwrap_or_default())
                 }
             };
             if answers.send(answer).await.is_err() {

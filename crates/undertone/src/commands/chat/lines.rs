@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use super::events::{self, ChatEvent, clock};
-use super::own::OwnState;
 use super::session::Front;
 use super::typed::{Input, LINE_BYTES_MAX, Typed};
 
@@ -105,10 +104,7 @@ fn lines(event: &ChatEvent) -> Vec<String> {
             state,
             ..
         } => {
-            let sign = match state {
-                OwnState::Expired | OwnState::Failed { .. } => '!',
-                _ => '*',
-            };
+            let sign = if state.is_warning() { '!' } else { '*' };
             vec![format!(
                 "{} {sign} message {number}: {}",
                 clock(*at_ms),

@@ -77,7 +77,7 @@ pub(crate) struct Args {
     /// Print one JSON object for each event; every line of the input is a message
     #[arg(long)]
     pub(super) json: bool,
-    /// Go on after the end of the input, until SIGTERM or SIGINT
+    /// Go on after the end of the input, until SIGTERM or SIGINT; else the chat ends when other nodes have its messages
     #[arg(long)]
     pub(super) listen: bool,
     #[command(flatten)]

@@ -1,38 +1,44 @@
 //! Own messages and what has become of them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use undertone_message::MessageHash;
-use undertone_node::command::{Post, PostState, PublishFailure};
+use undertone_node::services::{SendId, SendReport, SendStep};
 
 #[cfg(test)]
 mod tests;
 
-/// Own messages whose state is followed; the oldest are forgotten.
-const KNOWN_MAX: usize = 256;
+/// Own messages whose state is followed; the oldest are forgotten. The queue of a node has as many.
+const KNOWN_MAX: usize = 1_000;
+
+/// Messages at most of which something was reported before their number was told.
+const EARLY_MAX: usize = 256;
 
 /// State of an own message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OwnState {
-    /// A proof is being made, or the message is being sent.
+    /// The message is on its way into the queue.
     Sending,
-    /// No peer that carries the room is connected yet; the message is sent when one is.
-    Waiting,
-    /// Peers took it.
+    /// It is in the queue, on disk: it is sent, if need be after the next start.
+    Queued,
+    /// It is given to a peer, with its proof.
     Sent {
-        /// Number of peers.
-        peers: usize,
-        /// Hash by which others know the message.
-        hash: MessageHash,
+        /// Hash by which others know the message; `None` for one in fragments.
+        hash: Option<MessageHash>,
+    },
+    /// Another node has it.
+    Propagated {
+        /// Hash by which others know the message; `None` for one in fragments.
+        hash: Option<MessageHash>,
+        /// Reason why no more is to be known, at the end.
+        unconfirmed: Option<&'static str>,
     },
     /// A store keeps it.
     Stored {
-        /// Hash by which the store knows it.
-        hash: MessageHash,
+        /// Hash by which the store knows it; `None` for one in fragments.
+        hash: Option<MessageHash>,
     },
-    /// No peer came before others would have found the message too old.
-    Expired,
-    /// The message was not sent.
+    /// The message was not sent, or is lost.
     Failed {
         /// Reason, in plain words.
         reason: String,
@@ -40,78 +46,77 @@ pub(super) enum OwnState {
 }
 
 impl OwnState {
-    /// Whether no further change is expected, except that a store keeps it.
-    pub(super) fn is_settled(&self) -> bool {
-        !matches!(self, Self::Sending | Self::Waiting)
+    /// The state at a step of the message.
+    pub(super) fn at(step: SendStep, hash: Option<MessageHash>) -> Self {
+        match step {
+            SendStep::Queued => Self::Queued,
+            SendStep::Sent => Self::Sent { hash },
+            SendStep::Propagated | SendStep::PropagatedOnly(_) => Self::Propagated {
+                hash,
+                unconfirmed: step.reason(),
+            },
+            SendStep::Stored => Self::Stored { hash },
+            SendStep::Failed(_) => Self::Failed {
+                reason: step.reason().unwrap_or_default().to_owned(),
+            },
+            // A step that this program does not know is one on the way to another.
+            _ => Self::Sending,
+        }
+    }
+
+    /// Whether nobody else has the message yet and somebody may.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Self::Sending | Self::Queued | Self::Sent { .. })
+    }
+
+    /// Whether the user should look at it.
+    pub(super) fn is_warning(&self) -> bool {
+        matches!(self, Self::Failed { .. })
     }
 
     /// Name of the state in JSON.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Sending => "sending",
-            Self::Waiting => "waiting",
+            Self::Queued => "queued",
             Self::Sent { .. } => "sent",
+            Self::Propagated { .. } => "propagated",
             Self::Stored { .. } => "stored",
-            Self::Expired => "expired",
             Self::Failed { .. } => "failed",
+        }
+    }
+
+    /// Hash by which others know the message, if they do.
+    pub(super) fn hash(&self) -> Option<MessageHash> {
+        match self {
+            Self::Sent { hash } | Self::Propagated { hash, .. } | Self::Stored { hash } => *hash,
+            Self::Sending | Self::Queued | Self::Failed { .. } => None,
+        }
+    }
+
+    /// Reason of a failure, or why no store confirmed the message.
+    pub(super) fn reason(&self) -> Option<&str> {
+        match self {
+            Self::Failed { reason } => Some(reason),
+            Self::Propagated { unconfirmed, .. } => *unconfirmed,
+            Self::Sending | Self::Queued | Self::Sent { .. } | Self::Stored { .. } => None,
         }
     }
 
     /// The state in plain words.
     pub(super) fn words(&self) -> String {
-        match self {
-            Self::Sending => "sending".to_owned(),
-            Self::Waiting => "waiting for a peer that carries this room".to_owned(),
-            Self::Sent { peers: 1, .. } => "sent to 1 peer".to_owned(),
-            Self::Sent { peers, .. } => format!("sent to {peers} peers"),
-            Self::Stored { .. } => "stored".to_owned(),
-            Self::Expired => "not sent: no peer came in time".to_owned(),
-            Self::Failed { reason } => format!("not sent: {reason}"),
+        match self.reason() {
+            Some(reason) => format!("{}: {reason}", self.name()),
+            None => self.name().to_owned(),
         }
-    }
-}
-
-impl From<&PostState> for OwnState {
-    fn from(state: &PostState) -> Self {
-        match state {
-            PostState::Waiting => Self::Waiting,
-            PostState::Sent { peers, hash } => Self::Sent {
-                peers: *peers,
-                hash: *hash,
-            },
-            PostState::Expired => Self::Expired,
-            PostState::Failed { reason } => Self::Failed {
-                reason: words(reason),
-            },
-            // A state that this program does not know is one on the way to another.
-            _ => Self::Sending,
-        }
-    }
-}
-
-/// A failure in the words of people; the node's own are those of the REST interface.
-pub(super) fn words(failure: &PublishFailure) -> String {
-    match failure {
-        PublishFailure::Duplicate => "the same message was sent just now".to_owned(),
-        PublishFailure::TooLarge {
-            size_bytes,
-            max_bytes,
-        } => format!("{size_bytes} bytes; the network carries at most {max_bytes}"),
-        PublishFailure::RlnProof { reason } => format!("no proof: {reason}"),
-        PublishFailure::RateLimit { limit, resets_in_s } => format!(
-            "all {limit} messages of this epoch are used up; the next epoch starts in {resets_in_s} s"
-        ),
-        PublishFailure::NoPeers => "no peer took it".to_owned(),
-        PublishFailure::Timeout => "it took too long".to_owned(),
-        failure => failure.to_string(),
     }
 }
 
 #[derive(Debug)]
 struct OwnMessage {
     number: u64,
-    /// Number of the post at the node, once it has one.
-    post: Option<u64>,
+    /// Number of the message in the node's queue, once it has one.
+    id: Option<SendId>,
     state: OwnState,
 }
 
@@ -120,91 +125,87 @@ struct OwnMessage {
 pub(super) struct OwnMessages {
     messages: VecDeque<OwnMessage>,
     last: u64,
+    /// States of messages whose number in the queue is still on its way here.
+    early: BTreeMap<SendId, OwnState>,
 }
 
 impl OwnMessages {
     /// Begins a message and returns its number.
     pub(super) fn begin(&mut self) -> u64 {
+        self.add(None, OwnState::Sending)
+    }
+
+    /// Goes on with a message of the run before, and returns its number here.
+    pub(super) fn resume(&mut self, id: SendId, state: OwnState) -> u64 {
+        self.add(Some(id), state)
+    }
+
+    fn add(&mut self, id: Option<SendId>, state: OwnState) -> u64 {
         self.last += 1;
         if self.messages.len() == KNOWN_MAX {
             self.messages.pop_front();
         }
-        self.messages.push_back(OwnMessage {
-            number: self.last,
-            post: None,
-            state: OwnState::Sending,
-        });
-        self.last
+        let number = self.last;
+        self.messages.push_back(OwnMessage { number, id, state });
+        number
     }
 
-    /// Number of messages whose fate is open.
+    /// Number of messages that nobody else has yet.
     pub(super) fn open(&self) -> usize {
-        let open = self.messages.iter().filter(|own| !own.state.is_settled());
+        let open = self.messages.iter().filter(|own| own.state.is_open());
         open.count()
     }
 
-    /// Whether a message waits for a peer, so that the node must be asked about it.
-    pub(super) fn has_waiting(&self) -> bool {
-        let mut waiting = self.messages.iter();
-        waiting.any(|own| !own.state.is_settled() && own.post.is_some())
+    /// Numbers in the queue of the messages whose state may change.
+    pub(super) fn followed(&self) -> Vec<SendId> {
+        let is_followed = |own: &&OwnMessage| own.state.is_open() || own.state.is_propagating();
+        let followed = self.messages.iter().filter(is_followed);
+        followed.filter_map(|own| own.id).collect()
     }
 
-    /// Takes the node's first answer about a message; returns its state if that is new.
+    /// Takes the node's answer to a message: its number in the queue, or why it is not there. Returns the new state.
     pub(super) fn answered(
         &mut self,
         number: u64,
-        answer: &Result<Post, PublishFailure>,
+        answer: Result<SendId, String>,
     ) -> Option<OwnState> {
         let own = self.messages.iter_mut().find(|own| own.number == number)?;
         let state = match answer {
-            Ok(post) => {
-                own.post = Some(post.id);
-                OwnState::from(&post.state)
+            Ok(id) => {
+                own.id = Some(id);
+                self.early.remove(&id).unwrap_or(OwnState::Queued)
             }
-            Err(failure) => OwnState::Failed {
-                reason: words(failure),
-            },
+            Err(reason) => OwnState::Failed { reason },
         };
         own.change(state)
     }
 
-    /// Takes the node's list of posts; returns the messages whose state is new.
-    pub(super) fn look(&mut self, posts: &[Post]) -> Vec<(u64, OwnState)> {
-        let mut changed = Vec::new();
-        for own in &mut self.messages {
-            if own.state.is_settled() {
-                continue;
+    /// Takes a report; returns the message and its state if that is new.
+    pub(super) fn reported(&mut self, report: &SendReport) -> Option<(u64, OwnState)> {
+        let state = OwnState::at(report.step, report.hash);
+        let is_it = |own: &&mut OwnMessage| own.id == Some(report.id);
+        let Some(own) = self.messages.iter_mut().find(is_it) else {
+            self.early.insert(report.id, state);
+            if self.early.len() > EARLY_MAX {
+                self.early.pop_first();
             }
-            let post = own
-                .post
-                .and_then(|id| posts.iter().find(|post| post.id == id));
-            let state = post.and_then(|post| own.change(OwnState::from(&post.state)));
-            changed.extend(state.map(|state| (own.number, state)));
-        }
-        changed
-    }
-
-    /// Hashes of messages that were sent and that no store is known to keep.
-    pub(super) fn unstored(&self) -> Vec<MessageHash> {
-        let hash = |own: &OwnMessage| match own.state {
-            OwnState::Sent { hash, .. } => Some(hash),
-            _ => None,
+            return None;
         };
-        self.messages.iter().filter_map(hash).collect()
+        let number = own.number;
+        Some((number, own.change(state)?))
     }
+}
 
-    /// Takes hashes that a store keeps; returns the messages whose state is new.
-    pub(super) fn stored(&mut self, hashes: &[MessageHash]) -> Vec<(u64, OwnState)> {
-        let mut changed = Vec::new();
-        for own in &mut self.messages {
-            if let OwnState::Sent { hash, .. } = own.state
-                && hashes.contains(&hash)
-            {
-                let state = own.change(OwnState::Stored { hash });
-                changed.extend(state.map(|state| (own.number, state)));
+impl OwnState {
+    /// Whether others have the message and a store may still confirm it.
+    fn is_propagating(&self) -> bool {
+        matches!(
+            self,
+            Self::Propagated {
+                unconfirmed: None,
+                ..
             }
-        }
-        changed
+        )
     }
 }
 

@@ -9,8 +9,11 @@ use rand_core::CryptoRng;
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
-use undertone_node::command::{Connectedness, PeerSnapshot, Post, PublishFailure};
+use undertone_node::command::{Connectedness, PeerSnapshot};
 use undertone_node::handle::{Delivery, NodeHandle, Stopped};
+use undertone_node::services::{
+    SendFailure, SendId, SendNewsStream, SenderHandle, ServicesHandle, WaitingMessage,
+};
 
 use super::events::{ChatEvent, ChatMessage, ChatStart};
 use super::history::{RoomPlace, StoreQuestion, StoreReply};
@@ -19,9 +22,9 @@ use super::room::ChatRoom;
 use super::standing::{ChatStatus, MessageBudget};
 use super::text;
 use super::typed::{COMMANDS, Input, Typed};
-use super::way::SendWay;
 use crate::commands::Failure;
 
+mod sending;
 #[cfg(test)]
 mod tests;
 
@@ -31,10 +34,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// Time between two looks at the node.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Looks at the node between two questions which of the sent messages are stored.
-const LOOKS_PER_QUESTION: u64 = 10;
-
-/// Own messages whose fate may be open at a time.
+/// Own messages at a time that nobody else has yet.
 const OPEN_MAX: usize = 64;
 
 /// Deliveries that are shown before the screen is drawn.
@@ -67,17 +67,19 @@ pub(super) struct Wires {
     pub(super) deliveries: mpsc::Receiver<Delivery>,
     /// Inputs of the user.
     pub(super) inputs: mpsc::Receiver<Input>,
-    /// First answers of the node about own messages.
-    pub(super) outcomes: mpsc::UnboundedReceiver<PostOutcome>,
+    /// Answers of the queue to own messages.
+    pub(super) outcomes: mpsc::UnboundedReceiver<QueueAnswer>,
+    /// Steps of messages on their way.
+    pub(super) news: SendNewsStream,
     /// Answers of the store, if there is one.
     pub(super) answers: Option<mpsc::Receiver<StoreReply>>,
 }
 
-/// First answer of the node about an own message.
+/// Answer of the queue to an own message.
 #[derive(Debug)]
-pub(super) struct PostOutcome {
+pub(super) struct QueueAnswer {
     number: u64,
-    answer: Result<Post, PublishFailure>,
+    answer: Result<SendId, SendFailure>,
 }
 
 /// A chat in one room.
@@ -92,8 +94,10 @@ pub(super) struct ChatSession<F, R> {
     pub(super) nick: String,
     /// The running node.
     pub(super) node: NodeHandle,
-    /// Way of own messages into the network.
-    pub(super) way: SendWay,
+    /// Queue of own messages.
+    pub(super) sender: SenderHandle,
+    /// Services of a node that does not relay.
+    pub(super) light: Option<ServicesHandle>,
     /// Count of the epoch's messages; `None` without a rate limit.
     pub(super) budget: Option<MessageBudget>,
     /// Offset of the node's clock from the system's, nanoseconds.
@@ -101,11 +105,13 @@ pub(super) struct ChatSession<F, R> {
     /// Whether peers to connect to are configured.
     pub(super) has_peers_to_dial: bool,
     /// Sender of [`Wires::outcomes`].
-    pub(super) outcomes: mpsc::UnboundedSender<PostOutcome>,
+    pub(super) outcomes: mpsc::UnboundedSender<QueueAnswer>,
     /// Questions to the store, if there is one.
     pub(super) questions: Option<mpsc::Sender<StoreQuestion>>,
     /// Messages of this user.
     pub(super) own: OwnMessages,
+    /// Messages that this user wrote, by their hashes without a timestamp.
+    pub(super) written: SeenMessages,
     /// Messages that were shown.
     pub(super) seen: SeenMessages,
 }
@@ -156,11 +162,12 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
     pub(super) async fn run(
         mut self,
         ready: ChatStart,
+        resumed: Vec<WaitingMessage>,
         wires: Wires,
         stop: impl Future<Output = ()>,
     ) -> Result<(), Failure> {
         let ended = tokio::select! {
-            ended = self.follow(ready, wires) => ended,
+            ended = self.follow(ready, resumed, wires) => ended,
             () = stop => Ok(()),
         };
         match ended {
@@ -172,21 +179,28 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         }
     }
 
-    async fn follow(&mut self, ready: ChatStart, wires: Wires) -> Result<(), SessionFault> {
+    async fn follow(
+        &mut self,
+        ready: ChatStart,
+        resumed: Vec<WaitingMessage>,
+        wires: Wires,
+    ) -> Result<(), SessionFault> {
         let Wires {
             mut deliveries,
             mut inputs,
             mut outcomes,
+            mut news,
             mut answers,
         } = wires;
         self.front.show(&ChatEvent::Ready(ready))?;
+        self.resume(&resumed)?;
         self.ask(StoreQuestion::Recent(RoomPlace {
             pubsub_topic: self.room.pubsub_topic.clone(),
             content_topic: self.room.content_topic.clone(),
         }));
         let mut tick = tokio::time::interval(LOOK_EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut looks, mut has_input, mut is_ending) = (0_u64, true, false);
+        let (mut has_input, mut is_ending) = (true, false);
         loop {
             let takes_input = !self.front.waits() || self.own.open() < OPEN_MAX;
             tokio::select! {
@@ -204,16 +218,10 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
                         ControlFlow::Continue(ends) => is_ending |= ends,
                     },
                 },
-                Some(outcome) = outcomes.recv() => self.answered(&outcome)?,
+                Some(outcome) = outcomes.recv() => self.answered(outcome)?,
+                Some(news) = news.next() => self.learn(news).await?,
                 Some(answer) = next(&mut answers) => self.told(answer)?,
-                _ = tick.tick() => {
-                    self.look().await?;
-                    looks += 1;
-                    let unstored = self.own.unstored();
-                    if looks.is_multiple_of(LOOKS_PER_QUESTION) && !unstored.is_empty() {
-                        self.ask(StoreQuestion::Stored(unstored));
-                    }
-                }
+                _ = tick.tick() => self.look().await?,
             }
             self.front.flush()?;
             if is_ending && self.own.open() == 0 {
@@ -225,7 +233,8 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
     /// Shows a message that the node delivers, unless it is an own one or another room's.
     fn heard(&mut self, delivery: &Delivery) -> io::Result<()> {
         let message = &delivery.message;
-        if delivery.from.is_none() || !self.room.carries(&delivery.pubsub_topic, message) {
+        // That it is from this node does not make it the user's: the node publishes for lightpush clients, too.
+        if !self.room.carries(&delivery.pubsub_topic, message) {
             return Ok(());
         }
         // The message may have waited for this look.
@@ -242,7 +251,9 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         received_ns: Option<u64>,
     ) -> io::Result<()> {
         let hash = message_hash(&topic.to_string(), message);
-        if !self.seen.insert(hash) {
+        // The relay and filter peers deliver own messages, too, and stores have them.
+        let is_own = self.written.hashes.contains(&timeless(topic, message));
+        if is_own || !self.seen.insert(hash) {
             return Ok(());
         }
         let event = match self.room.read(message) {
@@ -320,49 +331,21 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         let written = self
             .room
             .write(&self.nick, text, self.now_ns(), &mut self.rng);
-        let message = match written {
+        let mut message = match written {
             Ok(message) => message,
-            Err(error) => {
-                let reason = error.to_string();
-                let answer = Err(PublishFailure::InvalidMessage { reason });
-                return self.answered(&PostOutcome { number, answer });
-            }
+            Err(error) => return self.refused(number, error.to_string()),
         };
-        let (way, outcomes) = (self.way.clone(), self.outcomes.clone());
+        // The queue sets it when the message leaves: relays refuse one that has waited.
+        message.timestamp = None;
         let topic = self.room.pubsub_topic.clone();
-        if matches!(way, SendWay::Lightpush(_)) {
-            // Filter peers push own messages, too.
-            self.seen.insert(message_hash(&topic.to_string(), &message));
-        }
+        self.written.insert(timeless(&topic, &message));
+        let (sender, outcomes) = (self.sender.clone(), self.outcomes.clone());
         tokio::spawn(async move {
-            let answer = way.send(topic, message).await;
+            let answer = sender.send(Some(topic), message).await;
             // The chat may have ended.
-            let _ = outcomes.send(PostOutcome { number, answer });
+            let _ = outcomes.send(QueueAnswer { number, answer });
         });
         Ok(())
-    }
-
-    /// Takes the node's first answer about an own message.
-    fn answered(&mut self, outcome: &PostOutcome) -> io::Result<()> {
-        let now_s = self.now_ns() / NS_PER_S;
-        if let (Some(budget), Err(PublishFailure::RateLimit { .. })) =
-            (&mut self.budget, &outcome.answer)
-        {
-            budget.exhaust(now_s);
-        }
-        match self.own.answered(outcome.number, &outcome.answer) {
-            Some(state) => self.changed(outcome.number, state),
-            None => Ok(()),
-        }
-    }
-
-    /// Shows the new state of an own message, and counts it if it used a proof.
-    fn changed(&mut self, number: u64, state: OwnState) -> io::Result<()> {
-        let now_s = self.now_ns() / NS_PER_S;
-        if let (Some(budget), OwnState::Sent { .. }) = (&mut self.budget, &state) {
-            budget.spend(now_s);
-        }
-        self.show_own(number, None, state)
     }
 
     fn show_own(&mut self, number: u64, text: Option<String>, state: OwnState) -> io::Result<()> {
@@ -375,17 +358,11 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         })
     }
 
-    /// Looks at the node: its standing, and own messages that wait.
+    /// Looks at the node: its standing.
     async fn look(&mut self) -> Result<(), SessionFault> {
         let standing = self.standing().await?;
         let at_ms = self.now_ms();
         self.front.show(&ChatEvent::Standing { at_ms, standing })?;
-        if self.own.has_waiting() {
-            let posts = self.node.posts().await?;
-            for (number, state) in self.own.look(&posts) {
-                self.changed(number, state)?;
-            }
-        }
         Ok(())
     }
 
@@ -401,8 +378,8 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         });
         let topic = self.room.pubsub_topic.to_string();
         let mut status = ChatStatus::of(&metrics, &topic, self.has_peers_to_dial, left);
-        if let Some(light) = self.way.light_status() {
-            status.without_relay(&light, &topic);
+        if let Some(services) = &self.light {
+            status.without_relay(&services.light_status(), &topic);
         }
         Ok(status)
     }
@@ -422,12 +399,6 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
             StoreReply::Recent(Err(failure)) => {
                 let reason = text::harmless(&failure.to_string(), text::TEXT_CHARS_MAX);
                 self.note(format!("no history: {reason}"))
-            }
-            StoreReply::Stored(hashes) => {
-                for (number, state) in self.own.stored(&hashes) {
-                    self.changed(number, state)?;
-                }
-                Ok(())
             }
         }
     }
@@ -460,6 +431,15 @@ pub(super) fn now_ns(ahead_ns: i64) -> u64 {
     // A system's clock before 1970 is wrong by more than is worth handling.
     let now_ns = u64::try_from(now.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX);
     now_ns.saturating_add_signed(ahead_ns)
+}
+
+/// Hash of a message without its timestamp, which the queue may set more than once.
+fn timeless(topic: &PubsubTopic, message: &WakuMessage) -> MessageHash {
+    let timeless = WakuMessage {
+        timestamp: None,
+        ..message.clone()
+    };
+    message_hash(&topic.to_string(), &timeless)
 }
 
 /// Next answer of the store; never without one.

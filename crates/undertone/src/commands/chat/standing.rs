@@ -177,12 +177,6 @@ impl MessageBudget {
         self.used = allowance.limit.saturating_sub(allowance.left);
     }
 
-    /// Notes that the node said that nothing is left.
-    pub(super) fn exhaust(&mut self, now_s: u64) {
-        self.enter(now_s);
-        self.used = self.limit;
-    }
-
     /// Returns what is left.
     pub(super) fn left(&mut self, now_s: u64) -> Left {
         self.enter(now_s);

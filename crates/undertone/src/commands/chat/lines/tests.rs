@@ -50,9 +50,11 @@ fn a_failure_is_marked() {
         text: None,
         state,
     };
-    let text = shown(false, &[own(OwnState::Sending), own(OwnState::Expired)]);
-    let expected = "00:00:00 * message 1: sending\n\
-                    00:00:00 ! message 1: not sent: no peer came in time\n";
+    let reason = "no peer came".to_owned();
+    let failed = own(OwnState::Failed { reason });
+    let text = shown(false, &[own(OwnState::Queued), failed]);
+    let expected = "00:00:00 * message 1: queued\n\
+                    00:00:00 ! message 1: failed: no peer came\n";
     assert_eq!(text, expected);
 }
 

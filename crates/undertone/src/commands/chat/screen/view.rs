@@ -228,9 +228,9 @@ impl ScreenView {
 }
 
 fn state_part(state: &OwnState) -> (Tone, String) {
-    let tone = match state {
-        OwnState::Expired | OwnState::Failed { .. } => Tone::Warning,
-        _ => Tone::Quiet,
+    let tone = match state.is_warning() {
+        true => Tone::Warning,
+        false => Tone::Quiet,
     };
     (tone, format!(" ({})", state.words()))
 }

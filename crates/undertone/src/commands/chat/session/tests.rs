@@ -7,20 +7,21 @@ use tokio::sync::mpsc;
 use undertone_gossip::MessageId;
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
 use undertone_node::PeerId;
-use undertone_node::command::{Post, PostState, PublishFailure};
 use undertone_node::handle::{Delivery, node_channel};
+use undertone_node::services::{
+    SendFailure, SendId, SendNews, SendReport, SendStep, SenderHandle, Unconfirmed, WaitingMessage,
+};
 use undertone_payload::SymmetricKey;
 
-use super::{ChatSession, Front, OPEN_MAX, PostOutcome, SEEN_MAX, SeenMessages, now_ns};
+use super::{ChatSession, Front, OPEN_MAX, QueueAnswer, SEEN_MAX, SeenMessages, now_ns, timeless};
 use crate::commands::chat::events::ChatEvent;
 use crate::commands::chat::history::{
-    self, HistoryFailure, PendingStoreReply, RoomHistory, RoomPlace, StoreQuestion, StoreReply,
+    self, PendingStoreReply, RoomHistory, RoomPlace, StoreQuestion,
 };
 use crate::commands::chat::own::{OwnMessages, OwnState};
 use crate::commands::chat::room::ChatRoom;
 use crate::commands::chat::standing::MessageBudget;
 use crate::commands::chat::typed::{Input, Typed};
-use crate::commands::chat::way::SendWay;
 
 /// A front end that remembers.
 #[derive(Default)]
@@ -60,13 +61,15 @@ fn session(key: Option<u8>) -> ChatSession<Recorder, ChaCha8Rng> {
         room: room(key),
         nick: "alice".to_owned(),
         node: node_channel().0,
-        way: SendWay::Relay(node_channel().0),
+        sender: SenderHandle::of_stopped_node(),
+        light: None,
         budget: Some(MessageBudget::new(3, 600)),
         clock_ahead_ns: 0,
         has_peers_to_dial: false,
         outcomes: mpsc::unbounded_channel().0,
         questions: None,
         own: OwnMessages::default(),
+        written: SeenMessages::default(),
         seen: SeenMessages::default(),
     }
 }
@@ -92,9 +95,15 @@ fn messages_of_others_are_shown_once_and_own_ones_not() {
     let mut session = session(None);
     let hello = message("hello", now_ns(0));
     let peer = Some(PeerId::random());
-    session.heard(&delivery(hello.clone(), None)).unwrap();
+    let own = message("my own", now_ns(0));
+    let topic = room(None).pubsub_topic;
+    session.written.insert(timeless(&topic, &own));
+    for from in [None, peer] {
+        session.heard(&delivery(own.clone(), from)).unwrap();
+    }
     assert_eq!(session.front.0, []);
-    session.heard(&delivery(hello.clone(), peer)).unwrap();
+    // The node published it for a lightpush client.
+    session.heard(&delivery(hello.clone(), None)).unwrap();
     session.heard(&delivery(hello, peer)).unwrap();
     let [ChatEvent::Message(shown)] = &session.front.0[..] else {
         panic!("{:?}", session.front.0);
@@ -145,8 +154,27 @@ fn clear_text_is_marked_only_where_it_should_be_encrypted() {
     }
 }
 
-#[test]
-fn sent_messages_are_counted_and_a_refusal_is_believed() {
+fn report(id: SendId, step: SendStep) -> SendNews {
+    SendNews::Report(SendReport {
+        number: 1,
+        id,
+        step,
+        hash: Some(MessageHash([1; 32])),
+        at_ns: 1,
+    })
+}
+
+/// States of own messages as they were shown, by their numbers.
+fn shown(session: &ChatSession<Recorder, ChaCha8Rng>) -> Vec<(u64, String)> {
+    let own = |event: &ChatEvent| match event {
+        ChatEvent::Own { number, state, .. } => Some((*number, state.words())),
+        _ => None,
+    };
+    session.front.0.iter().filter_map(own).collect()
+}
+
+#[tokio::test]
+async fn an_own_line_shows_how_its_message_fares_and_is_counted_once() {
     let mut session = session(None);
     let now_s = now_ns(0) / 1_000_000_000;
     let at_most = |session: &mut ChatSession<_, _>| {
@@ -154,30 +182,66 @@ fn sent_messages_are_counted_and_a_refusal_is_believed() {
         budget.left(now_s).at_most
     };
     let number = session.own.begin();
-    let hash = MessageHash([1; 32]);
-    let answer = Ok(Post {
-        id: 1,
-        pubsub_topic: room(None).pubsub_topic,
-        content_topic: String::new(),
-        state: PostState::Sent { peers: 1, hash },
-    });
-    session.answered(&PostOutcome { number, answer }).unwrap();
-    assert_eq!(at_most(&mut session), 2);
-
-    session.told(StoreReply::Stored(vec![hash])).unwrap();
-    let Some(ChatEvent::Own { state, .. }) = session.front.0.last() else {
-        panic!("{:?}", session.front.0);
-    };
-    assert_eq!(*state, OwnState::Stored { hash });
+    let id = SendId(7);
+    let answer = Ok(id);
+    session.answered(QueueAnswer { number, answer }).unwrap();
+    assert_eq!(at_most(&mut session), 3, "it waits");
+    let end = SendStep::PropagatedOnly(Unconfirmed::NoStore);
+    for step in [SendStep::Queued, SendStep::Sent, SendStep::Propagated, end] {
+        session.learn(report(id, step)).await.ok().unwrap();
+    }
+    let none = "propagated: not confirmed by a store: none is known";
+    let expected = ["queued", "sent", "propagated", none];
+    let expected = expected.map(|words| (1, words.to_owned()));
+    assert_eq!(shown(&session), expected);
     assert_eq!(at_most(&mut session), 2);
 
     let number = session.own.begin();
-    let answer = Err(PublishFailure::RateLimit {
-        limit: 3,
-        resets_in_s: 9,
-    });
-    session.answered(&PostOutcome { number, answer }).unwrap();
-    assert_eq!(at_most(&mut session), 0);
+    let answer = Err(SendFailure::Stopped);
+    session.answered(QueueAnswer { number, answer }).unwrap();
+    let (_, words) = shown(&session).pop().unwrap();
+    assert_eq!(words, "failed: the node is shutting down");
+}
+
+#[tokio::test]
+async fn messages_of_the_run_before_are_shown_and_not_taken_for_news() {
+    let mut session = session(None);
+    let waiting = |id, message| WaitingMessage {
+        id: SendId(id),
+        pubsub_topic: room(None).pubsub_topic,
+        message,
+        is_in_fragments: false,
+        step: SendStep::Queued,
+        hash: None,
+    };
+    let mut other = message("elsewhere", 1);
+    other.content_topic = "/toy-chat/2/other/proto".into();
+    let mut mine = message("from before", 1);
+    mine.timestamp = None;
+    session
+        .resume(&[waiting(4, mine.clone()), waiting(5, other)])
+        .unwrap();
+    let [
+        ChatEvent::Own { text, state, .. },
+        ChatEvent::Note { said, .. },
+    ] = &session.front.0[..]
+    else {
+        panic!("{:?}", session.front.0);
+    };
+    assert_eq!(
+        (text.as_deref(), state),
+        (Some("from before"), &OwnState::Queued)
+    );
+    assert!(said.contains("another room"), "{said}");
+    let news = report(SendId(4), SendStep::Propagated);
+    session.learn(news).await.ok().unwrap();
+    assert_eq!(shown(&session).pop(), Some((1, "propagated".to_owned())));
+    // A filter peer pushes it, with the time that it was sent at.
+    mine.timestamp = Some(9);
+    let peer = Some(PeerId::random());
+    let before = session.front.0.len();
+    session.heard(&delivery(mine, peer)).unwrap();
+    assert_eq!(session.front.0.len(), before);
 }
 
 #[test]
@@ -201,11 +265,6 @@ impl RoomHistory for Store {
         assert!(count > 0 && place.content_topic == room.content_topic);
         assert_eq!(place.pubsub_topic, room.pubsub_topic);
         Box::pin(async { Ok(vec![message("old", 1), message("new", 2)]) })
-    }
-
-    fn stored<'a>(&'a mut self, _: &'a [MessageHash]) -> PendingStoreReply<'a, Vec<MessageHash>> {
-        let reason = "away".to_owned();
-        Box::pin(async { Err(HistoryFailure { reason }) })
     }
 }
 
@@ -237,10 +296,6 @@ async fn the_past_is_shown_without_what_was_heard_already() {
             ("old".to_owned(), true, false)
         ]
     );
-
-    // A store that is away says nothing about what is stored.
-    session.ask(StoreQuestion::Stored(vec![MessageHash([1; 32])]));
-    assert!(matches!(answers.recv().await, Some(StoreReply::Stored(none)) if none.is_empty()));
 }
 
 #[test]

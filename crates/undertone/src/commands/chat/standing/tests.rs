@@ -61,15 +61,6 @@ fn the_count_of_the_node_replaces_the_chats() {
 }
 
 #[test]
-fn what_the_node_refuses_is_believed() {
-    let mut budget = MessageBudget::new(3, 600);
-    budget.exhaust(60_010);
-    assert_eq!(budget.left(60_020).at_most, 0);
-    budget.spend(60_030);
-    assert_eq!(budget.left(60_040).at_most, 0);
-}
-
-#[test]
 fn the_words_say_how_many_are_left() {
     let mut one = standing(1, 1, true);
     let left = |at_most| Left {

@@ -87,9 +87,9 @@ fn an_own_message_changes_its_state_where_it_stands() {
     view.show(&own(Some("hi"), OwnState::Sending));
     view.show(&message("hello"));
     assert!(drawn(&mut view, 70, 8).contains(&"00:00:00 <alice> hi (sending)".to_owned()));
-    view.show(&own(None, OwnState::Waiting));
+    view.show(&own(None, OwnState::Queued));
     let rows = drawn(&mut view, 90, 8);
-    let waits = "00:00:00 <alice> hi (waiting for a peer that carries this room)";
+    let waits = "00:00:00 <alice> hi (queued)";
     assert_eq!(
         (rows[3].as_str(), rows[4].as_str()),
         (waits, "00:00:00 <bob> hello (34 ms)")
