@@ -52,7 +52,7 @@ pub enum ScenarioError {
         /// Text of the override.
         text: String,
         /// Mistake that the scenario does not have without it.
-        source: Box<ScenarioError>,
+        source: Box<Self>,
     },
     /// A folder has no results that a scenario can be read from.
     #[error("{}: {problem}", path.display())]
