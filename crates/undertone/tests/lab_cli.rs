@@ -256,4 +256,11 @@ fn a_sweep_goes_on_where_it_was_stopped() {
     assert_eq!(counts(&sweep("").0), [8, 1, 0]);
     let table = fs::read_to_string(out.join("sweep.csv")).unwrap();
     assert_eq!(table.lines().count(), 1 + 4);
+    // Two points that are the same have the same runs.
+    fs::write(&file, text.replace("[0, 1]", "[0, 0]")).unwrap();
+    assert_eq!(counts(&sweep("").0), [8, 0, 0]);
+    fs::write(&file, text.replace("[0, 1]", "[0.001, 0.001]")).unwrap();
+    let (printed, code, stderr) = sweep("");
+    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(counts(&printed), [8, 4, 0]);
 }

@@ -79,7 +79,7 @@ pub fn write_deliveries<W: Write + Send>(
     Ok(())
 }
 
-/// What was run, by which program, and what its trace was.
+/// Metadata of a run: scenario, seed, program and trace.
 fn metadata(summary: &Summary, more: &[(&str, String)]) -> Vec<KeyValue> {
     let resolved = summary.resolved.as_ref();
     let scenario = resolved.map(|resolved| {

@@ -13,7 +13,7 @@ use crate::scenario::{self, Loaded};
 /// One combination of values, with its scenario.
 #[derive(Clone, Debug)]
 pub struct SweepPoint {
-    /// Values of the keys of the sweep, in the order of these.
+    /// Values of the keys of the sweep, in the order of these; texts without their quotes.
     pub values: Vec<String>,
     /// All overrides of the scenario.
     pub set: Vec<String>,
@@ -50,7 +50,7 @@ impl Sweep {
         let set: Vec<String> = self.set.iter().cloned().chain(set).collect();
         let loaded = scenario::load(&self.scenario, &set)?;
         Ok(SweepPoint {
-            values,
+            values: values.iter().map(|value| shown(value)).collect(),
             set,
             loaded,
         })
@@ -101,6 +101,13 @@ impl Sweep {
         }
         combinations
     }
+}
+
+/// A value as a table shows it: a plain text without its quotes.
+fn shown(value: &str) -> String {
+    let inner = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
+    let plain = inner.filter(|text| !text.contains(['"', '\\']));
+    plain.unwrap_or(value).to_owned()
 }
 
 /// A number from 0 to less than 1.

@@ -33,9 +33,9 @@ fn a_grid_has_every_combination() {
     );
     let points = sweep.points().unwrap();
     assert_eq!(points.len(), 2 * 2 * 3);
-    assert_eq!(points[0].values, ["0", "\"eager-mesh\"", "1000"]);
+    assert_eq!(points[0].values, ["0", "eager-mesh", "1000"]);
     assert_eq!(points[1].values[2], "10000");
-    assert_eq!(points[11].values, ["0.01", "\"flood\"", "100000"]);
+    assert_eq!(points[11].values, ["0.01", "flood", "100000"]);
     assert_eq!(points[11].set[0], "scenario.nodes=20");
     let scenario = &points[11].loaded.scenario;
     assert_eq!((scenario.nodes, scenario.network.loss), (20, 0.01));
@@ -71,7 +71,7 @@ fn samples_are_drawn_from_the_ranges_and_repeat_with_their_seed() {
         .map(|point| (point[0].parse::<f64>().unwrap() * 100.0) as u32)
         .collect();
     assert_eq!(parts.len(), 20);
-    let on = points.iter().filter(|point| point[2] == "\"on\"");
+    let on = points.iter().filter(|point| point[2] == "on");
     assert_eq!(on.count(), 10);
 }
 

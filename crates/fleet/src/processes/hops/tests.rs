@@ -46,6 +46,7 @@ fn run() -> (Scenario, Observed) {
         mesh_degree: MeshDegree::default(),
         connections: Vec::new(),
         trace_hash: None,
+        interrupted: false,
         violations: Vec::new(),
         services: None,
     };

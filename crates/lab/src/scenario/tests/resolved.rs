@@ -43,7 +43,17 @@ fn what_is_resolved_is_the_same_scenario_again() {
          [relay.score.topics.\"/a.b/c\"]\ntopic_weight = 0.5\n[relay.score]\nip_colocation_allowed = [\"::1\"]\n\
          [[faults]]\nkind = \"clock-skew\"\nahead_ms = -1.5\nnodes = 1\nat_s = 0.1\n"
     );
-    texts.extend([("libp2p", libp2p.as_str()), ("many", many.as_str())]);
+    let warm = LEAST.replace(
+        "messages = 1\n",
+        "messages = 3\nspacing_s = 1\nwarm_up_messages = 2\nwarm_up_spacing_s = 0.25\n",
+    );
+    texts.extend([
+        ("libp2p", libp2p.as_str()),
+        ("many", many.as_str()),
+        ("warm", warm.as_str()),
+    ]);
+    let spacing_ns = read(&warm, &[]).scenario.warm_up_spacing_ns;
+    assert_eq!(spacing_ns, Some(250_000_000));
     for (name, text) in texts {
         let loaded = parse(text, "s.toml", "s", None, &[]).unwrap();
         let again = again(text, &[], &[]).loaded;

@@ -46,6 +46,23 @@ fn sent_after_refusal(peer: ConnIx, at_ns: u64, data: &[u8], class: Class) -> Ve
 }
 
 #[test]
+fn a_refusal_that_is_repeated_holds_from_the_last_time() {
+    let (mut checks, mut scratch) = (RuleChecks::default(), scratch());
+    let refused = MessageId::of(&Bytes::from_static(b"refused"));
+    for at_ns in [S, 3 * S / 2] {
+        checks.heard(at_ns, PEER, &idontwant(&[refused]));
+    }
+    // By now the first of them is forgotten.
+    let other = MessageId::of(&Bytes::from_static(b"other"));
+    checks.heard(9 * S / 4, OTHER, &idontwant(&[other]));
+    let frame = queued(b"refused", Class::Forward);
+    checks.sends(&mut scratch, 9 * S / 4, NODE, PEER, &frame);
+    assert_eq!(scratch.violations.len(), 1);
+    checks.sends(&mut scratch, 5 * S / 2, NODE, PEER, &frame);
+    assert_eq!(scratch.violations.len(), 1);
+}
+
+#[test]
 fn a_second_delivery_breaks_a_rule() {
     let (mut checks, mut scratch) = (RuleChecks::default(), scratch());
     for message in [1, 2] {

@@ -28,7 +28,7 @@ fn a_seed_settles_connections_delays_and_messages() {
 
 #[test]
 fn a_warm_up_may_have_a_spacing_of_its_own() {
-    let mut scenario = Scenario::plain(4);
+    let mut scenario = Scenario::plain(20);
     scenario.traffic.messages = 5;
     scenario.warm_up_messages = 2;
     scenario.warm_up_spacing_ns = Some(3 * S);

@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         false => None,
     };
     let interrupt = Interrupt::listen()?;
-    warn_of_memory(&asked.loaded.scenario);
+    warn_of_memory(&asked.loaded.scenario, 1);
     let campaign = simulate(args, &asked, &interrupt)?;
     if campaign.runs().is_empty() {
         return Err(Failure::interrupted("interrupted before the first run"));

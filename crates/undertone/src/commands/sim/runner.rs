@@ -50,15 +50,19 @@ impl Runner<'_> {
     }
 }
 
-/// Says so before a run that needs more memory than there is.
-pub(crate) fn warn_of_memory(scenario: &Scenario) {
-    let needed = estimated_bytes(scenario);
+/// Says so before runs that need more memory than there is, when `at_once` of them run at a time.
+pub(crate) fn warn_of_memory(scenario: &Scenario, at_once: usize) {
+    let needed = estimated_bytes(scenario).saturating_mul(at_once as u64);
     if let Some(available) = available_bytes()
         && needed > available
     {
         let gigabytes = |bytes: u64| bytes as f64 / 1e9;
+        let times = match at_once {
+            1 => String::new(),
+            times => format!(", {times} times at once,"),
+        };
         output::note(&format!(
-            "{} needs about {:.1} GB of memory, and {:.1} GB are free; the system may end the run. Fewer nodes, \
+            "{}{times} needs about {:.1} GB of memory, and {:.1} GB are free; the system may end the run. Fewer nodes, \
              connections or messages need less.",
             scenario.name,
             gigabytes(needed),

@@ -6,6 +6,7 @@ mod work;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
+use undertone_lab::report::estimated_bytes;
 use undertone_lab::sweep::{
     ShardError, Sweep, SweepError, SweepFolder, SweepFolderError, SweepShard,
 };
@@ -66,10 +67,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let done = match args.no_run {
         true => WorkDone::default(),
         false => {
-            if let Some(point) = points.first() {
-                warn_of_memory(&point.loaded.scenario);
+            let threads = threads(args.threads);
+            let scenarios = points.iter().map(|point| &point.loaded.scenario);
+            if let Some(largest) = scenarios.max_by_key(|scenario| estimated_bytes(scenario)) {
+                warn_of_memory(largest, threads);
             }
-            work.run(threads(args.threads), !args.json, &interrupt)?
+            work.run(threads, !args.json, &interrupt)?
         }
     };
     let report: SweepReport = finished(&sweep, &points, &folder, done)?;

@@ -1,5 +1,6 @@
 //! Runs of a sweep: which are missing, and making them on several threads.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -60,7 +61,7 @@ pub(super) struct SweepWork<'a> {
 }
 
 impl<'a> SweepWork<'a> {
-    /// Finds the runs of a part that are missing.
+    /// Finds the runs of a part that are missing; points with the same parameters have the same runs.
     pub(super) fn new(
         sweep: &'a Sweep,
         points: &'a [SweepPoint],
@@ -76,10 +77,12 @@ impl<'a> SweepWork<'a> {
             seed,
             name: run_name(&point.loaded.resolved, seed, VERSION),
         });
+        let mut names = BTreeSet::new();
         Self {
             folder,
             scenario: &sweep.scenario,
             missing: named
+                .filter(|run| names.insert(run.name.clone()))
                 .filter(|run| folder.figures(&run.name).is_none())
                 .collect(),
         }
