@@ -19,9 +19,9 @@ const EARLY_MAX: usize = 256;
 pub(super) enum OwnState {
     /// The message is on its way into the queue.
     Sending,
-    /// It is in the queue, on disk: it is sent, if need be after the next start.
+    /// The message is in the queue, on disk: it is sent, if need be after the next start.
     Queued,
-    /// It is given to a peer, with its proof.
+    /// The message was given to a peer, with its proof.
     Sent {
         /// Hash by which others know the message; `None` for one in fragments.
         hash: Option<MessageHash>,
