@@ -12,7 +12,7 @@ use super::Delivery;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FragmentTaken {
     /// The fragment that completes this message.
-    Last(Delivery),
+    Last(Box<Delivery>),
     /// Another one, a copy of one, or one that is no valid fragment.
     Other,
 }
@@ -43,10 +43,10 @@ impl WholeMessages {
             return None;
         }
         Some(match self.reassembly.take(now, message.clone()) {
-            Reassembled::Message(message) => FragmentTaken::Last(Delivery {
+            Reassembled::Message(message) => FragmentTaken::Last(Box::new(Delivery {
                 message,
                 ..delivery.clone()
-            }),
+            })),
             Reassembled::Part { .. } => FragmentTaken::Other,
             Reassembled::Malformed(error) => {
                 tracing::debug!(%error, "not delivering a malformed fragment");

@@ -253,6 +253,10 @@ async fn answer(
                 note(format!("static peers {peers:?}"));
                 let _ = reply.send(());
             }
+            Command::RenewCertificate { reply } => {
+                note("renew certificate".to_owned());
+                let _ = reply.send(());
+            }
             Command::Posts { reply } => drop(reply.send(script.posts.clone())),
             Command::Peers { reply } => drop(reply.send(script.peers.clone())),
             Command::Connect { address, reply } => {

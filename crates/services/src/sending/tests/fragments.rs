@@ -170,7 +170,7 @@ fn fragments_count_in_the_limits_of_the_queue_until_their_message_has_its_end() 
     assert_eq!(sender.len(), 1);
     assert_eq!(send(&mut sender, fragments(2)), full);
     let next = send(&mut sender, fragments(1)).unwrap();
-    assert_eq!(next.0 > first.0 + 2, true, "each fragment has a number");
+    assert!(next.0 > first.0 + 2, "each fragment has a number");
     config.limits.max_bytes = 1_000;
     let mut narrow = self::sender(config);
     let full = Err(SendError::QueueBytes { max: 1_000 });
