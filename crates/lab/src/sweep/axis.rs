@@ -10,9 +10,9 @@ const MAX_STEPS: u64 = 10_000;
 /// Distance between the values of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AxisScale {
-    /// Equal differences.
+    /// Equal differences between neighbours.
     Linear,
-    /// Equal ratios.
+    /// Equal ratios between neighbours.
     Log,
 }
 

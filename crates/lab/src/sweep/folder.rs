@@ -23,7 +23,7 @@ pub(crate) const FIGURES: &str = "undertone.figures";
 pub struct RunFigures {
     /// Deliveries that a network without faults would make.
     pub expected: u64,
-    /// Deliveries made.
+    /// Deliveries that were made.
     pub delivered: u64,
     /// Median latency of the counted deliveries, milliseconds.
     pub p50_ms: Option<f64>,
