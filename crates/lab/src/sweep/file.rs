@@ -19,7 +19,7 @@ const REFERENCE: &str = "see docs/scenarios.md, Sweeps";
 /// Choice of the points among all combinations of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
-    /// Every combination of values.
+    /// Every combination of the values.
     Grid,
     /// Points drawn independently.
     Random {
