@@ -34,6 +34,7 @@ exec /usr/bin/wakunode \
   --store-message-retention-policy=time:86400 \
   --rln-relay-eth-client-address="${RPC:-http://127.0.0.1:8545}" \
   --dns4-domain-name="${DOMAIN}" \
+  --rendezvous=true \
   --colour=blue
 "#;
 
@@ -118,7 +119,8 @@ fn a_deployment_moves_with_its_keys_and_history_and_is_not_changed() {
     let before = sources.map(|name| fs::read(place.path(name)).unwrap());
     let report = place.run(EVERYTHING).json(0);
     assert_eq!(outcome(&report, "rest-port"), "kept");
-    assert_eq!(outcome(&report, "dns4-domain-name"), "no-counterpart");
+    assert_eq!(outcome(&report, "dns4-domain-name"), "kept");
+    assert_eq!(outcome(&report, "rendezvous"), "no-counterpart");
     assert_eq!(outcome(&report, "colour"), "unknown");
     let text = report.to_string();
     assert!(

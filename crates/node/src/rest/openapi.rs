@@ -13,8 +13,9 @@ use axum::{
 use utoipa::{
     OpenApi,
     openapi::{
-        OpenApi as Document, RefOr,
-        path::{Operation, PathItem},
+        ObjectBuilder, OpenApi as Document, RefOr, Type,
+        path::{Operation, Parameter, ParameterIn, PathItem},
+        schema::{AnyOfBuilder, Schema, SchemaType},
         security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme},
     },
 };
@@ -131,6 +132,14 @@ fn complete_one(path: &str, operation: &mut Operation, needs_token: bool) {
     if path.contains('{') {
         answer(operation, "400", "`Invalid URL: …`");
     }
+    for parameter in operation.parameters.iter_mut().flatten() {
+        match parameter {
+            RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query => {
+                allow_empty(parameter);
+            }
+            _ => {}
+        }
+    }
     if operation.request_body.is_some() {
         answer(operation, "400", "`Invalid content body, …`");
         answer(operation, "408", "`The request body took too long`");
@@ -145,6 +154,26 @@ fn complete_one(path: &str, operation: &mut Operation, needs_token: bool) {
             "`Wrong Content-Type, expected application/json`",
         );
     }
+}
+
+/// Describes that a parameter of the query may be empty, which is the same as missing: [`super::params::QueryParams`].
+fn allow_empty(parameter: &mut Parameter) {
+    let is_text = |schema: &RefOr<Schema>| match schema {
+        RefOr::T(Schema::Object(object)) => match &object.schema_type {
+            SchemaType::Type(one) => *one == Type::String,
+            SchemaType::Array(several) => several.contains(&Type::String),
+            SchemaType::AnyValue => true,
+        },
+        _ => false,
+    };
+    let Some(schema) = parameter.schema.take_if(|schema| !is_text(schema)) else {
+        return;
+    };
+    let nothing = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .max_length(Some(0));
+    let either = AnyOfBuilder::new().item(schema).item(nothing).build();
+    parameter.schema = Some(RefOr::T(Schema::AnyOf(either)));
 }
 
 fn answer(operation: &mut Operation, status: &str, description: &str) {
