@@ -143,6 +143,7 @@ fn every_key_can_be_set_from_text() {
             Kind::Text if key.name == "gossip.strategy" => "reduced",
             Kind::Text if key.name == "log-level" => "debug",
             Kind::Text if key.name == "log-format" => "json",
+            Kind::Text if key.name == "metrics-names" => "waku",
             Kind::Text if key.name == "rest-auth" => "all",
             Kind::Text if key.name == "rest-token" => "0123456789abcdef",
             Kind::TextList if key.name == "content-topics" => "/a/1/b/proto",

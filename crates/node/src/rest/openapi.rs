@@ -193,3 +193,6 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     .into_iter()
     .flatten()
 }
+
+#[cfg(test)]
+mod tests;

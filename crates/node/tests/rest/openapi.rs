@@ -119,27 +119,6 @@ async fn operations_have_ids_of_their_own_and_references_lead_somewhere() {
 }
 
 #[tokio::test]
-async fn numbers_and_truth_values_of_a_query_may_be_empty() {
-    let api = Api::start(Script::default());
-    let document = document(&api).await;
-    let parameters = &document["paths"]["/store/v3/messages"]["get"]["parameters"];
-    for parameter in parameters.as_array().unwrap() {
-        let name = parameter["name"].as_str().unwrap();
-        let is_typed = [
-            "includeData",
-            "startTime",
-            "endTime",
-            "ascending",
-            "pageSize",
-        ];
-        let nothing = serde_json::json!({"type": "string", "maxLength": 0});
-        let either = parameter["schema"]["anyOf"].as_array();
-        let may_be_empty = either.is_some_and(|either| either.contains(&nothing));
-        assert_eq!(may_be_empty, is_typed.contains(&name), "{parameter}");
-    }
-}
-
-#[tokio::test]
 async fn the_token_is_described_where_it_is_asked_for() {
     for (scope, of_relay) in [(TokenScope::Admin, false), (TokenScope::Everything, true)] {
         let token = AccessToken {

@@ -92,9 +92,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let interrupt = Interrupt::listen()?;
     warn_of_memory(&asked.loaded.scenario, 1);
     let campaign = simulate(args, &asked, &interrupt)?;
-    if campaign.runs().is_empty() {
-        return Err(Failure::interrupted("interrupted before the first run"));
-    }
     match published {
         Some(published) => compare::print(&published, &campaign, args.json)?,
         None => output::print(&campaign, args.json)?,
@@ -115,7 +112,8 @@ fn simulate(args: &Args, asked: &Asked, interrupt: &Interrupt) -> Result<Campaig
     };
     let mut runs = Vec::new();
     for seed in &asked.seeds {
-        if interrupt.is_asked() {
+        // The first run is begun in any case, and says how far it came.
+        if interrupt.is_asked() && !runs.is_empty() {
             break;
         }
         let (outcome, summary) = runner.run(*seed)?;
