@@ -54,7 +54,7 @@ pub struct AskedService {
 }
 
 /// Time of a request to a service from asking to the expected answer, or the reason for which there was none.
-type Asked = Result<Duration, String>;
+type AskOutcome = Result<Duration, String>;
 
 impl AskedService {
     fn of(service: &'static str) -> Self {
@@ -64,7 +64,7 @@ impl AskedService {
         }
     }
 
-    fn note(&mut self, round: u32, latency: Asked) {
+    fn note(&mut self, round: u32, latency: AskOutcome) {
         self.asked += 1;
         match latency {
             Ok(latency) => {
@@ -204,7 +204,7 @@ impl<'a> Users<'a> {
         all.into()
     }
 
-    async fn round(&mut self, round: u32) -> [Asked; 6] {
+    async fn round(&mut self, round: u32) -> [AskOutcome; 6] {
         let mut payload = vec![0; 64];
         payload[..4].copy_from_slice(&round.to_be_bytes());
         let client = self.client.as_ref().map(|client| &client.raw);
@@ -267,7 +267,7 @@ fn expect<T: Debug, E: Debug>(
 }
 
 /// Returns the time that something took.
-async fn until(done: impl Future<Output = Result<(), String>>) -> Asked {
+async fn until(done: impl Future<Output = Result<(), String>>) -> AskOutcome {
     let start = Instant::now();
     match timeout(PATIENCE, done).await {
         Ok(done) => done.map(|()| start.elapsed()),

@@ -19,12 +19,12 @@ struct Package {
     own: &'static [&'static str],
     /// Other dependencies, as lines of its manifest.
     others: &'static str,
-    proof: Proof,
+    proof: UsageProof,
 }
 
-/// Proof that a package can use the libraries.
+/// UsageProof that a package can use the libraries.
 #[derive(Debug, Clone, Copy)]
-enum Proof {
+enum UsageProof {
     /// The package runs, and ends well.
     Runs,
     /// The package compiles. Its own choice of features makes cargo go through four hundred dependencies again, for which
@@ -38,14 +38,14 @@ const PACKAGES: [Package; 2] = [
         main: "xtask/outside/strategy.rs",
         own: &["gossip", "link"],
         others: "",
-        proof: Proof::Runs,
+        proof: UsageProof::Runs,
     },
     Package {
         name: "outside-node",
         main: "crates/node/examples/embedded_node.rs",
         own: &["message", "node"],
         others: "tokio = { version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }\n",
-        proof: Proof::Compiles,
+        proof: UsageProof::Compiles,
     },
 ];
 
@@ -64,8 +64,8 @@ pub(super) fn run(root: &Path) -> Outcome {
             return Outcome::Failed(format!("{}: {error}", folder.display()));
         }
         let command = match package.proof {
-            Proof::Runs => "run",
-            Proof::Compiles => "check",
+            UsageProof::Runs => "run",
+            UsageProof::Compiles => "check",
         };
         let target = target.to_string_lossy();
         let variables = [("CARGO_TARGET_DIR", &*target)];

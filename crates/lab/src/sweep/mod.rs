@@ -20,4 +20,4 @@ pub use file::{MAX_POINTS, MAX_RUNS, Sampling, Sweep};
 pub use folder::{RunFigures, SweepFolder, SweepFolderError, run_name};
 pub use points::{ShardError, SweepPoint, SweepShard};
 pub use statistics::{Band, median_band};
-pub use table::{Column, SweepRow, SweepTable};
+pub use table::{SweepColumn, SweepRow, SweepTable};

@@ -10,34 +10,34 @@ use crate::report::{align, new_table};
 
 /// Figure of a run that is a column of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Column {
+pub struct SweepColumn {
     /// Name of the figure, with its unit.
     pub name: &'static str,
     value: fn(&RunFigures) -> Option<f64>,
 }
 
-const COLUMNS: [Column; 6] = [
-    Column {
+const COLUMNS: [SweepColumn; 6] = [
+    SweepColumn {
         name: "delivered_share",
         value: |run| (run.expected > 0).then(|| run.delivered as f64 / run.expected as f64),
     },
-    Column {
+    SweepColumn {
         name: "p50_ms",
         value: |run| run.p50_ms,
     },
-    Column {
+    SweepColumn {
         name: "p95_ms",
         value: |run| run.p95_ms,
     },
-    Column {
+    SweepColumn {
         name: "max_ms",
         value: |run| run.max_ms,
     },
-    Column {
+    SweepColumn {
         name: "copies",
         value: |run| run.copies,
     },
-    Column {
+    SweepColumn {
         name: "wire_mb",
         value: |run| Some(run.wire_bytes as f64 / 1e6),
     },

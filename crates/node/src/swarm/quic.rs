@@ -36,7 +36,7 @@ const STREAM_WINDOW_BYTES: u32 = 9 << 18;
 /// Most bytes of a connection that wait to be read.
 const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
 
-type BoxedTransport = Boxed<(PeerId, StreamMuxerBox)>;
+type QuicTransport = Boxed<(PeerId, StreamMuxerBox)>;
 
 /// Whether an address is one of QUIC.
 pub(crate) fn is_quic(address: &Multiaddr) -> bool {
@@ -44,7 +44,7 @@ pub(crate) fn is_quic(address: &Multiaddr) -> bool {
 }
 
 /// Builds the transport from UDP sockets to streams.
-pub(super) fn build(keypair: &Keypair) -> io::Result<BoxedTransport> {
+pub(super) fn build(keypair: &Keypair) -> io::Result<QuicTransport> {
     let transport = quic::tokio::Transport::new(config(keypair));
     let named = dns::tokio::Transport::system(transport)?;
     let muxed = named.map(|(peer, connection), _| (peer, StreamMuxerBox::new(connection)));
@@ -64,13 +64,13 @@ fn config(keypair: &Keypair) -> quic::Config {
 
 /// Transport that refuses other addresses at once. Name resolution alone would take every address for its own, and
 /// fail when it is too late for the next transport.
-struct QuicOnly(BoxedTransport);
+struct QuicOnly(QuicTransport);
 
 impl Transport for QuicOnly {
-    type Output = <BoxedTransport as Transport>::Output;
-    type Error = <BoxedTransport as Transport>::Error;
-    type ListenerUpgrade = <BoxedTransport as Transport>::ListenerUpgrade;
-    type Dial = <BoxedTransport as Transport>::Dial;
+    type Output = <QuicTransport as Transport>::Output;
+    type Error = <QuicTransport as Transport>::Error;
+    type ListenerUpgrade = <QuicTransport as Transport>::ListenerUpgrade;
+    type Dial = <QuicTransport as Transport>::Dial;
 
     fn listen_on(
         &mut self,
