@@ -26,6 +26,7 @@ mod iwant;
 mod limits;
 mod mesh;
 mod parameters;
+mod peer_topics;
 mod peers;
 mod pending;
 mod places;

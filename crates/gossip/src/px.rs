@@ -26,8 +26,9 @@ impl Router {
             .take(max)
             .filter_map(|peer| self.peers.get(peer));
         states
-            .filter(|state| !state.identity.is_empty())
-            .map(|state| (state.identity.clone(), state.record.clone()))
+            .filter_map(|state| state.introduction.as_deref())
+            .filter(|introduced| !introduced.identity.is_empty())
+            .map(|introduced| (introduced.identity.clone(), introduced.record.clone()))
             .collect()
     }
 

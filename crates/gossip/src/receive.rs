@@ -57,11 +57,11 @@ impl Router {
     /// Counts an empty frame. Some implementations send one as a greeting; many are an attempt to waste time.
     fn empty_frame(&mut self, peer: PeerIx) {
         let max = self.config.limits.empty_frames_per_heartbeat_max.max(1);
-        let Some(state) = self.peers.get_busy(peer) else {
+        let Some(busy) = self.peers.get_busy(peer) else {
             return;
         };
-        state.used.empty_frames += 1;
-        let count = state.used.empty_frames;
+        busy.used.empty_frames += 1;
+        let count = busy.used.empty_frames;
         if count > max && (count - 1).is_multiple_of(max) {
             self.misbehaved(peer, None, PeerMisbehaved::EmptyFrames { count });
         }

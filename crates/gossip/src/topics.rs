@@ -1,6 +1,6 @@
 //! Known topics: those of this node, and those that peers are subscribed to.
 
-use std::collections::BTreeMap;
+use undertone_compact::FewMap;
 
 use crate::limits::Limits;
 use crate::time::Time;
@@ -13,6 +13,11 @@ pub(crate) struct TopicIx(u32);
 impl TopicIx {
     pub(crate) fn slot(self) -> usize {
         self.0 as usize
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(number: u32) -> Self {
+        Self(number)
     }
 }
 
@@ -84,11 +89,14 @@ pub(crate) struct TopicState {
     pub(crate) last_publish: Time,
 }
 
+/// Number of topics up to which there is room for just these.
+const FEW_TOPICS: usize = 8;
+
 /// All known topics, bounded by `topics_max`.
 #[derive(Debug, Default)]
 pub(crate) struct Topics {
     slots: Vec<Option<TopicState>>,
-    by_name: BTreeMap<Topic, TopicIx>,
+    by_name: FewMap<Topic, TopicIx>,
     free: Vec<TopicIx>,
 }
 
@@ -109,6 +117,9 @@ impl Topics {
         }
         let name = name.detached();
         let ix = self.free.pop().unwrap_or_else(|| {
+            if self.slots.len() < FEW_TOPICS {
+                self.slots.reserve_exact(1);
+            }
             self.slots.push(None);
             TopicIx(u32::try_from(self.slots.len() - 1).expect("topics_max is far below 2^32"))
         });

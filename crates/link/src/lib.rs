@@ -6,6 +6,7 @@
 
 mod connection;
 mod downlink;
+mod flights;
 mod flow;
 mod host;
 mod inflight;
@@ -13,6 +14,7 @@ pub mod packet;
 mod profile;
 mod queue;
 mod rate;
+mod seldom;
 mod uplink;
 
 pub use downlink::QueueDiscipline;

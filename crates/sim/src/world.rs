@@ -6,7 +6,7 @@ use std::sync::Arc;
 use undertone_gossip::Features;
 use undertone_link as link;
 use undertone_message::{PubsubTopic, Shard};
-use undertone_relay::{PeerChecks, RelayConfig, RlnConfig};
+use undertone_relay::{PeerChecks, RelayConfig, RlnConfig, SharedRelayConfig};
 use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
 use crate::error::SimError;
@@ -58,8 +58,9 @@ pub(crate) struct World {
     pub(crate) client_starts_ns: Vec<u64>,
     /// Time of the last message, after which services and light clients have no trouble.
     calm_ns: u64,
-    host: link::StackConfig,
-    pub(crate) relay: RelayConfig,
+    /// Configuration of the machines of nodes without rates of their own.
+    host: Arc<link::StackConfig>,
+    pub(crate) relay: SharedRelayConfig,
     partitions: Vec<Partition>,
 }
 
@@ -107,8 +108,8 @@ impl World {
             end_ns: last_ns.max(faults_ns).saturating_add(scenario.drain_ns),
             features,
             topics,
-            host: host(scenario),
-            relay: relay(scenario, cluster),
+            host: Arc::new(host(scenario)),
+            relay: relay(scenario, cluster).into(),
             partitions: partitions.collect(),
             scenario: scenario.clone(),
             seed,
@@ -162,12 +163,15 @@ impl World {
     }
 
     /// Configuration of a node's machine.
-    pub(crate) fn host(&self, node: u32) -> link::StackConfig {
+    pub(crate) fn host(&self, node: u32) -> Arc<link::StackConfig> {
         let (uplink_bytes_per_s, downlink_bytes_per_s) = self.rates(node);
-        let mut host = self.host;
+        let mut host = *self.host;
         host.uplink_bytes_per_s = uplink_bytes_per_s;
         host.downlink_bytes_per_s = downlink_bytes_per_s;
-        host
+        match host == *self.host {
+            true => Arc::clone(&self.host),
+            false => Arc::new(host),
+        }
     }
 
     /// The shortest delay between any two nodes: the lookahead of a thread.

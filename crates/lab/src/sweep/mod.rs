@@ -7,6 +7,7 @@ mod axis;
 mod error;
 mod file;
 mod folder;
+mod limits;
 mod points;
 mod statistics;
 mod table;
@@ -14,10 +15,11 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use axis::{Axis, AxisScale};
+pub use axis::{SweepScale, SweptKey};
 pub use error::SweepError;
-pub use file::{MAX_POINTS, MAX_RUNS, Sampling, Sweep};
+pub use file::{Sampling, Sweep};
 pub use folder::{RunFigures, SweepFolder, SweepFolderError, run_name};
+pub use limits::{MAX_POINTS, MAX_RUNS};
 pub use points::{ShardError, SweepPoint, SweepShard};
 pub use statistics::{Band, median_band};
 pub use table::{SweepColumn, SweepRow, SweepTable};

@@ -27,7 +27,7 @@ pub(crate) use self::options::Args;
 use self::own::OwnMessages;
 use self::room::ChatRoom;
 use self::screen::Screen;
-use self::session::{ChatSession, Front, SeenMessages, Wires};
+use self::session::{ChatSession, Front, ShownMessages, Wires};
 use self::standing::MessageBudget;
 use self::typed::Input;
 use super::Failure;
@@ -158,8 +158,8 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
             outcomes,
             questions,
             own: OwnMessages::default(),
-            written: SeenMessages::default(),
-            seen: SeenMessages::default(),
+            written: ShownMessages::default(),
+            seen: ShownMessages::default(),
         };
         session.run(ready, resumed, wires, stop).await
     }

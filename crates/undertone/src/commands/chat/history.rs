@@ -57,7 +57,7 @@ pub(super) trait RoomHistory: Send {
 
 /// Question to the store.
 #[derive(Debug)]
-pub(super) enum StoreQuestion {
+pub(super) enum HistoryQuestion {
     /// Asks for the last messages of the room.
     Recent(RoomPlace),
 }
@@ -121,13 +121,13 @@ pub(super) fn open(services: ServicesHandle) -> Box<dyn RoomHistory> {
 /// Starts asking a store, one question at a time. Questions that find the queue full are dropped.
 pub(super) fn start(
     mut history: Box<dyn RoomHistory>,
-) -> (mpsc::Sender<StoreQuestion>, mpsc::Receiver<StoreReply>) {
+) -> (mpsc::Sender<HistoryQuestion>, mpsc::Receiver<StoreReply>) {
     let (questions, mut asked) = mpsc::channel(QUEUE);
     let (answers, answered) = mpsc::channel(QUEUE);
     tokio::spawn(async move {
         while let Some(question) = asked.recv().await {
             let answer = match question {
-                StoreQuestion::Recent(place) => {
+                HistoryQuestion::Recent(place) => {
                     StoreReply::Recent(history.recent(&place, RECENT).await)
                 }
             };

@@ -16,7 +16,7 @@ use undertone_node::services::{
 };
 
 use super::events::{ChatEvent, ChatMessage, ChatStart};
-use super::history::{RoomPlace, StoreQuestion, StoreReply};
+use super::history::{HistoryQuestion, RoomPlace, StoreReply};
 use super::own::{OwnMessages, OwnState};
 use super::room::ChatRoom;
 use super::standing::{ChatStatus, MessageBudget};
@@ -107,23 +107,23 @@ pub(super) struct ChatSession<F, R> {
     /// Sender of [`Wires::outcomes`].
     pub(super) outcomes: mpsc::UnboundedSender<QueueAnswer>,
     /// Questions to the store, if there is one.
-    pub(super) questions: Option<mpsc::Sender<StoreQuestion>>,
+    pub(super) questions: Option<mpsc::Sender<HistoryQuestion>>,
     /// Messages of this user.
     pub(super) own: OwnMessages,
     /// Messages that this user wrote, by their hashes without a timestamp.
-    pub(super) written: SeenMessages,
+    pub(super) written: ShownMessages,
     /// Messages that were shown.
-    pub(super) seen: SeenMessages,
+    pub(super) seen: ShownMessages,
 }
 
 /// Hashes of the last messages that were shown.
 #[derive(Debug, Default)]
-pub(super) struct SeenMessages {
+pub(super) struct ShownMessages {
     order: VecDeque<MessageHash>,
     hashes: BTreeSet<MessageHash>,
 }
 
-impl SeenMessages {
+impl ShownMessages {
     /// Adds a message; returns whether it is new.
     fn insert(&mut self, hash: MessageHash) -> bool {
         if !self.hashes.insert(hash) {
@@ -194,7 +194,7 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         } = wires;
         self.front.show(&ChatEvent::Ready(ready))?;
         self.resume(&resumed)?;
-        self.ask(StoreQuestion::Recent(RoomPlace {
+        self.ask(HistoryQuestion::Recent(RoomPlace {
             pubsub_topic: self.room.pubsub_topic.clone(),
             content_topic: self.room.content_topic.clone(),
         }));
@@ -403,7 +403,7 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         }
     }
 
-    fn ask(&self, question: StoreQuestion) {
+    fn ask(&self, question: HistoryQuestion) {
         if let Some(questions) = &self.questions {
             // A store that is slow is asked again later.
             let _ = questions.try_send(question);

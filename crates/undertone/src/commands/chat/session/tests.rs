@@ -13,10 +13,10 @@ use undertone_node::services::{
 };
 use undertone_payload::SymmetricKey;
 
-use super::{ChatSession, Front, OPEN_MAX, QueueAnswer, SEEN_MAX, SeenMessages, now_ns, timeless};
+use super::{ChatSession, Front, OPEN_MAX, QueueAnswer, SEEN_MAX, ShownMessages, now_ns, timeless};
 use crate::commands::chat::events::ChatEvent;
 use crate::commands::chat::history::{
-    self, PendingStoreReply, RoomHistory, RoomPlace, StoreQuestion,
+    self, HistoryQuestion, PendingStoreReply, RoomHistory, RoomPlace,
 };
 use crate::commands::chat::own::{OwnMessages, OwnState};
 use crate::commands::chat::room::ChatRoom;
@@ -69,8 +69,8 @@ fn session(key: Option<u8>) -> ChatSession<Recorder, ChaCha8Rng> {
         outcomes: mpsc::unbounded_channel().0,
         questions: None,
         own: OwnMessages::default(),
-        written: SeenMessages::default(),
-        seen: SeenMessages::default(),
+        written: ShownMessages::default(),
+        seen: ShownMessages::default(),
     }
 }
 
@@ -275,7 +275,7 @@ async fn the_past_is_shown_without_what_was_heard_already() {
     session.heard(&new).unwrap();
     let (questions, mut answers) = history::start(Box::new(Store));
     session.questions = Some(questions);
-    session.ask(StoreQuestion::Recent(RoomPlace {
+    session.ask(HistoryQuestion::Recent(RoomPlace {
         pubsub_topic: room(None).pubsub_topic,
         content_topic: room(None).content_topic,
     }));
@@ -300,7 +300,7 @@ async fn the_past_is_shown_without_what_was_heard_already() {
 
 #[test]
 fn memory_for_shown_messages_is_bounded() {
-    let mut seen = SeenMessages::default();
+    let mut seen = ShownMessages::default();
     let hash = |n: usize| MessageHash(std::array::from_fn(|i| (n >> (8 * (i % 4))) as u8));
     for n in 0..=SEEN_MAX {
         assert!(seen.insert(hash(n)));
