@@ -54,4 +54,5 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "request-floods",
     "scale-10k",
     "scale-100k",
+    "scale-1m",
 ];
