@@ -146,6 +146,12 @@ impl<P> TcpEndpoint<P> {
         self.delay_ns + self.reverse_delay_ns + profile.rto_min_ns
     }
 
+    /// Whether the socket takes another frame. A multiplexer takes none while an earlier one waits for its window.
+    pub(crate) fn is_writable(&self, profile: &Profile) -> bool {
+        let credit_bytes = self.flow.as_ref().map_or(u64::MAX, |f| f.credit_bytes);
+        self.unsent_bytes < profile.send_buffer_bytes && self.unsent_bytes <= credit_bytes
+    }
+
     /// Bytes that flow control lets leave as one burst.
     pub(crate) fn burst_bytes(&self) -> u64 {
         self.flow

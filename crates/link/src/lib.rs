@@ -7,6 +7,7 @@
 mod connection;
 mod downlink;
 mod flow;
+mod handshake;
 mod host;
 mod inflight;
 pub mod packet;
@@ -16,7 +17,8 @@ mod rate;
 mod uplink;
 
 pub use downlink::QueueDiscipline;
-pub use flow::FlowControl;
+pub use flow::{FlowControl, MUXES, MuxProfile};
+pub use handshake::{HANDSHAKES, HandshakeProfile, SentBefore};
 pub use host::{
     Arrival, ConnIx, Host, Input, Misuse, Output, Priority, StackConfig, TrafficTotals,
 };

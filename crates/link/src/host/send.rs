@@ -37,7 +37,7 @@ impl<P> Host<P> {
             (Priority::Urgent, Some(at)) => connection.unsent.insert(at, unsent),
             _ => connection.unsent.push_back(unsent),
         }
-        connection.writer_waits |= connection.unsent_bytes >= profile.send_buffer_bytes;
+        connection.writer_waits |= !connection.is_writable(&profile);
         self.written += 1;
         self.make_ready(conn.0);
         self.serve();
@@ -116,8 +116,7 @@ impl<P> Host<P> {
             return;
         };
         let blocked = !connection.unsent.is_empty() && room == burst.packets;
-        let writable =
-            connection.writer_waits && connection.unsent_bytes < profile.send_buffer_bytes;
+        let writable = connection.writer_waits && connection.is_writable(&profile);
         connection.writer_waits &= !writable;
         burst.ack_wanted = blocked || connection.window.awaits();
         if writable {
