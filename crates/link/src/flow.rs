@@ -17,6 +17,11 @@ pub struct FlowControl {
     /// Bytes that the receiver reads at once, before it looks whether a window update is due: a frame of the sender, or several
     /// that make up half a window exactly.
     pub read_bytes: u64,
+    /// Bytes by which a frame is shorter than the window allows; they follow in a frame of their own.
+    pub spared_bytes: u64,
+    /// Whether a window update that doubles the window grants only what the window grows by, and what was read is never
+    /// granted again.
+    pub doubling_loses_read: bool,
     /// Receive window of all streams of a connection together, bytes; [`u64::MAX`] if there is none.
     pub connection_bytes: u64,
 }
@@ -36,7 +41,7 @@ pub struct MuxProfile {
 }
 
 /// Multiplexers whose rules are known; the first is the default.
-pub static MUXES: [MuxProfile; 7] = [
+pub static MUXES: [MuxProfile; 8] = [
     MuxProfile {
         name: "none",
         flow_control: None,
@@ -74,6 +79,12 @@ pub static MUXES: [MuxProfile; 7] = [
         source: "@chainsafe/libp2p-yamux 8.0.1, src/stream.ts, src/constants.ts; measured/mux/js.csv",
     },
     MuxProfile {
+        name: "yamux-undertone",
+        flow_control: Some(FlowControl::YAMUX_UNDERTONE),
+        is_measured: false,
+        source: "as yamux-rust, with the bound of crates/node, src/driver/swarm/yamux.rs",
+    },
+    MuxProfile {
         name: "quic",
         flow_control: Some(FlowControl::QUIC_RUST),
         is_measured: false,
@@ -89,6 +100,8 @@ impl FlowControl {
         doubles_within_round_trips: 0,
         update_divisor: 2,
         read_bytes: 256 << 10,
+        spared_bytes: 0,
+        doubling_loses_read: false,
         connection_bytes: u64::MAX,
     };
 
@@ -100,27 +113,41 @@ impl FlowControl {
         doubles_within_round_trips: 2,
         update_divisor: 2,
         read_bytes: 128 << 10,
+        spared_bytes: 0,
+        doubling_loses_read: false,
         connection_bytes: 1 << 30,
     };
 
+    /// Yamux of Undertone's node: that of rust-libp2p, with windows that grow by 2 MiB at most on a connection.
+    pub const YAMUX_UNDERTONE: Self = Self {
+        max_bytes: (2 << 20) + (256 << 10),
+        ..Self::YAMUX_RUST
+    };
+
     /// Yamux of go-libp2p: doubles within four round trips, up to 16 MiB. Frames of 64 KiB, a header of 12 bytes included.
+    /// Version 5.1.0 takes note of what was read before it doubles a window, and then announces only the growth: recorded,
+    /// and so in its source.
     pub const YAMUX_GO: Self = Self {
         initial_bytes: 256 << 10,
         max_bytes: 16 << 20,
         doubles_within_round_trips: 4,
         update_divisor: 2,
         read_bytes: (64 << 10) - 12,
+        spared_bytes: 0,
+        doubling_loses_read: true,
         connection_bytes: u64::MAX,
     };
 
     /// Yamux of js-libp2p: an update after every frame, each of which doubles the window if it follows the one before within
-    /// four round trips, up to 16 MiB.
+    /// four round trips, up to 16 MiB. A frame is as long as the window allows but for 12 bytes, and is read whole.
     pub const YAMUX_JS: Self = Self {
         initial_bytes: 256 << 10,
         max_bytes: 16 << 20,
         doubles_within_round_trips: 4,
         update_divisor: u64::MAX,
-        read_bytes: 64 << 10,
+        read_bytes: 16 << 20,
+        spared_bytes: 12,
+        doubling_loses_read: false,
         connection_bytes: u64::MAX,
     };
 
@@ -132,6 +159,8 @@ impl FlowControl {
         doubles_within_round_trips: 0,
         update_divisor: 8,
         read_bytes: 1_200,
+        spared_bytes: 0,
+        doubling_loses_read: false,
         connection_bytes: 15_000_000,
     };
 
@@ -154,6 +183,8 @@ pub(crate) struct StreamFlow {
     pub(crate) window_bytes: u64,
     /// Bytes read since the last window update.
     pub(crate) read_bytes: u64,
+    /// Bytes of the frame that this end is sending which have not left.
+    frame_left_bytes: u64,
     updated_ns: u64,
 }
 
@@ -164,18 +195,33 @@ impl StreamFlow {
             credit_bytes: rules.initial_bytes,
             window_bytes: rules.initial_bytes,
             read_bytes: 0,
+            frame_left_bytes: 0,
             updated_ns: now_ns,
         }
     }
 
-    /// Bytes at most that this end sends as one burst: what the receiver reads at once, as far as the credit goes.
-    pub(crate) fn burst_bytes(&self) -> u64 {
-        self.credit_bytes.min(self.rules.read_bytes)
+    /// Bytes at most that this end sends as one burst of a message of which `message_bytes` have not left: the rest of the
+    /// frame that it has begun, or a new one as far as the credit goes.
+    pub(crate) fn burst_bytes(&self, message_bytes: u64) -> u64 {
+        if self.frame_left_bytes > 0 {
+            return self.frame_left_bytes;
+        }
+        let unspared = self.credit_bytes.saturating_sub(self.rules.spared_bytes);
+        let most = if unspared > 0 {
+            unspared
+        } else {
+            self.credit_bytes
+        };
+        // A message without bytes is sent like one of a single byte.
+        most.min(self.rules.read_bytes).min(message_bytes.max(1))
     }
 
-    /// Takes bytes that are sent off the credit.
-    pub(crate) fn spend(&mut self, bytes: u64) {
+    /// Takes bytes that are sent off the credit; returns whether a frame of the multiplexer ends with them.
+    pub(crate) fn spend(&mut self, bytes: u64, message_bytes: u64) -> bool {
+        let frame_bytes = self.burst_bytes(message_bytes);
+        self.frame_left_bytes = frame_bytes.min(message_bytes).saturating_sub(bytes);
         self.credit_bytes = self.credit_bytes.saturating_sub(bytes);
+        self.frame_left_bytes == 0
     }
 
     /// Adds what a window update grants.
@@ -183,9 +229,18 @@ impl StreamFlow {
         self.credit_bytes = self.credit_bytes.saturating_add(bytes);
     }
 
-    /// Takes note of bytes that the layer above has read; returns those that a window update grants, if one is due.
-    pub(crate) fn read(&mut self, now_ns: u64, bytes: u64, round_trip_ns: u64) -> Option<u64> {
+    /// Takes note of bytes that arrived; if frames end with them, the layer above has read all. Returns those that a window
+    /// update grants, if one is due.
+    pub(crate) fn read(
+        &mut self,
+        now_ns: u64,
+        (bytes, ends_frame): (u64, bool),
+        round_trip_ns: u64,
+    ) -> Option<u64> {
         self.read_bytes += bytes;
+        if !ends_frame || self.read_bytes == 0 {
+            return None;
+        }
         if self.read_bytes < self.window_bytes / self.rules.update_divisor {
             return None;
         }
@@ -196,6 +251,9 @@ impl StreamFlow {
             .saturating_mul(round_trip_ns);
         if now_ns - self.updated_ns < fast_ns {
             let grown = (self.window_bytes * 2).min(self.rules.largest_bytes());
+            if self.rules.doubling_loses_read && grown > self.window_bytes {
+                granted = 0;
+            }
             granted += grown - self.window_bytes;
             self.window_bytes = grown;
         }

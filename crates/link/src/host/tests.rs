@@ -6,6 +6,7 @@ use super::*;
 
 mod flow;
 mod linux;
+mod recorded;
 mod shadow;
 
 const MS: u64 = 1_000_000;
