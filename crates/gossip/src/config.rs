@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::limits::Limits;
 use crate::parameters::{Degrees, FloodPublish, LargeMessages, Parameters};
+use crate::policy::RouterPolicy;
 use crate::score::{ScoreParams, Thresholds, TopicScoreParams};
 use crate::strategy::{StrategyChoice, StrategyKind};
 
@@ -70,6 +71,8 @@ pub struct Config {
     pub idontwant_threshold_bytes: usize,
     /// Number of heartbeats for which an IDONTWANT is honoured.
     pub idontwant_ttl_heartbeats: u64,
+    /// Rules by which implementations differ.
+    pub policy: RouterPolicy,
     /// Whether PRUNE offers other peers, and whether peers offered to this node are used.
     pub peer_exchange: bool,
     /// Maximum number of peers offered in a PRUNE, and taken from one.
@@ -124,6 +127,7 @@ impl Config {
             broken_promises_habit: 8,
             idontwant_threshold_bytes: 512,
             idontwant_ttl_heartbeats: 6,
+            policy: RouterPolicy::default(),
             peer_exchange: false,
             peer_exchange_peers: 16,
             thresholds: Thresholds::default(),

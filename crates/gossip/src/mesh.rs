@@ -97,7 +97,11 @@ impl Router {
     pub(crate) fn graft_newcomer(&mut self, ix: TopicIx, peer: PeerIx) {
         let topic = self.topics.get(ix);
         let short = topic.joined && topic.mesh.len() < self.config.degrees.d_low;
-        if short && self.strategy.keeps_mesh() && self.may_graft(ix, peer) {
+        if short
+            && self.config.policy.grafts_newcomers
+            && self.strategy.keeps_mesh()
+            && self.may_graft(ix, peer)
+        {
             self.graft(ix, peer);
         }
     }

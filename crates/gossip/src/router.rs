@@ -291,6 +291,9 @@ impl Router {
 
     /// Cancels every copy of `id` that is queued for `peer` and has not been started.
     pub(crate) fn cancel(&mut self, peer: PeerIx, id: &MessageId) {
+        if !self.config.policy.cancels_queued {
+            return;
+        }
         self.send_schedule.cancel(peer, id);
         // Several copies may be queued: a forwarded one and answers to IWANT.
         while let Some(handle) = self

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use crate::io::{Class, Output};
+use crate::policy::SendOrder;
 use crate::router::Router;
 use crate::send_schedule::{DelayedCopies, DueCopy};
 use crate::strategy::View;
@@ -22,6 +23,9 @@ impl Router {
         mut receivers: Vec<PeerIx>,
     ) -> usize {
         receivers.retain(|peer| !self.is_unwanted(*peer, &id));
+        if self.config.policy.send_order == SendOrder::Random {
+            self.rng.shuffle(&mut receivers);
+        }
         let view = View {
             parameters: self.config.parameters(),
             topic: self.topics.get(ix),

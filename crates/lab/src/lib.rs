@@ -2,7 +2,8 @@
 //!
 //! [`scenario`] turns files into the input of `undertone_sim`, [`report`] turns its results into tables
 //! and files, [`model`] predicts the same figures without running anything, and [`compare`] sets our
-//! figures beside published ones. [`sweep`] runs one scenario over values of its keys. [`experiment`] does all of that for each publication, [`record`] holds
+//! figures beside published ones. [`sweep`] runs one scenario over values of its keys,
+//! and [`validity`] says what of a run was never checked. [`experiment`] does all of that for each publication, [`record`] holds
 //! the results, [`page`] draws them, and [`export`] writes them for other programs.
 
 pub mod compare;
@@ -15,3 +16,4 @@ pub mod record;
 pub mod report;
 pub mod scenario;
 pub mod sweep;
+pub mod validity;

@@ -37,6 +37,8 @@ pub(crate) struct Burst<P> {
     pub(crate) ack_wanted: bool,
     /// Whether the burst is a retransmission for an earlier one with the same `seq`.
     pub(crate) repair: bool,
+    /// Whether a frame of the multiplexer ends with this burst.
+    pub(crate) ends_mux_frame: bool,
     /// Length of the frame that begins with this burst; 0 if the burst continues a frame.
     pub(crate) begins_bytes: u64,
     /// The frame that ends with this burst.
@@ -60,6 +62,7 @@ pub(crate) struct Retransmission<P> {
 pub(crate) struct HeldBurst<P> {
     pub(crate) missing: u32,
     pub(crate) data_bytes: u64,
+    pub(crate) ends_mux_frame: bool,
     pub(crate) frame: Option<P>,
 }
 
@@ -117,6 +120,8 @@ pub(crate) struct Progress {
     pub(crate) gaps: Vec<u32>,
     /// Bytes of data that are now in order.
     pub(crate) data_bytes: u64,
+    /// Whether a frame of the multiplexer ends within them.
+    pub(crate) ends_mux_frame: bool,
 }
 
 /// One end of a connection.
@@ -235,11 +240,20 @@ impl<P> TcpEndpoint<P> {
         self.recovery.fill().repairs.push(repair);
     }
 
+    /// Whether the socket takes another frame. A multiplexer takes none while an earlier one waits for its window.
+    pub(crate) fn is_writable(&self, profile: &Profile) -> bool {
+        let credit_bytes = self.flow.as_ref().map_or(u64::MAX, |f| f.credit_bytes);
+        let unsent_bytes = self.unsent_bytes();
+        unsent_bytes < profile.send_buffer_bytes && unsent_bytes <= credit_bytes
+    }
+
     /// Bytes that flow control lets leave as one burst.
     pub(crate) fn burst_bytes(&self) -> u64 {
+        let first = self.unsent.get().and_then(|unsent| unsent.frames.front());
+        let message_bytes = first.map_or(0, |first| first.bytes_left);
         self.flow
             .as_ref()
-            .map_or(u64::MAX, |flow| flow.burst_bytes())
+            .map_or(u64::MAX, |flow| flow.burst_bytes(message_bytes))
     }
 
     /// Cuts the next burst: at most `packets` packets of the first unsent frame. The times of the burst
@@ -276,10 +290,10 @@ impl<P> TcpEndpoint<P> {
             // The last packet is less than full where the burst ends by flow control.
             first.packets_left = first.packets_left.max(profile.packets(first.bytes_left));
         }
+        let message_bytes = first.bytes_left + data;
         unsent.bytes -= data;
-        if let Some(flow) = &mut self.flow {
-            flow.spend(data);
-        }
+        let flow = self.flow.as_mut();
+        let ends_mux_frame = flow.is_some_and(|flow| flow.spend(data, message_bytes));
         let frame = if whole {
             unsent.frames.pop_front().map(|sent| sent.frame)
         } else {
@@ -298,6 +312,7 @@ impl<P> TcpEndpoint<P> {
             dropped: 0,
             ack_wanted: false,
             repair: false,
+            ends_mux_frame,
             begins_bytes,
             frame,
         };
@@ -311,14 +326,18 @@ impl<P> TcpEndpoint<P> {
         profile: &Profile,
         mut deliver: impl FnMut(P),
     ) -> Progress {
-        let data_bytes = burst.data_bytes(profile);
+        let (data_bytes, ends_mux_frame) = (burst.data_bytes(profile), burst.ends_mux_frame);
         let in_order = burst.seq == self.expected_seq && burst.missing == 0;
         let recovery = self.recovery.get();
         if in_order && recovery.is_none_or(|recovery| recovery.held.is_empty()) {
             self.expected_seq += 1;
             burst.frame.map(deliver);
             let gaps = Vec::new();
-            return Progress { gaps, data_bytes };
+            return Progress {
+                gaps,
+                data_bytes,
+                ends_mux_frame,
+            };
         }
         let waiting = &mut self.recovery.fill().held;
         if burst.repair
@@ -330,6 +349,7 @@ impl<P> TcpEndpoint<P> {
             let held = HeldBurst {
                 missing: burst.missing,
                 data_bytes,
+                ends_mux_frame,
                 frame: burst.frame,
             };
             waiting.insert(burst.seq, held);
@@ -337,13 +357,14 @@ impl<P> TcpEndpoint<P> {
         let gaps = (self.expected_seq..burst.seq).filter(|seq| !waiting.contains_key(seq));
         let mut progress = Progress {
             gaps: gaps.collect(),
-            data_bytes: 0,
+            ..Progress::default()
         };
         while let Some(held) = waiting.get(&self.expected_seq)
             && held.missing == 0
         {
             let held = waiting.remove(&self.expected_seq);
             progress.data_bytes += held.as_ref().map_or(0, |held| held.data_bytes);
+            progress.ends_mux_frame |= held.as_ref().is_some_and(|held| held.ends_mux_frame);
             held.and_then(|held| held.frame).map(&mut deliver);
             self.expected_seq += 1;
         }

@@ -17,6 +17,7 @@ use thiserror::Error;
 use crate::connection::{Burst, TcpEndpoint};
 use crate::downlink::{Downlink, QueueDiscipline};
 use crate::flow::{FlowControl, StreamFlow, UPDATE_BYTES};
+use crate::handshake::SentBefore;
 use crate::profile::Profile;
 use crate::queue::Timers;
 use crate::rate::LinkRate;
@@ -105,6 +106,8 @@ pub enum Input<P> {
         reverse_delay_ns: u64,
         /// Probability that a packet to the other host is lost, in addition to [`StackConfig::loss`].
         loss: f64,
+        /// What this end has sent during the set-up; `None` for [`StackConfig::setup_packets`].
+        sent_before: Option<SentBefore>,
     },
     /// A connection is closed, and everything queued on it is discarded.
     Close(ConnIx),
@@ -348,6 +351,7 @@ impl<P> Host<P> {
                 delay_ns,
                 reverse_delay_ns,
                 loss,
+                sent_before,
             } => {
                 let slot = conn.0 as usize;
                 if self.connections.get(slot).is_some_and(Option::is_some) {
@@ -356,11 +360,14 @@ impl<P> Host<P> {
                 if self.connections.len() <= slot {
                     self.connections.resize_with(slot + 1, || None);
                 }
+                let setup_packets =
+                    sent_before.map_or(self.config.setup_packets, |sent| sent.packets);
+                self.totals.sent_bytes += sent_before.map_or(0, |sent| sent.wire_bytes);
                 self.connections[slot] = Some(TcpEndpoint::new(
                     &self.config.profile,
                     (remote, remote_conn.0),
                     (delay_ns, reverse_delay_ns),
-                    self.config.setup_packets,
+                    setup_packets,
                     loss,
                     self.config
                         .flow_control
@@ -410,8 +417,8 @@ impl<P> Host<P> {
     /// Whether the socket takes another frame at once; also true if the connection is not open. Otherwise
     /// [`Output::Writable`] says when the socket takes frames again.
     pub fn is_writable(&self, conn: ConnIx) -> bool {
-        self.get(conn.0)
-            .is_none_or(|c| c.unsent_bytes() < self.config.profile.send_buffer_bytes)
+        let profile = &self.config.profile;
+        self.get(conn.0).is_none_or(|c| c.is_writable(profile))
     }
 
     /// Whether a connection is open.

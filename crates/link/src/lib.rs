@@ -8,6 +8,7 @@ mod connection;
 mod downlink;
 mod flights;
 mod flow;
+mod handshake;
 mod host;
 mod inflight;
 pub mod packet;
@@ -18,7 +19,8 @@ mod seldom;
 mod uplink;
 
 pub use downlink::QueueDiscipline;
-pub use flow::FlowControl;
+pub use flow::{FlowControl, MUXES, MuxProfile};
+pub use handshake::{HANDSHAKES, HandshakeProfile, SentBefore};
 pub use host::{
     Arrival, ConnIx, Host, Input, Misuse, Output, Priority, StackConfig, TrafficTotals,
 };

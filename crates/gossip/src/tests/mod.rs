@@ -23,6 +23,7 @@ mod mesh;
 mod misbehaviour;
 pub(crate) mod net;
 mod places;
+mod profiles;
 mod publish;
 mod px;
 mod queue;

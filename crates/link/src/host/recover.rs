@@ -77,6 +77,8 @@ impl<P> Host<P> {
                 dropped: 0,
                 ack_wanted: false,
                 repair: true,
+                // What is not known of a burst that was lost whole must not keep credit back.
+                ends_mux_frame: true,
                 begins_bytes: repair.begins_bytes,
                 frame: repair.frame,
             },

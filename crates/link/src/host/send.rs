@@ -32,7 +32,7 @@ impl<P> Host<P> {
             started: false,
         };
         connection.push(unsent, priority == Priority::Urgent);
-        connection.writer_waits |= connection.unsent_bytes() >= profile.send_buffer_bytes;
+        connection.writer_waits |= !connection.is_writable(&profile);
         self.written += 1;
         self.make_ready(conn.0);
         self.serve();
@@ -111,8 +111,7 @@ impl<P> Host<P> {
             return;
         };
         let blocked = !connection.is_all_sent() && room == burst.packets;
-        let writable =
-            connection.writer_waits && connection.unsent_bytes() < profile.send_buffer_bytes;
+        let writable = connection.writer_waits && connection.is_writable(&profile);
         connection.writer_waits &= !writable;
         burst.ack_wanted = blocked || connection.window.awaits();
         if writable {

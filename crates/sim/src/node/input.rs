@@ -106,6 +106,7 @@ impl Node {
             delay_ns: step.world.delay_ns(self.id, end.remote),
             reverse_delay_ns: step.world.delay_ns(end.remote, self.id),
             loss: step.world.loss(self.id, end.remote),
+            sent_before: step.world.sent_before(end.outbound),
         };
         self.host_input(step, connect);
         let direction = if end.outbound {
