@@ -43,6 +43,7 @@ mod spread;
 mod strategy;
 mod time;
 mod topics;
+mod traffic;
 mod types;
 pub mod wire;
 
@@ -65,4 +66,5 @@ pub use strategy::{
     SendPlan, Strategy, StrategyChoice, StrategyFactory, StrategyKind, UnknownStrategy, View,
 };
 pub use time::Time;
+pub use traffic::{TopicBudget, TopicTraffic};
 pub use types::{Direction, MessageId, PeerIx, RequestId, SendHandle, Topic};
