@@ -42,7 +42,9 @@ fn who_relays_nothing_reads_and_writes_all_the_same() {
 #[test]
 fn who_relays_nothing_goes_on_after_a_restart() {
     let place = Place::new();
-    let (mut keeper, find_keeper) = keeper(&place);
+    let (_keeper, find_keeper) = keeper(&place);
+    let bob = format!("--rln=false --nick bob {find_keeper}");
+    let mut bob = Chat::json(&place.folder("bob"), &bob);
     let folder = place.folder("alice");
     // Nobody listens at this port.
     let nowhere = "--static-peers /ip4/127.0.0.1/tcp/1";
@@ -51,8 +53,8 @@ fn who_relays_nothing_goes_on_after_a_restart() {
     alice.own(1, "queued");
     // Killed, without a chance to finish anything.
     drop(alice);
-    keeper.type_line("said while she was away");
-    keeper.own(1, "stored");
+    bob.type_line("said while she was away");
+    bob.own(1, "stored");
 
     let mut alice = Chat::json(&folder, &format!("--light --nick alice {find_keeper}"));
     let [waits, stored, past] = alice.events([
@@ -62,9 +64,9 @@ fn who_relays_nothing_goes_on_after_a_restart() {
     ]);
     assert_eq!(waits["text"], "written before", "{waits}");
     assert!(stored["hash"].is_string(), "{stored}");
-    assert_eq!(past["nick"], "keeper");
-    assert_eq!(keeper.message("written before")["nick"], "alice");
-    keeper.type_line("welcome back");
+    assert_eq!(past["nick"], "bob");
+    assert_eq!(bob.message("written before")["nick"], "alice");
+    bob.type_line("welcome back");
     alice.message("welcome back");
     assert!(
         !alice.has_shown("written before"),
