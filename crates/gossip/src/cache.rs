@@ -12,6 +12,7 @@ use crate::types::{MessageId, PeerIx};
 /// A cached message as its encoded frame, shared by all receivers.
 #[derive(Debug)]
 struct Cached {
+    topic: TopicIx,
     frame: Bytes,
     /// Number of times that each peer was served.
     served: Vec<(PeerIx, u8)>,
@@ -64,6 +65,7 @@ impl Cache {
         if let Some(old) = self.messages.insert(
             id,
             Cached {
+                topic,
                 frame,
                 served: Vec::new(),
             },
@@ -78,9 +80,14 @@ impl Cache {
         }
     }
 
-    /// Returns the frame for `peer` and counts it, if the message is cached and the peer was served fewer
+    /// Returns topic and frame for `peer` and counts it, if the message is cached and the peer was served fewer
     /// than `times_max` times.
-    pub(crate) fn serve(&mut self, id: &MessageId, peer: PeerIx, times_max: u8) -> Option<Bytes> {
+    pub(crate) fn serve(
+        &mut self,
+        id: &MessageId,
+        peer: PeerIx,
+        times_max: u8,
+    ) -> Option<(TopicIx, Bytes)> {
         let message = self.messages.get_mut(id)?;
         let times = match message.served.iter_mut().find(|(p, _)| *p == peer) {
             Some((_, times)) => times,
@@ -93,7 +100,7 @@ impl Cache {
             return None;
         }
         *times += 1;
-        Some(message.frame.clone())
+        Some((message.topic, message.frame.clone()))
     }
 
     /// Ids of `topic` in the windows that are advertised.

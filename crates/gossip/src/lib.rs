@@ -46,6 +46,7 @@ mod spread;
 mod strategy;
 mod time;
 mod topics;
+mod traffic;
 mod types;
 pub mod wire;
 
@@ -70,4 +71,5 @@ pub use strategy::{
     SendPlan, Strategy, StrategyChoice, StrategyFactory, StrategyKind, UnknownStrategy, View,
 };
 pub use time::Time;
+pub use traffic::{TopicBudget, TopicTraffic};
 pub use types::{Direction, MessageId, PeerIx, RequestId, SendHandle, Topic};

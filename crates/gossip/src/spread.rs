@@ -35,7 +35,9 @@ impl Router {
             started: self.started,
         };
         let plan = self.strategy.spread(&view, len, receivers, &mut self.rng);
-        let count = plan.now.len() + plan.later.len() + plan.ihave_only.len();
+        let copies = plan.now.len() + plan.later.len();
+        let count = copies + plan.ihave_only.len();
+        self.count_sent(ix, len, copies);
         for peer in plan.now {
             self.send_message(peer, class, id, frame.clone());
         }

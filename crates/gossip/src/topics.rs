@@ -4,6 +4,7 @@ use undertone_compact::FewMap;
 
 use crate::limits::Limits;
 use crate::time::Time;
+use crate::traffic::Meter;
 use crate::types::{PeerIx, Topic};
 
 /// Small dense integer that stands for a topic within this router.
@@ -87,6 +88,8 @@ pub(crate) struct TopicState {
     /// Peers that get published messages while this node is not subscribed.
     pub(crate) fanout: PeerSet,
     pub(crate) last_publish: Time,
+    /// Account of its bytes.
+    pub(crate) meter: Meter,
 }
 
 /// Number of topics up to which there is room for just these.
@@ -132,6 +135,7 @@ impl Topics {
             mesh: PeerSet::default(),
             fanout: PeerSet::default(),
             last_publish: Time::ZERO,
+            meter: Meter::default(),
         });
         Some((ix, true))
     }

@@ -288,7 +288,22 @@ impl Relay {
                 frame,
             },
             gossip::Output::Cancel { peer, handle } => Output::Cancel { peer, handle },
-            gossip::Output::Connect { identity, record } => Output::Connect { identity, record },
+            gossip::Output::Connect {
+                from,
+                topic,
+                identity,
+                record,
+            } => {
+                let Some(topic) = self.topics.get(&topic).cloned() else {
+                    return;
+                };
+                Output::Connect {
+                    from,
+                    topic,
+                    identity,
+                    record,
+                }
+            }
             gossip::Output::Disconnect(peer) => {
                 self.cut.push(peer);
                 Output::Disconnect(peer)

@@ -65,7 +65,14 @@ impl Router {
             .topics
             .find(&ihave.topic)
             .filter(|ix| self.topics.get(*ix).joined);
-        if joined.is_none() || self.scores.score(peer) < self.config.thresholds.gossip {
+        let Some(ix) = joined else {
+            return;
+        };
+        if self.scores.score(peer) < self.config.thresholds.gossip {
+            return;
+        }
+        if !self.has_bandwidth(ix) {
+            self.topics.get_mut(ix).meter.totals.not_requested += ihave.ids.len() as u64;
             return;
         }
         let limits = &self.config.limits;

@@ -32,4 +32,5 @@ mod renew;
 mod restart;
 mod scoring;
 pub(crate) mod solo;
+mod traffic;
 mod transfers;

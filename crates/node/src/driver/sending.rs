@@ -46,7 +46,10 @@ impl EventLoop {
                 reply,
             } => {
                 let mut reached = pubsub_topics;
-                reached.retain(|topic| self.has_receiver(topic));
+                // A message waits for bandwidth as it does for a peer.
+                reached.retain(|topic| {
+                    self.has_receiver(topic) && self.relay.bandwidth_wait(topic).is_zero()
+                });
                 let budget = self.rln.as_ref().and_then(RlnService::budget);
                 let _ = reply.send(SendConditions { reached, budget });
             }

@@ -239,6 +239,7 @@ fn refusal(error: &PublishError) -> PublishRefusal {
         PublishError::NotSubscribed { .. } => PublishRefusal::UnsupportedTopic,
         PublishError::InvalidProof(_) => PublishRefusal::InvalidProof,
         PublishError::Proof(_) => PublishRefusal::NoProof,
+        PublishError::Bandwidth { .. } => PublishRefusal::TimedOut,
         PublishError::EmptyContentTopic
         | PublishError::MetaTooLong { .. }
         | PublishError::OtherShard { .. }

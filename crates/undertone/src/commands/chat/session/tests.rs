@@ -1,5 +1,5 @@
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng as _;
@@ -13,7 +13,9 @@ use undertone_node::services::{
 };
 use undertone_payload::SymmetricKey;
 
-use super::{ChatSession, Front, OPEN_MAX, QueueAnswer, SEEN_MAX, ShownMessages, now_ns, timeless};
+use super::{
+    ChatSession, Front, OPEN_MAX, QueueAnswer, SEEN_MAX, ShownMessages, now_ns, timeless, unsent,
+};
 use crate::commands::chat::events::ChatEvent;
 use crate::commands::chat::history::{
     self, HistoryQuestion, PendingStoreReply, RoomHistory, RoomPlace,
@@ -66,6 +68,7 @@ fn session(key: Option<u8>) -> ChatSession<Recorder, ChaCha8Rng> {
         budget: Some(MessageBudget::new(3, 600)),
         clock_ahead_ns: 0,
         has_peers_to_dial: false,
+        end_wait: Duration::from_secs(60),
         outcomes: mpsc::unbounded_channel().0,
         questions: None,
         own: OwnMessages::default(),
@@ -250,6 +253,19 @@ fn no_more_messages_are_under_way_than_can_be_followed() {
     (0..OPEN_MAX).for_each(|_| _ = session.own.begin());
     session.send("one more").unwrap();
     assert!(matches!(&session.front.0[..], [ChatEvent::Note { .. }]));
+}
+
+#[test]
+fn what_reached_nobody_in_time_is_named() {
+    let said = |numbers: &[u64]| unsent(numbers, Duration::from_secs(60)).into_message();
+    let one = said(&[3]);
+    assert!(
+        one.contains("message 3 reached no other node within 60 s"),
+        "{one}"
+    );
+    let two = said(&[3, 5]);
+    assert!(two.contains("messages 3, 5 reached"), "{two}");
+    assert!(two.contains("they wait in the send queue"), "{two}");
 }
 
 /// A store with two messages, one of which was heard too.
