@@ -5,6 +5,23 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import final
 
+__all__ = [
+    "COMMIT",
+    "NativeRun",
+    "NativeScenario",
+    "NativeSweep",
+    "ScenarioError",
+    "SweepOutcome",
+    "Table",
+    "WriteError",
+    "__version__",
+    "built_in",
+    "formulas",
+    "html",
+    "prediction",
+    "run",
+]
+
 __version__: str
 COMMIT: str
 

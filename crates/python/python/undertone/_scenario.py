@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from . import _native
+from ._native import NativeScenario, built_in
 from ._toml import overrides, plain
 
 
@@ -73,7 +73,7 @@ class Scenario:
     topology: Parameters
     traffic: Parameters
 
-    _native: _native.NativeScenario
+    _native: NativeScenario
     _resolved: dict[str, Any]
 
     def __init__(
@@ -88,17 +88,17 @@ class Scenario:
             native = source._native.with_overrides(changes)
         elif isinstance(source, Mapping):
             content = json.dumps(plain(source))
-            native = _native.NativeScenario.given(content, name or "custom", os.getcwd(), changes)
+            native = NativeScenario.given(content, name or "custom", os.getcwd(), changes)
         else:
-            native = _native.NativeScenario.named(os.fspath(source), changes)
+            native = NativeScenario.named(os.fspath(source), changes)
         self._take(native)
 
-    def _take(self, native: _native.NativeScenario) -> None:
+    def _take(self, native: NativeScenario) -> None:
         object.__setattr__(self, "_native", native)
         object.__setattr__(self, "_resolved", json.loads(native.resolved()))
 
     @classmethod
-    def _of(cls, native: _native.NativeScenario) -> Scenario:
+    def _of(cls, native: NativeScenario) -> Scenario:
         scenario = cls.__new__(cls)
         scenario._take(native)
         return scenario
@@ -182,13 +182,13 @@ class Scenario:
 
 def _restore(is_resolved: bool, content: str, name: str, folder: os.PathLike[str], changes: list[str]) -> Scenario:
     if is_resolved:
-        return Scenario._of(_native.NativeScenario.from_resolved(content, name, changes))
-    return Scenario._of(_native.NativeScenario.given(content, name, folder, changes))
+        return Scenario._of(NativeScenario.from_resolved(content, name, changes))
+    return Scenario._of(NativeScenario.given(content, name, folder, changes))
 
 
 def scenarios() -> dict[str, str]:
     """The built-in scenarios, each with its description."""
-    return {name: Scenario(name).description for name, _ in _native.built_in()}
+    return {name: Scenario(name).description for name, _ in built_in()}
 
 
 def _no_such(table: str, key: str, known: Mapping[str, Any]) -> str:
