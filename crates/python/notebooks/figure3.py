@@ -8,8 +8,7 @@ from pathlib import Path
 
 import altair as alt
 import polars as pl
-import undertone as ut
-from style import SIZES, colour, published, save
+from style import SIZES, colour, published, run, save
 
 PERCENTILES = ("min", "p5", "p25", "p50", "p75", "p95", "max")
 
@@ -22,7 +21,7 @@ def deliveries() -> pl.DataFrame:
     """Latency of every delivery that counts."""
     frames = []
     for size, scenario in SIZES.items():
-        frame = pl.DataFrame(ut.run(scenario).deliveries).filter(~pl.col("warm_up"))
+        frame = pl.DataFrame(run(scenario).deliveries).filter(~pl.col("warm_up"))
         frames.append(frame.select(pl.lit(size).alias("size"), "latency_ms"))
     return pl.concat(frames)
 

@@ -1,10 +1,12 @@
 """Look of the figures: sizes, fonts and colours of a paper, and where files go."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 import polars as pl
+import undertone as ut
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "lab/published"
 """Folder of the published figures, with their sources in its README."""
@@ -14,6 +16,12 @@ COLOURS = {"published": "#000000", "Undertone": "#0072b2"}
 
 SIZES = {"2 KB": "paper-2kb", "25 KB": "paper-25kb", "100 KB": "paper-100kb", "500 KB": "paper-500kb"}
 """The paper's four message sizes with their scenarios."""
+
+
+@cache
+def run(scenario: str) -> ut.Run:
+    """A run that several figures need."""
+    return ut.run(scenario)
 
 
 def published(name: str) -> pl.DataFrame:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import altair as alt
 import polars as pl
-import undertone as ut
-from style import SIZES, colour, published, save
+from style import SIZES, colour, published, run, save
 
 FIGURES = {"min": "min", "mean": "avg", "p95": "p95", "max": "max"}
 
@@ -23,7 +22,7 @@ def table() -> pl.DataFrame:
     paper = published("latency_distribution")
     rows = []
     for size, scenario in SIZES.items():
-        latency = ut.run(scenario).latency_ms or {}
+        latency = run(scenario).latency_ms or {}
         printed = paper.row(by_predicate=pl.col("size_kb") == int(size.split()[0]), named=True)
         for figure, name in FIGURES.items():
             rows.append({"size": size, "figure": figure, "source": "published", "ms": float(printed[f"{name}_singlehost"])})

@@ -56,7 +56,7 @@ impl Display for RunsPage<'_> {
         writeln!(f, "<header>\n<h1>{}</h1>", Escaped(&title))?;
         f.write_str(
             "<p class=\"key\">Latency is from publishing, before the proof, to delivery, after validation. Messages \
-             that warm up connections are left out of all charts.</p>\n</header>\n<main>\n",
+             that warm up connections are left out of all charts.</p>\n</header>\n<main class=\"runs\">\n",
         )?;
         write!(f, "{}", Rows(&figures::of_runs(runs)))?;
         f.write_str("<div class=\"charts\">\n")?;

@@ -42,27 +42,27 @@ fn distribution(runs: &[RunShown<'_>]) -> Chart {
 }
 
 fn by_hop(runs: &[RunShown<'_>]) -> Chart {
-    let axes = (
-        Axis::linear("hops of the first copy"),
-        Axis::linear("latency, ms"),
-    );
+    let hops = |shown: &RunShown<'_>| shown.run.summary.hops.keys().max().copied();
+    let most = runs.iter().filter_map(hops).max().unwrap_or(0);
+    let names: Vec<String> = (1..=most).map(|hop| hop.to_string()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let chart = Chart::new(
         "Latency by hop: median, and 5th to 95th percentile",
-        axes.0,
-        axes.1,
+        Axis::words("hops of the first copy", &names),
+        Axis::linear("latency, ms"),
     );
     with_runs(chart, runs, |shown| {
         let mut hops: BTreeMap<u16, Vec<f64>> = BTreeMap::new();
         for (message, deliveries) in by_message(&shown.run.outcome) {
             for delivery in deliveries.iter().filter(|_| !message.warm_up) {
-                hops.entry(delivery.hops)
-                    .or_default()
-                    .push(latency_ms(message, delivery));
+                let values = hops.entry(delivery.hops).or_default();
+                values.push(latency_ms(message, delivery));
             }
         }
+        // Words stand at 0, 1, 2 and so on.
         let bands = hops
             .into_iter()
-            .filter_map(|(hop, values)| band(hop.into(), values));
+            .filter_map(|(hop, values)| band(f64::from(hop) - 1.0, values));
         Shape::Band(bands.collect())
     })
 }
