@@ -28,6 +28,8 @@ NAMES = {
     "reduced": "reduced",
     "reduced_fragmentation": "reduced, in 4 fragments",
 }
+# Ten messages on idle connections, as published, then ten more: `undertone lab run large-messages` shows both.
+TWICE = {"traffic.messages": 20, "traffic.warm_up_messages": 10}
 FIGURES = {
     "avg_latency_ms": "mean latency, ms",
     "max_latency_ms": "largest latency, ms",
@@ -44,12 +46,12 @@ def table() -> pl.DataFrame:
     paper = {row["parameter"]: row for row in published("large_messages").iter_rows(named=True)}
     rows = []
     for way, changes in WAYS.items():
-        run = ut.run("large-messages", set=changes)
-        latency = run.latency_ms or {}
+        summary = ut.run("large-messages", set={**changes, **TWICE}).summary
+        cold = summary["warm_up"]["latency_ms"]
         ours = {
-            "avg_latency_ms": latency["mean"],
-            "max_latency_ms": latency["max"],
-            "total_volume_mb": run.summary["bytes"]["wire"] / 1e6,
+            "avg_latency_ms": cold["mean"],
+            "max_latency_ms": cold["max"],
+            "total_volume_mb": summary["bytes"]["wire"] / 2 / 1e6,
         }
         for figure, title in FIGURES.items():
             common = {"way": NAMES[way], "figure": title}
@@ -67,7 +69,8 @@ def draw(folder: Path) -> None:
     """Writes the figure and the table."""
     rows = table()
     folder.mkdir(parents=True, exist_ok=True)
-    rows.pivot(on=["figure", "source"], index="way", values="value").write_csv(folder / "large_messages.csv")
+    named = rows.with_columns(pl.format("{} ({})", "figure", "source").alias("column"))
+    named.pivot(on="column", index="way", values="value").write_csv(folder / "large_messages.csv")
     panels = []
     for at, title in enumerate(FIGURES.values()):
         axis = alt.Axis(labels=at == 0, ticks=False, domain=False, labelLimit=220)

@@ -42,7 +42,7 @@ pub(super) fn test(root: &Path) -> Outcome {
     let package = "python/undertone";
     let checks: [&[&str]; 3] = [
         &["-m", "pytest", "tests"],
-        &["-m", "mypy", package, "tests", "notebooks"],
+        &["-m", "mypy", package, "tests", "campaigns", "notebooks"],
         &["-m", "mypy.stubtest", "undertone._native"],
     ];
     environment.run_all(&checks)
