@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use super::sweep::{NativeSweep, SweepOutcome};
     #[pymodule_export]
-    use super::table::Table;
+    use super::table::ArrowTable;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -13,8 +13,8 @@ use undertone_lab::tables;
 use crate::COMMIT;
 use crate::errors::{unwritten, wrong};
 use crate::scenario::NativeScenario;
-use crate::table::Table;
-use crate::watch::Watch;
+use crate::table::ArrowTable;
+use crate::watch::PythonWatch;
 
 /// Result of a run.
 #[pyclass(frozen, module = "undertone._native")]
@@ -45,7 +45,7 @@ pub(crate) fn run(
         threads: self::threads(threads),
         commit: COMMIT,
     };
-    let mut watch = Watch::new(progress);
+    let mut watch = PythonWatch::new(progress);
     let finished = py.detach(|| {
         request.run(&mut |now| {
             let seconds = |ns: u64| ns as f64 / 1e9;
@@ -81,20 +81,20 @@ impl NativeRun {
     }
 
     /// One row per delivery.
-    fn deliveries(&self, py: Python<'_>) -> Table {
+    fn deliveries(&self, py: Python<'_>) -> ArrowTable {
         let FinishedRun { outcome, summary } = &self.finished;
-        Table::new(py.detach(|| tables::deliveries(outcome, summary)))
+        ArrowTable::new(py.detach(|| tables::deliveries(outcome, summary)))
     }
 
     /// One row per message.
-    fn messages(&self) -> Table {
-        Table::new(tables::messages(&self.finished.summary))
+    fn messages(&self) -> ArrowTable {
+        ArrowTable::new(tables::messages(&self.finished.summary))
     }
 
     /// One row per node.
-    fn nodes(&self) -> Table {
+    fn nodes(&self) -> ArrowTable {
         let FinishedRun { outcome, summary } = &self.finished;
-        Table::new(tables::nodes(outcome, summary))
+        ArrowTable::new(tables::nodes(outcome, summary))
     }
 
     /// Writes `summary.json` and `deliveries.parquet` into a folder.

@@ -61,7 +61,7 @@ impl NativeScenario {
         Self::load(self.source.clone(), overrides.collect())
     }
 
-    /// What another process needs to have the scenario without its overrides: whether it was resolved, its content, its name,
+    /// Content with which another process has the scenario, less its overrides: whether it was resolved, its content, its name,
     /// and the folder of file names in it.
     fn state(&self) -> PyResult<(bool, String, String, PathBuf)> {
         let (is_resolved, content) = match self.source.content() {

@@ -14,8 +14,8 @@ use undertone_lab::tables::{sweep_points, sweep_runs};
 use crate::COMMIT;
 use crate::errors::{of_scenario, of_sweep, unwritten, wrong};
 use crate::scenario::NativeScenario;
-use crate::table::Table;
-use crate::watch::Watch;
+use crate::table::ArrowTable;
+use crate::watch::PythonWatch;
 
 /// Sweep whose points were all found right.
 #[pyclass(frozen, module = "undertone._native")]
@@ -134,7 +134,7 @@ impl NativeSweep {
     ) -> PyResult<SweepOutcome> {
         let folder = open(&folder)?;
         let shard = part(shard)?;
-        let mut watch = Watch::new(progress);
+        let mut watch = PythonWatch::new(progress);
         let done = py.detach(|| {
             let work = SweepWork::new(&self.sweep, &self.points, &folder, shard, COMMIT);
             work.run(self::threads(threads), &mut |now| {
@@ -151,7 +151,7 @@ impl NativeSweep {
     }
 }
 
-/// What is in the folder of a sweep.
+/// Everything that is in the folder of a sweep.
 #[pyclass(frozen, module = "undertone._native")]
 pub(crate) struct SweepOutcome {
     report: SweepReport,
@@ -185,13 +185,13 @@ impl SweepOutcome {
     }
 
     /// One row per point.
-    fn points(&self) -> Table {
-        Table::new(sweep_points(&self.report))
+    fn points(&self) -> ArrowTable {
+        ArrowTable::new(sweep_points(&self.report))
     }
 
     /// One row per run.
-    fn runs(&self) -> Table {
-        Table::new(sweep_runs(&self.report))
+    fn runs(&self) -> ArrowTable {
+        ArrowTable::new(sweep_runs(&self.report))
     }
 
     /// The table as the command line prints it.

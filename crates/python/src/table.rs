@@ -11,19 +11,19 @@ use pyo3::types::PyCapsule;
 use crate::errors::wrong;
 
 /// Table in the memory of Arrow. `polars.DataFrame`, `pandas.DataFrame.from_arrow`, `pyarrow.table` and DuckDB take it.
-#[pyclass(frozen, module = "undertone._native")]
-pub(crate) struct Table {
+#[pyclass(frozen, name = "Table", module = "undertone._native")]
+pub(crate) struct ArrowTable {
     batch: RecordBatch,
 }
 
-impl Table {
+impl ArrowTable {
     pub(crate) const fn new(batch: RecordBatch) -> Self {
         Self { batch }
     }
 }
 
 #[pymethods]
-impl Table {
+impl ArrowTable {
     /// The table as a stream of Arrow. Another schema cannot be asked for.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(

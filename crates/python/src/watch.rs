@@ -10,13 +10,13 @@ use pyo3::prelude::*;
 const EVERY: Duration = Duration::from_millis(50);
 
 /// Asks Python now and then whether the work goes on: signals such as Ctrl-C are handled, and progress is reported.
-pub(crate) struct Watch {
+pub(crate) struct PythonWatch {
     progress: Option<Py<PyAny>>,
     next: Instant,
     stopped_by: Option<PyErr>,
 }
 
-impl Watch {
+impl PythonWatch {
     pub(crate) fn new(progress: Option<Py<PyAny>>) -> Self {
         Self {
             progress,

@@ -2,7 +2,7 @@
 
 use super::summary::Summary;
 
-/// What was run, by the key in a table's metadata.
+/// Origin of a run, by the keys of a table's metadata.
 pub(crate) fn origin(summary: &Summary) -> Vec<(&'static str, String)> {
     let resolved = summary.resolved.as_ref();
     let scenario = resolved.map(|resolved| {

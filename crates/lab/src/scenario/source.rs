@@ -56,7 +56,7 @@ impl ScenarioSource {
         })
     }
 
-    /// What another process needs to have the same scenario: `Ok` is for [`ScenarioSource::resolved`], `Err` the content for
+    /// Content with which another process has the same scenario: `Ok` is for [`ScenarioSource::resolved`], `Err` the content for
     /// [`ScenarioSource::given`].
     pub fn content(&self) -> Result<&ResolvedScenario, Value> {
         let root = &self.document.root.value;

@@ -60,10 +60,10 @@ pub fn messages(summary: &Summary) -> RecordBatch {
         .table(metadata(summary))
 }
 
-type Kind = fn(&Counters) -> KindCounter;
+type ControlCounter = fn(&Counters) -> KindCounter;
 
 /// Kinds of control entries, by the start of their columns' names.
-const CONTROL: [(&str, Kind); 6] = [
+const CONTROL: [(&str, ControlCounter); 6] = [
     ("subscriptions", |node| node.subscriptions),
     ("graft", |node| node.graft),
     ("prune", |node| node.prune),

@@ -55,7 +55,7 @@ pub(super) fn traffic(runs: &[RunShown<'_>]) -> Table {
     table
 }
 
-/// What is needed to repeat each run.
+/// Origin of each run: all that is needed to repeat it.
 pub(super) fn origins(runs: &[RunShown<'_>]) -> Table {
     let columns = [
         "run",
