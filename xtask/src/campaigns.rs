@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::steps::{Outcome, archive, cargo, lossy};
+use crate::steps::{Outcome, archive, cargo, lossy, python};
 
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";
@@ -35,14 +35,18 @@ pub(crate) enum Campaign {
     Archive,
     Sync,
     Hostile,
+    Ray,
+    Notebooks,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Tables,
         Self::RandomProofs,
         Self::Sync,
+        Self::Ray,
+        Self::Notebooks,
         Self::SendKill,
         Self::Light,
         Self::ArchiveKill,
@@ -61,6 +65,8 @@ impl Campaign {
             Self::Archive => "archive",
             Self::Sync => "sync",
             Self::Hostile => "hostile",
+            Self::Ray => "ray",
+            Self::Notebooks => "notebooks",
         }
     }
 
@@ -91,10 +97,16 @@ impl Campaign {
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
             }
+            Self::Ray => {
+                "a sweep on three worker processes of Ray, one of which is killed, minutes; needs Python and PyPI"
+            }
+            Self::Notebooks => {
+                "the notebooks of the Python package draw the paper's figures, minutes; needs Python and PyPI"
+            }
         }
     }
 
-    /// Returns the campaign's cargo commands, of which the last one gets the arguments.
+    /// Returns the campaign's cargo commands, of which the last one gets the arguments; none for those of Python.
     fn commands(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Tables => &[&[
@@ -187,6 +199,7 @@ impl Campaign {
                     "--",
                 ],
             ],
+            Self::Ray | Self::Notebooks => &[],
         }
     }
 
@@ -202,6 +215,11 @@ impl Campaign {
 
     /// Runs the campaign in the workspace at `root`, and prints its commands.
     pub(crate) fn run(self, root: &Path, arguments: &[String]) -> Outcome {
+        match self {
+            Self::Ray => return python::ray(root),
+            Self::Notebooks => return python::notebooks(root),
+            _ => {}
+        }
         if matches!(self, Self::ArchiveKill | Self::Archive | Self::SendKill)
             && let Err(reason) = archive::install()
         {

@@ -19,6 +19,7 @@ mod namespaces;
 mod outside;
 mod package;
 mod page;
+pub(crate) mod python;
 mod selection;
 mod wasm;
 
@@ -80,6 +81,7 @@ pub(crate) enum Step {
     Archive,
     Openapi,
     Bindings,
+    Python,
     Testbed,
     Interop,
     Services,
@@ -101,7 +103,7 @@ pub(crate) enum Outcome {
 impl Step {
     /// All steps in the order in which they run: the quickest first, but contracts before unit, whose tests
     /// use the chain that contracts installs.
-    pub(crate) const ALL: [Self; 20] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
@@ -117,6 +119,7 @@ impl Step {
         Self::Archive,
         Self::Openapi,
         Self::Bindings,
+        Self::Python,
         Self::Testbed,
         Self::Interop,
         Self::Services,
@@ -142,6 +145,7 @@ impl Step {
             Self::Archive => "archive",
             Self::Openapi => "openapi",
             Self::Bindings => "bindings",
+            Self::Python => "python",
             Self::Testbed => "testbed",
             Self::Interop => "interop",
             Self::Services => "services",
@@ -177,6 +181,9 @@ impl Step {
             }
             Self::Bindings => {
                 "programs in Python, C and Kotlin on the shared library; needs Python 3, a C compiler, Maven"
+            }
+            Self::Python => {
+                "the laboratory as a Python package; needs Python 3 with venv, and PyPI"
             }
             Self::Testbed => {
                 "real TCP and real nodes in network namespaces; needs TUN devices and iproute2"
@@ -233,6 +240,7 @@ impl Step {
                 Err(reason) => Outcome::Skipped(reason),
             },
             Self::Bindings => bindings::run(root),
+            Self::Python => python::test(root),
             Self::Testbed => match namespaces::right_to_make() {
                 Ok(right) => {
                     let mut args = selection::named(&TESTBED);

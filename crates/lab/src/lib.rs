@@ -1,10 +1,10 @@
 //! The laboratory: scenario files, closed-form models, reports, published figures.
 //!
-//! [`scenario`] turns files into the input of `undertone_sim`, [`report`] turns its results into tables
-//! and files, [`model`] predicts the same figures without running anything, and [`compare`] sets our
-//! figures beside published ones. [`sweep`] runs one scenario over values of its keys,
-//! and [`validity`] says what of a run was never checked. [`experiment`] does all of that for each publication, [`record`] holds
-//! the results, [`page`] draws them, and [`export`] writes them for other programs.
+//! [`scenario`] turns files into the input of `undertone_sim`, [`run`] simulates it, [`report`] turns the results into
+//! tables and files, [`model`] predicts the same figures without running anything, and [`compare`] sets our
+//! figures beside published ones. [`sweep`] runs one scenario over values of its keys, and [`validity`] says what of a run
+//! was never checked. [`experiment`] does all of that for each publication, [`record`] holds the results, [`page`] draws
+//! them, and [`export`] writes them for other programs. With the feature `arrow`, results are had as Arrow tables, too.
 
 pub mod compare;
 pub mod experiment;
@@ -14,6 +14,9 @@ pub mod page;
 pub mod published;
 pub mod record;
 pub mod report;
+pub mod run;
 pub mod scenario;
 pub mod sweep;
+#[cfg(feature = "arrow")]
+pub mod tables;
 pub mod validity;

@@ -49,6 +49,23 @@ fn the_list_names_every_scenario() {
 }
 
 #[test]
+fn seeds_are_drawn_over_one_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("runs.html");
+    let line = format!("sim small --seeds 1..2 --json --html {}", page.display());
+    let runs = json(&line);
+    let page = fs::read_to_string(&page).unwrap();
+    for run in runs["runs"].as_array().unwrap() {
+        assert!(page.contains(&format!("seed {}", run["seed"])));
+        assert!(page.contains(run["trace_hash"].as_str().unwrap()));
+    }
+    let nowhere = folder.path().join("no/page.html");
+    let output = undertone(&format!("sim small --html {}", nowhere.display()));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no/page.html"));
+}
+
+#[test]
 fn mistakes_are_wrong_usage_and_say_what_was_expected() {
     misused("sim", "required");
     misused("sim papr-2kb", "did you mean \"paper-2kb\"?");

@@ -1,12 +1,14 @@
-//! Records as one self-contained HTML page: no script, no font, no network access.
+//! Records, and runs of one's own, each as one self-contained HTML page: no script, no font, no network access.
 //!
 //! The page follows the reader's light or dark theme and can be printed; all colours are in `style.css`.
-//! The same records give the same bytes.
+//! The same records and runs give the same bytes.
 
 mod chart;
+mod document;
 mod escape;
 mod figures;
 mod overview;
+mod runs;
 mod section;
 mod table;
 
@@ -19,7 +21,7 @@ use crate::record::{ExperimentRecord, names};
 use overview::Overview;
 use section::PageSection;
 
-const STYLE: &str = include_str!("style.css");
+pub use runs::{RunShown, run_page};
 
 /// Renders the page, with a section for each record in the order given.
 pub fn page(records: &[ExperimentRecord]) -> String {
@@ -32,15 +34,7 @@ impl Display for ReportPage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = names(self.0);
         let anchors: Vec<String> = names.iter().map(|name| format!("x-{name}")).collect();
-        f.write_str(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <link rel=\"icon\" href=\"data:,\">\n\
-             <title>Undertone: ours beside what was published</title>\n<style>\n",
-        )?;
-        f.write_str(STYLE)?;
-        f.write_str("</style>\n</head>\n<body>\n")?;
+        document::begin(f, "Undertone: ours beside what was published")?;
         let records = self.0;
         write!(
             f,
@@ -54,6 +48,7 @@ impl Display for ReportPage<'_> {
         for (record, anchor) in records.iter().zip(&anchors) {
             write!(f, "{}", PageSection { record, anchor })?;
         }
-        f.write_str("</main>\n</body>\n</html>\n")
+        f.write_str("</main>\n")?;
+        document::end(f)
     }
 }

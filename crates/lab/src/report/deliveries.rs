@@ -15,6 +15,7 @@ use thiserror::Error;
 use undertone_sim::Outcome;
 use undertone_sim::outcome::{Delivery, Message};
 
+use super::origin::origin;
 use super::summary::{Summary, by_message, latency_ms};
 
 /// Schema of the file. Times are nanoseconds of virtual time from the start of the run.
@@ -79,24 +80,10 @@ pub fn write_deliveries<W: Write + Send>(
     Ok(())
 }
 
-/// Metadata of a run: scenario, seed, program and trace.
 fn metadata(summary: &Summary, more: &[(&str, String)]) -> Vec<KeyValue> {
-    let resolved = summary.resolved.as_ref();
-    let scenario = resolved.map(|resolved| {
-        serde_json::to_string(resolved).expect("resolved scenarios have string keys")
-    });
-    let hash = resolved.map(|resolved| resolved.hash.clone());
-    let known = [
-        ("undertone.scenario", Some(summary.scenario.clone())),
-        ("undertone.seed", Some(summary.seed.to_string())),
-        ("undertone.commit", Some(summary.commit.clone())),
-        ("undertone.trace_hash", summary.trace_hash.clone()),
-        ("undertone.scenario_hash", hash),
-        ("undertone.resolved", scenario),
-    ];
-    let more = more.iter().map(|(key, value)| (*key, Some(value.clone())));
-    let all = known.into_iter().chain(more);
-    all.filter_map(|(key, value)| Some(KeyValue::new(key.to_owned(), value?)))
+    let more = more.iter().map(|(key, value)| (*key, value.clone()));
+    let all = origin(summary).into_iter().chain(more);
+    all.map(|(key, value)| KeyValue::new(key.to_owned(), value))
         .collect()
 }
 

@@ -6,6 +6,7 @@ mod files;
 mod histogram;
 mod measure;
 mod memory;
+mod origin;
 mod progress;
 mod services;
 mod services_text;
@@ -21,6 +22,8 @@ pub use deliveries::{DeliveriesError, write_deliveries};
 pub use files::{WriteError, write_run, write_summary};
 pub use measure::{RunCosts, Stopwatch};
 pub use memory::{available_bytes, estimated_bytes};
+#[cfg(feature = "arrow")]
+pub(crate) use origin::origin;
 pub use progress::ProgressLine;
 pub use services::{
     BytesPerMessage, MessageWays, ReadingFigures, RequestFigures, SendFigures, ServicesSummary,
@@ -28,4 +31,5 @@ pub use services::{
 };
 pub use stats::{Latency, Sorted, median};
 pub use summary::{Bytes, KindTotal, MeshDegreeSummary, PerMessage, Summary, WarmUp};
+pub(crate) use summary::{by_message, latency_ms};
 pub(crate) use text::{align, new_table};

@@ -59,7 +59,7 @@ impl Document {
         Self::based(&text, &path.to_string_lossy(), &name, Some(folder), bases)
     }
 
-    /// Reads a document, and lays it over the one that its key `base` names, less the keys of `without`.
+    /// Reads a document with what it is based on.
     fn based(
         text: &str,
         place: &str,
@@ -67,7 +67,25 @@ impl Document {
         folder: Option<&Path>,
         bases: usize,
     ) -> Result<Self, ScenarioError> {
-        let mut root = TomlEntry::read(text, place)?;
+        Self::based_on(TomlEntry::read(text, place)?, name, folder, bases)
+    }
+
+    /// Completes a document that was read already.
+    pub(super) fn complete(
+        root: TomlEntry,
+        name: &str,
+        folder: &Path,
+    ) -> Result<Self, ScenarioError> {
+        Self::based_on(root, name, Some(folder), MAX_BASES)
+    }
+
+    /// Lays a document over the one that its key `base` names, less the keys of `without`.
+    fn based_on(
+        mut root: TomlEntry,
+        name: &str,
+        folder: Option<&Path>,
+        bases: usize,
+    ) -> Result<Self, ScenarioError> {
         let mut take = |key: &str| match &mut root.value {
             TomlValue::Table(table) => table.remove(key),
             _ => None,

@@ -62,6 +62,12 @@ pub enum ScenarioError {
         /// Description of what is wrong with it.
         problem: String,
     },
+    /// Parameters that a program has given hold a null.
+    #[error(
+        "{}: null is no value of a scenario; leave the key out",
+        Origin::Program
+    )]
+    Null,
     /// Parameters of the router contradict each other.
     #[error("{origin}: [relay]: {source}")]
     Relay {

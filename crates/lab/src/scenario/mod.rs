@@ -13,6 +13,7 @@ mod resolved;
 mod results;
 mod seeds;
 mod set;
+mod source;
 mod write;
 
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use gml::GmlError;
 pub use resolved::ResolvedScenario;
 pub use results::{EarlierRun, EarlierRuns, load_results};
 pub use seeds::{MAX_SEEDS, SeedsError, parse_seeds};
+pub use source::ScenarioSource;
 
 /// A scenario with further content of its file.
 #[derive(Clone, Debug)]
@@ -54,7 +56,7 @@ pub struct Loaded {
 /// # Errors
 /// Returns the first mistake found.
 pub fn load(reference: &str, overrides: &[String]) -> Result<Loaded, ScenarioError> {
-    read_document(&Document::load(reference)?, overrides, None)
+    ScenarioSource::named(reference)?.load(overrides)
 }
 
 /// Reads a scenario from text. `place` names its file in messages, `name` is the scenario's name, and

@@ -54,7 +54,11 @@ impl ResolvedScenario {
 
     /// The parameters as a document that the reader takes; `place` names it in messages.
     pub(super) fn document(&self, place: &str) -> Option<TomlEntry> {
-        from_json(&self.parameters, place)
+        let origin = Origin::File {
+            place: place.into(),
+            line: 1,
+        };
+        from_json(&self.parameters, &origin)
     }
 }
 
@@ -153,7 +157,7 @@ impl Origins<'_> {
 }
 
 /// Converts JSON to a document; `None` for a null, which no scenario has.
-fn from_json(value: &Value, place: &str) -> Option<TomlEntry> {
+pub(super) fn from_json(value: &Value, origin: &Origin) -> Option<TomlEntry> {
     let value = match value {
         Value::Null => return None,
         Value::Bool(value) => TomlValue::Bool(*value),
@@ -163,19 +167,18 @@ fn from_json(value: &Value, place: &str) -> Option<TomlEntry> {
         },
         Value::String(text) => TomlValue::Text(text.clone()),
         Value::Array(items) => {
-            let items = items.iter().map(|item| from_json(item, place));
+            let items = items.iter().map(|item| from_json(item, origin));
             TomlValue::List(items.collect::<Option<_>>()?)
         }
         Value::Object(table) => {
             let entries = table
                 .iter()
-                .map(|(key, value)| Some((key.clone(), from_json(value, place)?)));
+                .map(|(key, value)| Some((key.clone(), from_json(value, origin)?)));
             TomlValue::Table(entries.collect::<Option<TomlTable>>()?)
         }
     };
-    let origin = Origin::File {
-        place: place.into(),
-        line: 1,
-    };
-    Some(TomlEntry { value, origin })
+    Some(TomlEntry {
+        value,
+        origin: origin.clone(),
+    })
 }

@@ -82,6 +82,21 @@ pub fn run_name(resolved: &ResolvedScenario, seed: u64, version: &str) -> String
     name
 }
 
+/// Writes the file of a run: its rows, with its figures as metadata.
+///
+/// # Errors
+/// Fails if `out` does.
+pub fn write_rows<W: Write + Send>(
+    outcome: &Outcome,
+    summary: &Summary,
+    out: W,
+) -> Result<RunFigures, DeliveriesError> {
+    let figures = RunFigures::of(summary);
+    let text = serde_json::to_string(&figures).expect("figures have string keys");
+    write_deliveries(outcome, summary, &[(FIGURES, text)], out)?;
+    Ok(figures)
+}
+
 /// Reason why a file of a sweep cannot be written.
 #[derive(Debug, Error)]
 pub enum SweepFolderError {
@@ -144,25 +159,37 @@ impl SweepFolder {
         outcome: &Outcome,
         summary: &Summary,
     ) -> Result<RunFigures, SweepFolderError> {
-        let path = self.file(name);
-        // Another process may write the same run.
-        let partial = self
-            .path
-            .join(format!("{name}.{}.partial", std::process::id()));
-        let figures = RunFigures::of(summary);
-        let text = serde_json::to_string(&figures).expect("figures have string keys");
+        let partial = self.partial(name);
         let mut file = BufWriter::new(File::create(&partial).map_err(at(&partial))?);
-        let more = [(FIGURES, text)];
-        write_deliveries(outcome, summary, &more, &mut file).map_err(|source| {
-            SweepFolderError::Rows {
-                path: partial.clone(),
-                source,
-            }
+        let figures = write_rows(outcome, summary, &mut file).map_err(|source| {
+            let path = partial.clone();
+            SweepFolderError::Rows { path, source }
         })?;
         file.flush().map_err(at(&partial))?;
         drop(file);
-        fs::rename(&partial, &path).map_err(at(&path))?;
+        self.complete(name, &partial)?;
         Ok(figures)
+    }
+
+    /// Keeps the rows of a run that were written elsewhere by [`write_rows`].
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written.
+    pub fn keep(&self, name: &str, rows: &[u8]) -> Result<(), SweepFolderError> {
+        let partial = self.partial(name);
+        fs::write(&partial, rows).map_err(at(&partial))?;
+        self.complete(name, &partial)
+    }
+
+    /// Path of a file that is not whole. Another process may write the same run.
+    fn partial(&self, name: &str) -> PathBuf {
+        self.path
+            .join(format!("{name}.{}.partial", std::process::id()))
+    }
+
+    fn complete(&self, name: &str, partial: &Path) -> Result<(), SweepFolderError> {
+        let path = self.file(name);
+        fs::rename(partial, &path).map_err(at(&path))
     }
 
     /// Writes a file of text.

@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::error::SweepError;
 use super::file::{Sampling, Sweep};
 use super::limits::{MAX_POINTS, MAX_RUNS};
-use crate::scenario::{self, Loaded};
+use crate::scenario::{Loaded, ScenarioSource};
 
 /// One combination of values, with its scenario.
 #[derive(Clone, Debug)]
@@ -28,6 +28,14 @@ impl Sweep {
     /// # Errors
     /// Returns the first mistake in the scenario of a point, or [`SweepError`] for too many points.
     pub fn points(&self) -> Result<Vec<SweepPoint>, SweepError> {
+        self.points_of(&ScenarioSource::named(&self.scenario)?)
+    }
+
+    /// Returns all points of another scenario than the one that the sweep names.
+    ///
+    /// # Errors
+    /// As [`Sweep::points`].
+    pub fn points_of(&self, source: &ScenarioSource) -> Result<Vec<SweepPoint>, SweepError> {
         let combinations = match self.sampling {
             Sampling::Grid => self.grid()?,
             Sampling::Random { points, seed } => self.random(points as usize, seed),
@@ -39,17 +47,21 @@ impl Sweep {
         }
         combinations
             .into_iter()
-            .map(|values| self.point(values))
+            .map(|values| self.point(source, values))
             .collect()
     }
 
-    fn point(&self, values: Vec<String>) -> Result<SweepPoint, SweepError> {
+    fn point(
+        &self,
+        source: &ScenarioSource,
+        values: Vec<String>,
+    ) -> Result<SweepPoint, SweepError> {
         let keys = self.axes.iter().map(|axis| &axis.key);
         let set = keys
             .zip(&values)
             .map(|(key, value)| format!("{key}={value}"));
         let set: Vec<String> = self.set.iter().cloned().chain(set).collect();
-        let loaded = scenario::load(&self.scenario, &set)?;
+        let loaded = source.load(&set)?;
         Ok(SweepPoint {
             values: values.iter().map(|value| shown(value)).collect(),
             set,

@@ -11,6 +11,7 @@ mod number;
 mod range;
 mod scale;
 mod series;
+mod tree;
 mod words;
 
 #[cfg(test)]
@@ -25,6 +26,7 @@ use legend::Legend;
 use look::looks;
 pub(super) use number::grouped;
 use series::Drawn;
+pub(super) use tree::{DeliveryTree, TreeDrawing, TreeNode};
 
 /// Width of the drawing. All lengths are units of the view box, which the page scales to its width.
 const WIDTH: f64 = 600.0;

@@ -11,8 +11,9 @@ use serde::Serialize;
 use undertone_fleet::experiments::RealMachine;
 use undertone_lab::experiment::{Context, EXPERIMENTS, Experiment};
 use undertone_lab::record::{ExperimentRecord, Scale};
+use undertone_lab::run::threads;
 
-use super::super::sim::{COMMIT, threads};
+use super::super::sim::COMMIT;
 use super::super::{Failure, output};
 use super::machine::ThisProgram;
 use super::{RESULTS, out};

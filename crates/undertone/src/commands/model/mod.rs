@@ -1,13 +1,15 @@
 //! `undertone model`: closed forms; with a scenario, their prediction beside a simulation.
 
-mod beside;
-mod tables;
+mod given;
 
 use std::num::NonZeroUsize;
 
+use undertone_lab::model::beside::Beside;
+use undertone_lab::model::tables::FormulaTables;
+use undertone_lab::run::threads;
 use undertone_lab::scenario;
 
-use super::sim::{Runner, scenario_failure, threads};
+use super::sim::{Runner, scenario_failure};
 use super::{Failure, output};
 
 /// Flags of `undertone model`.
@@ -28,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "scenario")]
     no_run: bool,
     #[command(flatten)]
-    given: tables::Given,
+    given: given::Given,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -37,7 +39,9 @@ pub(crate) struct Args {
 /// Prints the tables of the formulas or, with a scenario, its prediction.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let Some(reference) = &args.scenario else {
-        return output::print(&tables::Tables::new(&args.given), args.json);
+        let tables = FormulaTables::new(&(&args.given).into())
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        return output::print(&tables, args.json);
     };
     let loaded = scenario::load(reference, &args.set).map_err(scenario_failure)?;
     let summary = if args.no_run {
@@ -49,9 +53,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             show_progress: !args.json,
             interrupt: None,
         };
-        Some(runner.run(args.seed)?.1)
+        Some(runner.run(args.seed)?.summary)
     };
-    let beside = beside::Beside::new(&loaded.scenario, summary.as_ref())
+    let beside = Beside::new(&loaded.scenario, summary.as_ref())
         .map_err(|reason| Failure::usage(format!("{reference} has no closed form: {reason}")))?;
     output::print(&beside, args.json)
 }

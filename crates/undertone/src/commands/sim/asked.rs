@@ -1,8 +1,7 @@
 //! Scenario and seeds that a command line asks for, and what its runs must keep.
 
-use std::fmt::Write;
-
 use undertone_lab::report::{Campaign, Summary};
+use undertone_lab::run::command;
 use undertone_lab::scenario::{self, EarlierRun, Loaded};
 
 use super::super::Failure;
@@ -110,18 +109,4 @@ fn delivers_nothing(run: &Summary) -> bool {
         .as_ref()
         .map_or(0, |services| services.delivered);
     run.expected > 0 && run.delivered == 0 && to_clients == 0
-}
-
-fn command(what: &str, set: &[String]) -> String {
-    let mut line = format!("undertone sim {what}");
-    for set in set {
-        // Writing to a string cannot fail.
-        let _ = write!(line, " --set '{set}'");
-    }
-    line
-}
-
-/// Returns the command line that repeats a run.
-pub(crate) fn replay(reference: &str, set: &[String], seed: u64) -> String {
-    format!("{} --seed {seed}", command(reference, set))
 }

@@ -89,7 +89,7 @@ fn item((name, shadow_wall_s): (&'static str, Option<f64>), seed: u64) -> Result
         show_progress: false,
         interrupt: None,
     };
-    let (_, summary) = runner.run(seed)?;
+    let summary = runner.run(seed)?.summary;
     Ok(Item {
         scenario: name,
         wall_s: summary.measured.wall_s,

@@ -6,18 +6,19 @@ mod compare;
 mod list;
 mod runner;
 
+use std::fs;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::thread;
+use std::path::{Path, PathBuf};
 
+use undertone_lab::page::{RunShown, run_page};
 use undertone_lab::report::{Campaign, WriteError, write_run, write_summary};
+use undertone_lab::run::{FinishedRun, threads};
 use undertone_lab::scenario::{self, SeedsError};
 
 use super::interrupt::Interrupt;
 use super::{Failure, output};
 use asked::SimRequest;
 
-pub(crate) use asked::replay;
 pub(crate) use list::print as print_list;
 pub(crate) use runner::{COMMIT, Runner, scenario_failure, warn_of_memory};
 
@@ -46,6 +47,9 @@ pub(crate) struct Args {
     /// Write summary.json and deliveries.parquet into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Draw the runs into this page, several seeds over one another
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "bench"])]
+    html: Option<PathBuf>,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -65,14 +69,6 @@ pub(crate) struct Seeds(pub(crate) Vec<u64>);
 
 pub(crate) fn seeds(text: &str) -> Result<Seeds, SeedsError> {
     scenario::parse_seeds(text).map(Seeds)
-}
-
-/// Returns the requested number of threads, or one per processor.
-pub(crate) fn threads(asked: Option<NonZeroUsize>) -> usize {
-    asked.map_or_else(
-        || thread::available_parallelism().map_or(1, NonZeroUsize::get),
-        NonZeroUsize::get,
-    )
 }
 
 /// Lists, measures, or runs scenarios. A violated invariant of a run is a failure, and so is a run that delivers nothing.
@@ -111,26 +107,45 @@ fn simulate(args: &Args, asked: &SimRequest, interrupt: &Interrupt) -> Result<Ca
         interrupt: Some(interrupt),
     };
     let mut runs = Vec::new();
+    let mut drawn = Vec::new();
     for seed in &asked.seeds {
         // The first run is begun in any case, and says how far it came.
         if interrupt.is_asked() && !runs.is_empty() {
             break;
         }
-        let (outcome, summary) = runner.run(*seed)?;
+        let run = runner.run(*seed)?;
         if let Some(folder) = &args.out {
             let folder = match asked.seeds.as_slice() {
                 [_] => folder.clone(),
                 _ => folder.join(format!("seed-{seed}")),
             };
-            write_run(&folder, &outcome, &summary).map_err(unwritten)?;
+            write_run(&folder, &run.outcome, &run.summary).map_err(unwritten)?;
         }
-        runs.push(summary);
+        runs.push(run.summary.clone());
+        if args.html.is_some() {
+            drawn.push(run);
+        }
+    }
+    if let Some(file) = &args.html {
+        draw(file, &drawn)?;
     }
     let campaign = Campaign::new(runs);
     if let (Some(folder), [_, _, ..]) = (&args.out, asked.seeds.as_slice()) {
         write_summary(folder, &campaign).map_err(unwritten)?;
     }
     Ok(campaign)
+}
+
+/// Writes the page of runs that differ in their seeds.
+fn draw(file: &Path, runs: &[FinishedRun]) -> Result<(), Failure> {
+    let shown: Vec<RunShown<'_>> = runs
+        .iter()
+        .map(|run| RunShown {
+            name: format!("seed {}", run.summary.seed),
+            run,
+        })
+        .collect();
+    fs::write(file, run_page(&shown)).map_err(|error| Failure::at(file, error))
 }
 
 fn unwritten(error: WriteError) -> Failure {

@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use undertone_lab::report::{ProgressLine, Stopwatch, Summary, available_bytes, estimated_bytes};
+use undertone_lab::report::{ProgressLine, available_bytes, estimated_bytes};
+use undertone_lab::run::{FinishedRun, RunRequest};
 use undertone_lab::scenario::{Loaded, ScenarioError};
-use undertone_sim::{Outcome, RunOptions, Scenario};
+use undertone_sim::Scenario;
 
 use super::super::interrupt::Interrupt;
 use super::super::{Failure, output};
@@ -24,29 +25,29 @@ pub(crate) struct Runner<'a> {
 
 impl Runner<'_> {
     /// Simulates the scenario with a seed, to its end or until it is interrupted.
-    pub(crate) fn run(&self, seed: u64) -> Result<(Outcome, Summary), Failure> {
+    pub(crate) fn run(&self, seed: u64) -> Result<FinishedRun, Failure> {
         let scenario = &self.loaded.scenario;
         let what = format!("{}, seed {seed}", scenario.name);
         let line = ProgressLine::new(&what, self.show_progress);
-        let options = RunOptions::new(seed).threads(self.threads);
-        let watch = Stopwatch::start();
-        let outcome = undertone_sim::run_until(scenario, options, &mut |progress| {
+        let request = RunRequest {
+            loaded: self.loaded,
+            seed,
+            threads: self.threads,
+            commit: COMMIT,
+        };
+        let finished = request.run(&mut |progress| {
             line.update(progress);
             match self.interrupt.is_some_and(Interrupt::is_asked) {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             }
         });
-        let measured = watch.read();
         line.finish();
-        let outcome = outcome.map_err(|error| {
+        finished.map_err(|error| {
             let name = &scenario.name;
             Failure::usage(format!("{name} cannot be simulated: {error}"))
                 .with_help("docs/scenarios.md lists keys and their bounds")
-        })?;
-        let summary = Summary::new(scenario, &outcome, measured, COMMIT)
-            .resolved(self.loaded.resolved.clone());
-        Ok((outcome, summary))
+        })
     }
 }
 

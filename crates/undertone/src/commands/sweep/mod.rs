@@ -1,24 +1,20 @@
 //! `undertone sweep`: runs one scenario over values of its keys and over seeds, and goes on where it was stopped.
 
-mod report;
-mod work;
-
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use undertone_lab::report::estimated_bytes;
+use undertone_lab::run::threads;
 use undertone_lab::sweep::{
-    ShardError, Sweep, SweepError, SweepFolder, SweepFolderError, SweepShard,
+    ShardError, Sweep, SweepError, SweepFolder, SweepFolderError, SweepPoint, SweepProgress,
+    SweepReport, SweepShard, SweepWork, WorkDone,
 };
 
 use super::interrupt::Interrupt;
-use super::sim::{COMMIT, threads, warn_of_memory};
+use super::progress::Spinner;
+use super::sim::{COMMIT, warn_of_memory};
 use super::{Failure, output};
-use report::{SweepReport, finished};
-use work::{SweepWork, WorkDone};
-
-/// Version in the names of runs: another program may run the same scenario differently.
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " ", env!("UNDERTONE_COMMIT"));
 
 /// Flags of `undertone sweep`.
 #[derive(clap::Args, Debug)]
@@ -57,25 +53,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Path::new("sweep-results").join(args.file.file_stem().unwrap_or_default())
     });
     let folder = SweepFolder::open(&out).map_err(unwritten)?;
-    let work = SweepWork::new(
-        &sweep,
-        &points,
-        &folder,
-        args.shard.unwrap_or(SweepShard::WHOLE),
-    );
+    let shard = args.shard.unwrap_or(SweepShard::WHOLE);
+    let work = SweepWork::new(&sweep, &points, &folder, shard, COMMIT);
     let interrupt = Interrupt::listen()?;
     let done = match args.no_run {
         true => WorkDone::default(),
-        false => {
-            let threads = threads(args.threads);
-            let scenarios = points.iter().map(|point| &point.loaded.scenario);
-            if let Some(largest) = scenarios.max_by_key(|scenario| estimated_bytes(scenario)) {
-                warn_of_memory(largest, threads);
-            }
-            work.run(threads, !args.json, &interrupt)?
-        }
+        false => make(args, &work, &points, &interrupt)?,
     };
-    let report: SweepReport = finished(&sweep, &points, &folder, done)?;
+    let report = SweepReport::new(&sweep, &points, &folder, done, COMMIT).map_err(unwritten)?;
     output::print(&report, args.json)?;
     if interrupt.is_asked() {
         return Err(Failure::interrupted(format!(
@@ -83,7 +68,65 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             report.left
         )));
     }
-    report.verdict()
+    verdict(&report)
+}
+
+/// Makes the missing runs, and shows how far they are.
+fn make(
+    args: &Args,
+    work: &SweepWork<'_>,
+    points: &[SweepPoint],
+    interrupt: &Interrupt,
+) -> Result<WorkDone, Failure> {
+    let threads = threads(args.threads);
+    let scenarios = points.iter().map(|point| &point.loaded.scenario);
+    if let Some(largest) = scenarios.max_by_key(|scenario| estimated_bytes(scenario)) {
+        warn_of_memory(largest, threads);
+    }
+    let spinner = Spinner::new(!args.json);
+    let done = work.run(threads, &mut |now| {
+        spinner.say(progress(now));
+        match interrupt.is_asked() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    spinner.finish();
+    done.map_err(unwritten)
+}
+
+fn progress(now: SweepProgress) -> String {
+    if now.ended == 0 {
+        return format!("{} runs to make", now.all);
+    }
+    let mut line = format!(
+        "{} of {} runs, {} left",
+        now.ended,
+        now.all,
+        minutes(now.left_s())
+    );
+    if now.failed > 0 {
+        line += &format!(", {} failed", now.failed);
+    }
+    line
+}
+
+fn minutes(seconds: f64) -> String {
+    match seconds as u64 {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7_200 => format!("{} min", seconds / 60),
+        seconds => format!("{:.1} h", seconds as f64 / 3600.0),
+    }
+}
+
+/// Failure if a run failed.
+fn verdict(report: &SweepReport) -> Result<(), Failure> {
+    let Some(first) = report.failures.first() else {
+        return Ok(());
+    };
+    let count = report.failures.len();
+    let text = format!("{count} runs failed, the first: {}", first.why);
+    Err(Failure::new(text).with_help(format!("replay: {}", first.replay)))
 }
 
 fn unreadable(error: SweepError) -> Failure {

@@ -3,22 +3,23 @@
 use std::fmt;
 
 use serde::Serialize;
-use undertone_lab::model::scenario::{MeasuredMesh, NoPrediction, spread_params};
-use undertone_lab::model::spread::{SpreadPrediction, predict};
-use undertone_lab::report::{Latency, Summary};
 use undertone_sim::Scenario;
 
+use super::scenario::{MeasuredMesh, NoPrediction, spread_params};
+use super::spread::{SpreadPrediction, predict};
 use super::tables::{right, table};
+use crate::report::{Latency, Summary};
 
-#[derive(Serialize)]
-pub(super) struct Beside {
+/// Predictions for every payload size of a scenario, beside a run if there is one.
+#[derive(Clone, Debug, Serialize)]
+pub struct Beside {
     scenario: String,
     seed: Option<u64>,
     mesh_degree: Option<f64>,
     sizes: Vec<SizeRow>,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct SizeRow {
     size_bytes: u32,
     model_ms: Figures,
@@ -28,7 +29,7 @@ struct SizeRow {
 }
 
 /// Distribution of latencies, milliseconds.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize)]
 struct Figures {
     min: f64,
     mean: f64,
@@ -41,7 +42,10 @@ struct Figures {
 
 impl Beside {
     /// Predicts every payload size of the scenario, from the mesh that the run measured if there is a run.
-    pub(super) fn new(scenario: &Scenario, run: Option<&Summary>) -> Result<Self, NoPrediction> {
+    ///
+    /// # Errors
+    /// Returns [`NoPrediction`] when the closed form does not describe the scenario.
+    pub fn new(scenario: &Scenario, run: Option<&Summary>) -> Result<Self, NoPrediction> {
         let mut sizes = scenario.traffic.payload_bytes.clone();
         sizes.sort_unstable();
         sizes.dedup();

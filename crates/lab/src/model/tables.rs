@@ -5,73 +5,80 @@ use std::fmt;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
-use undertone_lab::model::hops::{
-    FIGURE_2_NODES, Figure2Row, duplicates, figure_2, h_max, nodes_within,
-};
-use undertone_lab::model::large::{self, LargeRow};
-use undertone_lab::model::path::{HopLatency, latency_ms};
+use thiserror::Error;
+
+use super::hops::{FIGURE_2_NODES, Figure2Row, duplicates, figure_2, h_max, nodes_within};
+use super::large::{self, LargeRow};
+use super::path::{HopLatency, latency_ms};
 
 /// Maximum number of hops that are listed; a mesh of low degree may need many.
 const MAX_LISTED: u64 = 32;
 
-/// Parameters of the formulas; the defaults are the paper's.
-#[derive(clap::Args, Clone, Debug, Serialize)]
-pub(super) struct Given {
-    /// Number of nodes in the network
-    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(2..), conflicts_with = "scenario")]
-    nodes: u64,
-    /// Mesh degree of each node
-    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(2..=10_000), conflicts_with = "scenario")]
-    degree: u32,
-    /// Size of a message, bytes
-    #[arg(
-        long = "size",
-        value_name = "BYTES",
-        default_value_t = 50_000,
-        conflicts_with = "scenario"
-    )]
-    size_bytes: u64,
-    /// Rate of a link, megabits per second
-    #[arg(long = "mbit-per-s", value_name = "RATE", default_value_t = 100.0, value_parser = positive, conflicts_with = "scenario")]
-    mbit_per_s: f64,
-    /// One-way delay of a link, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 75.0, value_parser = not_negative, conflicts_with = "scenario")]
-    one_way_ms: f64,
-    /// Time to generate a proof, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 276.3, value_parser = not_negative, conflicts_with = "scenario")]
-    generation_ms: f64,
-    /// Time to verify a proof at each hop, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 4.5, value_parser = not_negative, conflicts_with = "scenario")]
-    verification_ms: f64,
+/// Parameters of the formulas.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FormulaParams {
+    /// Number of nodes in the network.
+    pub nodes: u64,
+    /// Mesh degree of each node.
+    pub degree: u32,
+    /// Size of a message, bytes.
+    pub size_bytes: u64,
+    /// Rate of a link, megabits per second.
+    pub mbit_per_s: f64,
+    /// One-way delay of a link, milliseconds.
+    pub one_way_ms: f64,
+    /// Time to generate a proof, milliseconds.
+    pub generation_ms: f64,
+    /// Time to verify a proof at each hop, milliseconds.
+    pub verification_ms: f64,
 }
 
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-enum NumberError {
-    #[error("expected a number")]
-    NotANumber,
-    #[error("expected a number {0}")]
-    Bound(&'static str),
+/// Largest mesh degree of the formulas.
+const MAX_DEGREE: u32 = 10_000;
+
+/// Parameter that the formulas have no result for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{key}: expected {expected}")]
+pub struct FormulaError {
+    /// Name of the parameter.
+    pub key: &'static str,
+    /// Values allowed for it.
+    pub expected: &'static str,
 }
 
-fn not_negative(text: &str) -> Result<f64, NumberError> {
-    let value: f64 = text.parse().map_err(|_| NumberError::NotANumber)?;
-    if value >= 0.0 && value.is_finite() {
-        Ok(value)
-    } else {
-        Err(NumberError::Bound("of 0 or more"))
+impl FormulaParams {
+    fn check(&self) -> Result<(), FormulaError> {
+        let above = |value: f64| value > 0.0 && value.is_finite();
+        let not_below = |value: f64| value >= 0.0 && value.is_finite();
+        let rules = [
+            ("nodes", "2 or more", self.nodes >= 2),
+            (
+                "degree",
+                "2 to 10000",
+                (2..=MAX_DEGREE).contains(&self.degree),
+            ),
+            ("mbit_per_s", "a number above 0", above(self.mbit_per_s)),
+            ("one_way_ms", NOT_BELOW_0, not_below(self.one_way_ms)),
+            ("generation_ms", NOT_BELOW_0, not_below(self.generation_ms)),
+            (
+                "verification_ms",
+                NOT_BELOW_0,
+                not_below(self.verification_ms),
+            ),
+        ];
+        match rules.into_iter().find(|(_, _, holds)| !holds) {
+            None => Ok(()),
+            Some((key, expected, _)) => Err(FormulaError { key, expected }),
+        }
     }
 }
 
-fn positive(text: &str) -> Result<f64, NumberError> {
-    match not_negative(text)? {
-        value if value > 0.0 => Ok(value),
-        _ => Err(NumberError::Bound("above 0")),
-    }
-}
+const NOT_BELOW_0: &str = "a number of 0 or more";
 
-#[derive(Serialize)]
-pub(super) struct Tables {
-    given: Given,
+/// Tables of the formulas for one network.
+#[derive(Clone, Debug, Serialize)]
+pub struct FormulaTables {
+    given: FormulaParams,
     h_max: u64,
     hops: Vec<HopRow>,
     duplicates_min: f64,
@@ -81,18 +88,23 @@ pub(super) struct Tables {
     large_messages: Vec<LargeRow>,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct HopRow {
     hops: u64,
     nodes_within: f64,
     latency_ms: f64,
 }
 
-impl Tables {
-    pub(super) fn new(given: &Given) -> Self {
+impl FormulaTables {
+    /// Computes the tables.
+    ///
+    /// # Errors
+    /// Returns [`FormulaError`] for a parameter that is not allowed.
+    pub fn new(given: &FormulaParams) -> Result<Self, FormulaError> {
+        given.check()?;
         const BYTES_PER_MS_AND_MBIT: f64 = 125.0;
         let h_max =
-            h_max(given.nodes, given.degree).expect("the parser wants a degree of 2 or more");
+            h_max(given.nodes, given.degree).expect("a degree of 2 or more reaches every node");
         let rate_bytes_per_ms = given.mbit_per_s * BYTES_PER_MS_AND_MBIT;
         let size_bytes = given.size_bytes as f64;
         let hop = HopLatency {
@@ -101,7 +113,7 @@ impl Tables {
         };
         let listed = h_max.min(MAX_LISTED) as u32;
         let (duplicates_min, duplicates_max) = duplicates(f64::from(given.degree));
-        Self {
+        Ok(Self {
             h_max,
             hops: (1..=listed)
                 .map(|hops| HopRow {
@@ -120,11 +132,11 @@ impl Tables {
                 u32::try_from(h_max).unwrap_or(u32::MAX),
             ),
             given: given.clone(),
-        }
+        })
     }
 }
 
-impl fmt::Display for Tables {
+impl fmt::Display for FormulaTables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let given = &self.given;
         writeln!(

@@ -1,0 +1,26 @@
+//! A scenario from its name to its result: `run_scenario SCENARIO [KEY=VALUE]...`, such as `run_scenario small network.loss=0.01`.
+
+use std::error::Error;
+use std::ops::ControlFlow;
+
+use undertone_lab::report::write_run;
+use undertone_lab::run::{RunRequest, threads};
+use undertone_lab::scenario;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = std::env::args().skip(1);
+    let name = args.next().unwrap_or("small".to_owned());
+    let loaded = scenario::load(&name, &args.collect::<Vec<_>>())?;
+    let request = RunRequest {
+        loaded: &loaded,
+        seed: 1,
+        threads: threads(None),
+        commit: "unknown",
+    };
+    let run = request.run(&mut |_| ControlFlow::Continue(()))?;
+    println!("{:?}", run.summary.latency_ms);
+    let folder = std::env::temp_dir().join("undertone-run");
+    write_run(&folder, &run.outcome, &run.summary)?;
+    println!("{}", folder.display());
+    Ok(())
+}

@@ -1,0 +1,81 @@
+//! Running a scenario: from what was read to its result.
+
+use std::fmt::Write;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::thread;
+
+use undertone_sim::{Outcome, Progress, RunOptions, SimError};
+
+use crate::report::{Stopwatch, Summary};
+use crate::scenario::Loaded;
+
+/// One run that is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct RunRequest<'a> {
+    /// Scenario to run.
+    pub loaded: &'a Loaded,
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// Number of threads; the result does not depend on it.
+    pub threads: usize,
+    /// Commit of the program, which results state.
+    pub commit: &'a str,
+}
+
+/// Result of a run.
+#[derive(Clone, Debug)]
+pub struct FinishedRun {
+    /// Everything that happened.
+    pub outcome: Outcome,
+    /// Figures of the run, and what was run.
+    pub summary: Summary,
+}
+
+impl RunRequest<'_> {
+    /// Runs the scenario to its end, or until `progress` breaks off; what was done until then is kept.
+    ///
+    /// # Errors
+    /// Returns [`SimError`] when the scenario cannot be simulated, before anything is run.
+    pub fn run(
+        &self,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<FinishedRun, SimError> {
+        let scenario = &self.loaded.scenario;
+        let options = RunOptions::new(self.seed).threads(self.threads);
+        let watch = Stopwatch::start();
+        let outcome = undertone_sim::run_until(scenario, options, progress)?;
+        let summary = Summary::new(scenario, &outcome, watch.read(), self.commit)
+            .resolved(self.loaded.resolved.clone());
+        Ok(FinishedRun { outcome, summary })
+    }
+}
+
+/// Returns the number of threads asked for, or one per processor.
+pub fn threads(asked: Option<NonZeroUsize>) -> usize {
+    asked.map_or_else(
+        || thread::available_parallelism().map_or(1, NonZeroUsize::get),
+        NonZeroUsize::get,
+    )
+}
+
+/// Returns the start of the command line that runs a scenario with overrides.
+pub fn command(what: &str, set: &[String]) -> String {
+    let mut line = format!("undertone sim {what}");
+    for set in set {
+        // Writing to a string cannot fail.
+        let _ = write!(line, " --set '{set}'");
+    }
+    line
+}
+
+/// Returns the command line that repeats a run.
+pub fn replay(reference: &str, set: &[String], seed: u64) -> String {
+    format!("{} --seed {seed}", command(reference, set))
+}
+
+/// Returns the version of the program at a commit, as it stands in the names of a sweep's runs: another program may run
+/// the same scenario differently.
+pub fn program_version(commit: &str) -> String {
+    format!("{} {commit}", env!("CARGO_PKG_VERSION"))
+}

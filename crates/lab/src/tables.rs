@@ -1,0 +1,12 @@
+//! Results as Arrow tables, for programs that hold them in memory: the columns of `deliveries.parquet`, one row per
+//! message or node, and the tables of a sweep. Their metadata say what was run.
+
+mod columns;
+mod run;
+mod sweep;
+
+pub use run::{deliveries, messages, nodes};
+pub use sweep::{sweep_points, sweep_runs};
+
+#[cfg(test)]
+mod tests;
