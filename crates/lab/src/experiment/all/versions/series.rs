@@ -32,7 +32,7 @@ impl SeriesPoint {
         let points = rows(GOSSIPSUB_V12_SERIES).filter_map(|row| {
             let number = |at: usize| row.get(at).and_then(|cell| cell.parse::<f64>().ok());
             Some(Self {
-                series: row.first()?,
+                series: row.first().copied()?,
                 publishers: row.get(1)?.parse().ok()?,
                 payload_kb: row.get(2)?.parse().ok()?,
                 spacing_ms: number(3)?,
