@@ -23,6 +23,7 @@ pub mod service_client;
 pub mod stage;
 pub mod table;
 mod tasks;
+mod topics;
 pub mod traffic;
 mod usage;
 pub mod users;

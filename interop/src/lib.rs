@@ -4,10 +4,12 @@
 //! its standard input and output (`interop/README.md` has the protocol, [`protocol`] its types).
 //! [`PeerProcess`] drives one of them; [`programs`] knows the ones that this folder holds.
 
+pub mod delay_relay;
 pub mod figures;
 pub mod host;
 pub mod hostile;
 pub mod light;
+pub mod mux;
 pub mod npm;
 pub mod payload;
 pub mod process;

@@ -44,6 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             delay_ns: 30_000_000,
             reverse_delay_ns: 30_000_000,
             loss: 0.0,
+            sent_before: None,
         };
         hosts[node].handle(0, connect)?;
         let peer = NewPeer::new(ONLY.0, features, direction);

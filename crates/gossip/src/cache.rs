@@ -12,19 +12,32 @@ use crate::types::{MessageId, PeerIx};
 /// A cached message as its encoded frame, shared by all receivers.
 #[derive(Debug)]
 struct Cached {
+    topic: TopicIx,
     frame: Bytes,
     /// Number of times that each peer was served.
     served: Vec<(PeerIx, u8)>,
+}
+
+/// What was added to the cache between two heartbeats: nothing, in most.
+#[derive(Debug, Default)]
+struct CacheWindow {
+    ids: Option<Box<VecDeque<(MessageId, TopicIx)>>>,
+    /// Length of the longest frame, bytes.
+    longest_bytes: usize,
+}
+
+impl CacheWindow {
+    fn ids(&self) -> impl Iterator<Item = &(MessageId, TopicIx)> {
+        self.ids.iter().flat_map(|ids| ids.iter())
+    }
 }
 
 /// The message cache: one window per heartbeat, bounded in bytes.
 #[derive(Debug)]
 pub(crate) struct Cache {
     messages: IdMap<Cached>,
-    /// Ids by heartbeat, the newest window in front.
-    windows: VecDeque<VecDeque<(MessageId, TopicIx)>>,
-    /// Length of the longest frame added in each window, bytes.
-    longest: VecDeque<usize>,
+    /// What was added, by heartbeat; the newest window in front.
+    windows: VecDeque<CacheWindow>,
     history_length: usize,
     history_gossip: usize,
     bytes: usize,
@@ -35,8 +48,7 @@ impl Cache {
     pub(crate) fn new(rng: &mut Rng, length: usize, gossip: usize, bytes_max: usize) -> Self {
         Self {
             messages: IdMap::new(rng),
-            windows: VecDeque::from([VecDeque::new()]),
-            longest: VecDeque::from([0]),
+            windows: VecDeque::from([CacheWindow::default()]),
             history_length: length,
             history_gossip: gossip,
             bytes: 0,
@@ -47,28 +59,35 @@ impl Cache {
     /// Adds a message; the oldest ones are evicted if the cache is over its limit.
     pub(crate) fn put(&mut self, id: MessageId, topic: TopicIx, frame: Bytes) {
         self.bytes += frame.len();
-        if let Some(longest) = self.longest.front_mut() {
-            *longest = frame.len().max(*longest);
+        if let Some(newest) = self.windows.front_mut() {
+            newest.longest_bytes = frame.len().max(newest.longest_bytes);
         }
         if let Some(old) = self.messages.insert(
             id,
             Cached {
+                topic,
                 frame,
                 served: Vec::new(),
             },
         ) {
             self.bytes -= old.frame.len();
         } else if let Some(newest) = self.windows.front_mut() {
-            newest.push_back((id, topic));
+            let ids = newest.ids.get_or_insert_default();
+            ids.push_back((id, topic));
         }
         while self.bytes > self.bytes_max && self.messages.len() > 1 {
             self.drop_oldest();
         }
     }
 
-    /// Returns the frame for `peer` and counts it, if the message is cached and the peer was served fewer
+    /// Returns topic and frame for `peer` and counts it, if the message is cached and the peer was served fewer
     /// than `times_max` times.
-    pub(crate) fn serve(&mut self, id: &MessageId, peer: PeerIx, times_max: u8) -> Option<Bytes> {
+    pub(crate) fn serve(
+        &mut self,
+        id: &MessageId,
+        peer: PeerIx,
+        times_max: u8,
+    ) -> Option<(TopicIx, Bytes)> {
         let message = self.messages.get_mut(id)?;
         let times = match message.served.iter_mut().find(|(p, _)| *p == peer) {
             Some((_, times)) => times,
@@ -81,12 +100,13 @@ impl Cache {
             return None;
         }
         *times += 1;
-        Some(message.frame.clone())
+        Some((message.topic, message.frame.clone()))
     }
 
     /// Ids of `topic` in the windows that are advertised.
     pub(crate) fn advertised(&self, topic: TopicIx) -> Vec<MessageId> {
-        let windows = self.windows.iter().take(self.history_gossip).flatten();
+        let windows = self.windows.iter().take(self.history_gossip);
+        let windows = windows.flat_map(CacheWindow::ids);
         windows
             .filter(|(_, t)| *t == topic)
             .map(|(id, _)| *id)
@@ -95,19 +115,18 @@ impl Cache {
 
     /// Starts a new window at a heartbeat and drops the messages of the oldest one.
     pub(crate) fn shift(&mut self) {
-        self.windows.push_front(VecDeque::new());
-        self.longest.push_front(0);
-        self.longest.truncate(self.history_length.max(1));
-        while self.windows.len() > self.history_length.max(1) {
-            for (id, _) in self.windows.pop_back().into_iter().flatten() {
+        while self.windows.len() >= self.history_length.max(1) {
+            let oldest = self.windows.pop_back().and_then(|window| window.ids);
+            for (id, _) in oldest.into_iter().flat_map(|ids| *ids) {
                 self.remove(&id);
             }
         }
+        self.windows.push_front(CacheWindow::default());
     }
 
     fn drop_oldest(&mut self) {
         for window in self.windows.iter_mut().rev() {
-            if let Some((id, _)) = window.pop_front() {
+            if let Some((id, _)) = window.ids.as_mut().and_then(|ids| ids.pop_front()) {
                 self.remove(&id);
                 return;
             }
@@ -122,11 +141,8 @@ impl Cache {
 
     /// Length of the longest frame in the kept windows, bytes; `None` when there was none.
     pub(crate) fn longest_bytes(&self) -> Option<usize> {
-        self.longest
-            .iter()
-            .copied()
-            .max()
-            .filter(|longest| *longest > 0)
+        let longest = self.windows.iter().map(|window| window.longest_bytes).max();
+        longest.filter(|bytes| *bytes > 0)
     }
 
     pub(crate) fn bytes(&self) -> usize {

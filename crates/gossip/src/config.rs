@@ -1,13 +1,17 @@
 //! Parameters of the router, and the rules between them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use thiserror::Error;
 
 use crate::limits::Limits;
 use crate::parameters::{Degrees, FloodPublish, LargeMessages, Parameters};
+use crate::policy::RouterPolicy;
 use crate::score::{ScoreParams, Thresholds, TopicScoreParams};
 use crate::strategy::{StrategyChoice, StrategyKind};
+use crate::traffic::TopicBudget;
+use crate::types::Topic;
 
 /// Configuration of a [`crate::Router`]. [`Config::waku`] and [`Config::libp2p`] are the two presets; start from one
 /// of them and set the fields that differ.
@@ -70,6 +74,8 @@ pub struct Config {
     pub idontwant_threshold_bytes: usize,
     /// Number of heartbeats for which an IDONTWANT is honoured.
     pub idontwant_ttl_heartbeats: u64,
+    /// Rules by which implementations differ.
+    pub policy: RouterPolicy,
     /// Whether PRUNE offers other peers, and whether peers offered to this node are used.
     pub peer_exchange: bool,
     /// Maximum number of peers offered in a PRUNE, and taken from one.
@@ -80,6 +86,10 @@ pub struct Config {
     pub score: Option<ScoreParams>,
     /// Whether a graylisted peer is disconnected instead of only ignored.
     pub disconnect_graylisted: bool,
+    /// Bandwidth that each topic may use; `None` for no limit.
+    pub topic_budget: Option<TopicBudget>,
+    /// Bandwidth of single topics, in place of `topic_budget`.
+    pub topic_budgets: BTreeMap<Topic, TopicBudget>,
     /// Limits on what remote peers can make the router hold or do.
     pub limits: Limits,
 }
@@ -124,13 +134,21 @@ impl Config {
             broken_promises_habit: 8,
             idontwant_threshold_bytes: 512,
             idontwant_ttl_heartbeats: 6,
+            policy: RouterPolicy::default(),
             peer_exchange: false,
             peer_exchange_peers: 16,
             thresholds: Thresholds::default(),
             score: Some(ScoreParams::default()),
             disconnect_graylisted: true,
+            topic_budget: None,
+            topic_budgets: BTreeMap::new(),
             limits: Limits::default(),
         }
+    }
+
+    /// Bandwidth that a topic may use, if it is limited.
+    pub fn budget_of(&self, topic: &Topic) -> Option<TopicBudget> {
+        self.topic_budgets.get(topic).copied().or(self.topic_budget)
     }
 
     /// Preset with the defaults of the GossipSub specification, without scoring.
@@ -198,6 +216,10 @@ impl Config {
             t.accept_px >= 0.0 && t.opportunistic_graft >= 0.0,
             Rule::Thresholds,
         )?;
+        for budget in self.topic_budget.iter().chain(self.topic_budgets.values()) {
+            let flows = budget.bytes_per_s > 0 && budget.burst_bytes > 0;
+            rule(flows, Rule::TopicBudget)?;
+        }
         if let Some(score) = &self.score {
             validate_score(score)?;
         }
@@ -304,6 +326,9 @@ pub enum Rule {
     /// Order of `d_score` and `d_high`.
     #[error("d_score must not exceed d_high")]
     ScoreDegree,
+    /// Bandwidth of topics above zero.
+    #[error("the bandwidth of a topic must be above 0 bytes per second, with a burst above 0")]
+    TopicBudget,
     /// Order and sign of the score thresholds.
     #[error("graylist <= publish <= gossip <= 0 <= accept_px, opportunistic_graft must hold")]
     Thresholds,

@@ -33,7 +33,7 @@ impl Router {
             .peers
             .remove(peer)
             .ok_or(ApiMisuse::UnknownPeer(peer))?;
-        for ix in state.topics {
+        for ix in state.topics.as_slice().iter().copied() {
             let topic = self.topics.get_mut(ix);
             topic.subscribers.remove(peer);
             topic.fanout.remove(peer);
@@ -119,9 +119,9 @@ impl Router {
         let Some(state) = self.peers.get_mut(peer) else {
             return;
         };
-        let Err(at) = state.topics.binary_search(&ix) else {
+        if state.topics.contains(ix) {
             return;
-        };
+        }
         if state.topics.len() >= max {
             self.release_topic(ix);
             return self.report(Report::Capacity {
@@ -129,7 +129,7 @@ impl Router {
                 capacity: Capacity::Subscriptions,
             });
         }
-        state.topics.insert(at, ix);
+        state.topics.insert(ix);
         let topic = self.topics.get_mut(ix);
         topic.subscribers.insert(peer);
         let topic = topic.name.clone();
@@ -148,10 +148,9 @@ impl Router {
         let Some(state) = self.peers.get_mut(peer) else {
             return;
         };
-        let Ok(at) = state.topics.binary_search(&ix) else {
+        if !state.topics.remove(ix) {
             return;
-        };
-        state.topics.remove(at);
+        }
         self.remove_from_mesh(ix, peer);
         let topic = self.topics.get_mut(ix);
         topic.fanout.remove(peer);

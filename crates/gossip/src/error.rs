@@ -126,6 +126,9 @@ impl PeerMisbehaved {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Capacity {
+    /// The bandwidth of the topic, see [`crate::TopicBudget`].
+    #[error("the bandwidth of the topic is used up")]
+    Bandwidth,
     /// Limit `pending_max` or `pending_bytes_max`: the validator does not keep up.
     #[error("too many messages wait for validation")]
     Pending,

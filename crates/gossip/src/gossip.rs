@@ -60,7 +60,10 @@ impl Router {
             if self.is_unwanted(peer, id) {
                 continue;
             }
-            if let Some(frame) = self.cache.serve(id, peer, times_max) {
+            if let Some((topic, frame)) = self.cache.serve(id, peer, times_max) {
+                // The name of the topic is counted with the message, and is part of the frame.
+                let name = self.topics.get(topic).name.as_bytes().len();
+                self.count_sent(topic, frame.len().saturating_sub(name), 1);
                 self.send_message(peer, Class::Forward, *id, frame);
             }
         }

@@ -1,5 +1,6 @@
 //! The heartbeat: upkeep of budgets, IWANT requests, meshes, gossip and caches, in go-libp2p-pubsub's order.
 
+use crate::policy::MeshTrim;
 use crate::router::Router;
 use crate::topics::TopicIx;
 use crate::types::{Direction, PeerIx};
@@ -39,7 +40,8 @@ impl Router {
         if self.topics.get(ix).mesh.len() < degrees.d_low {
             self.fill_mesh(ix);
         }
-        if self.topics.get(ix).mesh.len() > degrees.d_high {
+        let members = self.topics.get(ix).mesh.len();
+        if self.config.policy.trim.is_due(members, degrees.d_high) {
             self.trim_mesh(ix);
         }
         if self.topics.get(ix).mesh.len() >= degrees.d_low {
@@ -69,6 +71,10 @@ impl Router {
         self.rng.shuffle(&mut mesh);
         mesh.sort_by(|a, b| self.scores.score(*b).total_cmp(&self.scores.score(*a)));
         let best = degrees.d_score.min(mesh.len());
+        if self.config.policy.trim == MeshTrim::AllBelowScore {
+            let rest = mesh.split_off(best);
+            return self.trim_below_score(ix, rest);
+        }
         self.rng.shuffle(&mut mesh[best..]);
         let keep = degrees.d.min(mesh.len());
         let (kept, dropped) = mesh.split_at_mut(keep);
@@ -86,6 +92,24 @@ impl Router {
             }
         }
         for peer in dropped.iter().copied() {
+            self.prune(ix, peer, self.config.prune_backoff, true);
+        }
+    }
+
+    /// Prunes from the members that are not among the best: see [`MeshTrim::AllBelowScore`].
+    fn trim_below_score(&mut self, ix: TopicIx, rest: Vec<PeerIx>) {
+        let degrees = self.config.degrees.clone();
+        let (mut outbound, mut dropped): (Vec<_>, Vec<_>) = rest
+            .into_iter()
+            .rev()
+            .partition(|peer| self.is_outbound(*peer));
+        outbound.truncate(outbound.len().saturating_sub(degrees.d_out));
+        dropped.extend(outbound);
+        if dropped.len() > degrees.d {
+            self.rng.shuffle(&mut dropped);
+            dropped.truncate(dropped.len() - degrees.d);
+        }
+        for peer in dropped {
             self.prune(ix, peer, self.config.prune_backoff, true);
         }
     }

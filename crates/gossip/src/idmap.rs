@@ -79,8 +79,13 @@ impl<V> IdMap<V> {
         self.0.insert(id, value)
     }
 
+    /// Removes an entry; a map without entries holds no memory.
     pub(crate) fn remove(&mut self, id: &MessageId) -> Option<V> {
-        self.0.remove(id)
+        let removed = self.0.remove(id);
+        if self.0.is_empty() {
+            self.0 = HashMap::with_hasher(*self.0.hasher());
+        }
+        removed
     }
 
     pub(crate) fn len(&self) -> usize {

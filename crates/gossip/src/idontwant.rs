@@ -35,14 +35,14 @@ impl Router {
         let until = self.heartbeats + self.config.idontwant_ttl_heartbeats;
         let max = self.config.limits.idontwant_ids_per_heartbeat_max;
         for id in ids {
-            let Some(state) = self.peers.get_busy(peer) else {
+            let Some(busy) = self.peers.get_busy(peer) else {
                 return;
             };
-            if state.used.idontwant_ids >= max {
+            if busy.used.idontwant_ids >= max {
                 return;
             }
-            state.used.idontwant_ids += 1;
-            state.dont_send.insert(*id, until);
+            busy.used.idontwant_ids += 1;
+            busy.dont_send.insert(*id, until);
             self.cancel(peer, id);
         }
     }
@@ -50,6 +50,7 @@ impl Router {
     pub(crate) fn is_unwanted(&self, peer: PeerIx, id: &MessageId) -> bool {
         self.peers
             .get(peer)
-            .is_some_and(|state| state.dont_send.contains_key(id))
+            .and_then(|state| state.activity())
+            .is_some_and(|busy| busy.dont_send.contains_key(id))
     }
 }

@@ -219,6 +219,10 @@ pub enum Output {
     },
     /// Connect to a peer that a PRUNE offered (peer exchange).
     Connect {
+        /// Peer that sent the PRUNE.
+        from: PeerIx,
+        /// Topic of the PRUNE, to which the offered peer is subscribed as `from` says.
+        topic: Topic,
         /// Identity of the offered peer.
         identity: Bytes,
         /// Signed peer record, unverified; may be empty.

@@ -26,9 +26,12 @@ mod iwant;
 mod limits;
 mod mesh;
 mod parameters;
+mod peer_topics;
 mod peers;
 mod pending;
 mod places;
+mod policy;
+mod profiles;
 mod publish;
 mod px;
 mod queue;
@@ -43,6 +46,7 @@ mod spread;
 mod strategy;
 mod time;
 mod topics;
+mod traffic;
 mod types;
 pub mod wire;
 
@@ -57,6 +61,8 @@ pub use ids::{MessageIds, Placement};
 pub use io::{Class, ControlStats, Input, NewPeer, Output, Progress, Report, Stats, Verdict};
 pub use limits::Limits;
 pub use parameters::{Degrees, FloodPublish, LargeMessages, Parameters};
+pub use policy::{MeshTrim, RouterPolicy, SendOrder};
+pub use profiles::{PROFILES, ProfileRules, RouterProfile};
 pub use queue::{Overflow, QueueLimits, QueuedFrame, SendQueue};
 pub use rng::Rng;
 pub use router::{Router, Usage};
@@ -65,4 +71,5 @@ pub use strategy::{
     SendPlan, Strategy, StrategyChoice, StrategyFactory, StrategyKind, UnknownStrategy, View,
 };
 pub use time::Time;
+pub use traffic::{TopicBudget, TopicTraffic};
 pub use types::{Direction, MessageId, PeerIx, RequestId, SendHandle, Topic};

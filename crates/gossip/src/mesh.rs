@@ -97,7 +97,11 @@ impl Router {
     pub(crate) fn graft_newcomer(&mut self, ix: TopicIx, peer: PeerIx) {
         let topic = self.topics.get(ix);
         let short = topic.joined && topic.mesh.len() < self.config.degrees.d_low;
-        if short && self.strategy.keeps_mesh() && self.may_graft(ix, peer) {
+        if short
+            && self.config.policy.grafts_newcomers
+            && self.strategy.keeps_mesh()
+            && self.may_graft(ix, peer)
+        {
             self.graft(ix, peer);
         }
     }
@@ -118,13 +122,16 @@ impl Router {
         }
     }
 
-    pub(crate) fn remove_from_mesh(&mut self, ix: TopicIx, peer: PeerIx) {
+    /// Removes the peer from the mesh, and returns whether it was in it.
+    pub(crate) fn remove_from_mesh(&mut self, ix: TopicIx, peer: PeerIx) -> bool {
         let topic = self.topics.get_mut(ix);
-        if topic.mesh.remove(peer) {
+        let was_member = topic.mesh.remove(peer);
+        if was_member {
             let topic = topic.name.clone();
             self.scores.pruned(peer, ix);
             self.report(Report::Pruned { peer, topic });
         }
+        was_member
     }
 
     /// Removes the peer from the mesh and sends it a PRUNE.
@@ -224,7 +231,7 @@ impl Router {
         else {
             return;
         };
-        self.remove_from_mesh(ix, peer);
+        let was_member = self.remove_from_mesh(ix, peer);
         // Clamped here, and every sum saturates (CVE-2026-33040, CVE-2026-34219).
         let asked = prune
             .backoff_s
@@ -232,6 +239,9 @@ impl Router {
                 Duration::from_secs(seconds.min(self.config.limits.prune_backoff_s_max))
             });
         self.backoffs.set(ix, peer, self.now, asked);
-        self.accept_px(peer, &prune.peers);
+        if was_member {
+            let topic = self.topics.get(ix).name.clone();
+            self.accept_px(peer, &topic, &prune.peers);
+        }
     }
 }

@@ -1,22 +1,23 @@
 //! State of the router for each connected peer.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
+use undertone_compact::FewMap;
 
 use crate::address::AddressGroup;
 use crate::features::Features;
 use crate::iwant::AnswerRecord;
+use crate::peer_topics::PeerTopics;
 use crate::time::Time;
-use crate::topics::TopicIx;
 use crate::types::{Direction, MessageId, PeerIx, SendHandle};
 
-/// State of one connected peer.
+/// State of one connected peer. A large network in one process has millions of these, of which most are quiet most of
+/// the time, so what only a busy peer needs is apart.
 #[derive(Debug)]
 pub(crate) struct PeerState {
-    /// Identity and signed record as sent in peer exchange; not interpreted here.
-    pub(crate) identity: Bytes,
-    pub(crate) record: Bytes,
+    /// Identity and signed record as sent in peer exchange, if the driver gave any; not interpreted here.
+    pub(crate) introduction: Option<Box<Introduction>>,
     pub(crate) direction: Direction,
     pub(crate) features: Features,
     pub(crate) explicit: bool,
@@ -24,17 +25,29 @@ pub(crate) struct PeerState {
     /// Start of this connection. The peer may have forgotten messages of earlier connections.
     pub(crate) connected_at: Time,
     /// Topics the peer is subscribed to, sorted.
-    pub(crate) topics: Vec<TopicIx>,
+    pub(crate) topics: PeerTopics,
+    /// The peer's record of answering requests for announced messages.
+    pub(crate) answers: AnswerRecord,
+    /// Recent activity; present exactly if the next heartbeat has to visit the peer.
+    activity: Option<Box<PeerActivity>>,
+}
+
+/// Identity and signed record of a peer, for peer exchange.
+#[derive(Debug)]
+pub(crate) struct Introduction {
+    pub(crate) identity: Bytes,
+    pub(crate) record: Bytes,
+}
+
+/// Recent activity of a peer, which heartbeats clear.
+#[derive(Debug, Default)]
+pub(crate) struct PeerActivity {
     /// Budgets used since the last heartbeat.
     pub(crate) used: Budget,
     /// Ids that the peer does not want (IDONTWANT), with the heartbeat at which that expires.
-    pub(crate) dont_send: BTreeMap<MessageId, u64>,
+    pub(crate) dont_send: FewMap<MessageId, u64>,
     /// Copies given to the driver and, as far as we know, not yet started; with the heartbeat.
     pub(crate) cancellable: VecDeque<(MessageId, SendHandle, u64)>,
-    /// The peer's record of answering requests for announced messages.
-    pub(crate) answers: AnswerRecord,
-    /// Whether the next heartbeat has to visit the peer.
-    busy: bool,
 }
 
 /// Budgets that a peer used up since the last heartbeat.
@@ -51,46 +64,52 @@ pub(crate) struct Budget {
 
 impl PeerState {
     pub(crate) fn new(peer: crate::NewPeer, now: Time) -> Self {
+        let (identity, record) = (peer.identity, peer.record);
+        let is_introduced = !(identity.is_empty() && record.is_empty());
         Self {
-            identity: peer.identity,
-            record: peer.record,
+            introduction: is_introduced.then(|| Box::new(Introduction { identity, record })),
             direction: peer.direction,
             features: peer.features,
             explicit: peer.explicit,
             address: peer.ip.map(AddressGroup::from),
             connected_at: now,
-            topics: Vec::new(),
-            used: Budget::default(),
-            dont_send: BTreeMap::new(),
-            cancellable: VecDeque::new(),
+            topics: PeerTopics::default(),
             answers: AnswerRecord::default(),
-            busy: false,
+            activity: None,
         }
+    }
+
+    /// Recent activity of the peer, if there is any.
+    pub(crate) fn activity(&self) -> Option<&PeerActivity> {
+        self.activity.as_deref()
+    }
+
+    /// Budgets used since the last heartbeat.
+    pub(crate) fn used(&self) -> Budget {
+        self.activity().map(|busy| busy.used).unwrap_or_default()
     }
 
     /// Removes and returns the handle of a copy of `id` that has not been started, if there is one.
     pub(crate) fn take_cancellable(&mut self, id: &MessageId) -> Option<SendHandle> {
-        let at = self
-            .cancellable
-            .iter()
-            .position(|(queued, ..)| queued == id)?;
-        self.cancellable.remove(at).map(|(_, handle, _)| handle)
+        let cancellable = &mut self.activity.as_mut()?.cancellable;
+        let at = cancellable.iter().position(|(queued, ..)| queued == id)?;
+        cancellable.remove(at).map(|(_, handle, _)| handle)
     }
 
     /// Removes a copy that was started or dropped: it can no longer be cancelled.
     pub(crate) fn settled(&mut self, handle: SendHandle) -> Option<MessageId> {
-        let at = self
-            .cancellable
+        let cancellable = &mut self.activity.as_mut()?.cancellable;
+        let at = cancellable
             .iter()
             .position(|(_, queued, _)| *queued == handle)?;
-        self.cancellable.remove(at).map(|(id, ..)| id)
+        cancellable.remove(at).map(|(id, ..)| id)
     }
 }
 
 /// Connected peers, indexed by [`PeerIx`].
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
-    slots: Vec<Option<Box<PeerState>>>,
+    slots: Vec<Option<PeerState>>,
     /// Peers with used budgets or remembered entries since a heartbeat last cleared them: most peers are
     /// quiet most of the time, and a heartbeat need not visit them.
     busy: Vec<PeerIx>,
@@ -98,20 +117,20 @@ pub(crate) struct Peers {
 
 impl Peers {
     pub(crate) fn get(&self, peer: PeerIx) -> Option<&PeerState> {
-        self.slots.get(peer.slot())?.as_deref()
+        self.slots.get(peer.slot())?.as_ref()
     }
 
     pub(crate) fn get_mut(&mut self, peer: PeerIx) -> Option<&mut PeerState> {
-        self.slots.get_mut(peer.slot())?.as_deref_mut()
+        self.slots.get_mut(peer.slot())?.as_mut()
     }
 
-    /// Returns the peer as [`get_mut`](Self::get_mut) does, and marks it for the next heartbeat.
-    pub(crate) fn get_busy(&mut self, peer: PeerIx) -> Option<&mut PeerState> {
-        let state = self.slots.get_mut(peer.slot())?.as_deref_mut()?;
-        if !std::mem::replace(&mut state.busy, true) {
+    /// Recent activity of a connected peer, to be changed; the next heartbeat visits the peer.
+    pub(crate) fn get_busy(&mut self, peer: PeerIx) -> Option<&mut PeerActivity> {
+        let state = self.slots.get_mut(peer.slot())?.as_mut()?;
+        if state.activity.is_none() {
             self.busy.push(peer);
         }
-        Some(state)
+        Some(state.activity.get_or_insert_default())
     }
 
     /// Heartbeat: resets budgets and drops expired entries. Copies given to the driver more than `history`
@@ -119,39 +138,53 @@ impl Peers {
     pub(crate) fn renew(&mut self, heartbeat: u64, history: u64) {
         let slots = &mut self.slots;
         self.busy.retain(|peer| {
-            let state = slots.get_mut(peer.slot()).and_then(Option::as_deref_mut);
+            let state = slots.get_mut(peer.slot()).and_then(Option::as_mut);
             let Some(state) = state else {
                 return false;
             };
-            state.used = Budget::default();
-            state.dont_send.retain(|_, until| *until > heartbeat);
-            while state
+            let Some(activity) = state.activity.as_mut() else {
+                return false;
+            };
+            activity.used = Budget::default();
+            activity.dont_send.retain(|_, until| *until > heartbeat);
+            while activity
                 .cancellable
                 .front()
                 .is_some_and(|(.., at)| at + history < heartbeat)
             {
-                state.cancellable.pop_front();
+                activity.cancellable.pop_front();
             }
-            state.busy = !(state.dont_send.is_empty() && state.cancellable.is_empty());
-            state.busy
+            if activity.dont_send.is_empty() && activity.cancellable.is_empty() {
+                state.activity = None;
+            }
+            state.activity.is_some()
         });
+        if self.busy.is_empty() {
+            self.busy = Vec::new();
+        }
+    }
+
+    /// Makes room for exactly this many peers.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        let more = count.saturating_sub(self.slots.len());
+        self.slots.reserve_exact(more);
     }
 
     pub(crate) fn insert(&mut self, peer: PeerIx, state: PeerState) {
         if self.slots.len() <= peer.slot() {
             self.slots.resize_with(peer.slot() + 1, || None);
         }
-        self.slots[peer.slot()] = Some(Box::new(state));
+        self.slots[peer.slot()] = Some(state);
     }
 
-    pub(crate) fn remove(&mut self, peer: PeerIx) -> Option<Box<PeerState>> {
-        // The peer may come back under the same index, with a `busy` flag of its own.
+    pub(crate) fn remove(&mut self, peer: PeerIx) -> Option<PeerState> {
+        // The peer may come back under the same index, with activity of its own.
         self.busy.retain(|busy| *busy != peer);
         self.slots.get_mut(peer.slot())?.take()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (PeerIx, &PeerState)> {
         let numbered = (0..).map(PeerIx).zip(&self.slots);
-        numbered.filter_map(|(ix, slot)| slot.as_deref().map(|peer| (ix, peer)))
+        numbered.filter_map(|(ix, slot)| slot.as_ref().map(|peer| (ix, peer)))
     }
 }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crate::io::Output;
 use crate::router::Router;
 use crate::topics::TopicIx;
-use crate::types::PeerIx;
+use crate::types::{PeerIx, Topic};
 use crate::wire::PxPeer;
 
 impl Router {
@@ -26,19 +26,23 @@ impl Router {
             .take(max)
             .filter_map(|peer| self.peers.get(peer));
         states
-            .filter(|state| !state.identity.is_empty())
-            .map(|state| (state.identity.clone(), state.record.clone()))
+            .filter_map(|state| state.introduction.as_deref())
+            .filter(|introduced| !introduced.identity.is_empty())
+            .map(|introduced| (introduced.identity.clone(), introduced.record.clone()))
             .collect()
     }
 
-    /// Uses the peers offered by `from`, if its score is high enough.
-    pub(crate) fn accept_px(&mut self, from: PeerIx, offered: &[PxPeer]) {
+    /// Uses the peers offered by `from`, if its score is high enough. The caller has made sure that `from` was in the mesh:
+    /// a peer that was not cannot make this node verify and dial what it names, PRUNE after PRUNE.
+    pub(crate) fn accept_px(&mut self, from: PeerIx, topic: &Topic, offered: &[PxPeer]) {
         if !self.config.peer_exchange || self.scores.score(from) < self.config.thresholds.accept_px
         {
             return;
         }
         for peer in offered.iter().take(self.config.peer_exchange_peers) {
             self.output(Output::Connect {
+                from,
+                topic: topic.clone(),
                 identity: Bytes::copy_from_slice(&peer.peer_id),
                 record: Bytes::copy_from_slice(&peer.record),
             });

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::error::{ApiMisuse, PeerMisbehaved};
+use crate::error::{ApiMisuse, Capacity, PeerMisbehaved};
 use crate::io::{Class, Output, Report, Verdict};
 use crate::pending::PendingMessage;
 use crate::router::Router;
@@ -57,11 +57,11 @@ impl Router {
     /// Counts an empty frame. Some implementations send one as a greeting; many are an attempt to waste time.
     fn empty_frame(&mut self, peer: PeerIx) {
         let max = self.config.limits.empty_frames_per_heartbeat_max.max(1);
-        let Some(state) = self.peers.get_busy(peer) else {
+        let Some(busy) = self.peers.get_busy(peer) else {
             return;
         };
-        state.used.empty_frames += 1;
-        let count = state.used.empty_frames;
+        busy.used.empty_frames += 1;
+        let count = busy.used.empty_frames;
         if count > max && (count - 1).is_multiple_of(max) {
             self.misbehaved(peer, None, PeerMisbehaved::EmptyFrames { count });
         }
@@ -75,6 +75,8 @@ impl Router {
         else {
             return;
         };
+        let has_bandwidth = self.has_bandwidth(ix);
+        self.count_received(ix, message.data.len());
         let known = frame.id_of(&message.data);
         let id = known.unwrap_or_else(|| self.ids.id_of(&message.data));
         if message.signed {
@@ -88,6 +90,12 @@ impl Router {
             return self.report(Report::Misplaced { peer, id });
         }
         self.on_message_received(&id, Some(peer));
+        if !has_bandwidth {
+            // Not marked as seen: it may come again when there is room.
+            self.topics.get_mut(ix).meter.totals.dropped += 1;
+            let capacity = Capacity::Bandwidth;
+            return self.report(Report::Capacity { peer, capacity });
+        }
         if let Err(capacity) = self.pending.room_for(message.data.len()) {
             // Not marked as seen: the message can still be asked for when there is room.
             return self.report(Report::Capacity { peer, capacity });
@@ -169,6 +177,7 @@ impl Router {
         let senders = self.seen.settle(&id, status);
         match verdict {
             Verdict::Accept => {
+                self.count_accepted(topic, data.len());
                 self.scores.first_delivery(from, topic);
                 for peer in senders.iter().filter(|peer| **peer != from) {
                     self.scores.mesh_delivery(*peer, topic);

@@ -1,6 +1,7 @@
 //! The state machine. This file only dispatches; each concern has its own module.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -31,7 +32,7 @@ use crate::wire::{self, Encoder};
 /// [`next_timeout`](Self::next_timeout). The same seed and inputs give the same outputs.
 #[derive(Debug)]
 pub struct Router {
-    pub(crate) config: Config,
+    pub(crate) config: Arc<Config>,
     pub(crate) strategy: Box<dyn Strategy>,
     pub(crate) ids: Box<dyn MessageIds>,
     pub(crate) placement: Box<dyn Placement>,
@@ -61,11 +62,17 @@ pub struct Router {
 }
 
 impl Router {
-    /// Creates a router that starts at `now`. All its random choices follow from `seed`.
+    /// Creates a router that starts at `now`. All its random choices follow from `seed`. Routers of one process may
+    /// share a configuration.
     ///
     /// # Errors
     /// Returns [`ConfigError`] with the rule that the configuration breaks.
-    pub fn new(config: Config, seed: [u8; 32], now: Time) -> Result<Self, ConfigError> {
+    pub fn new(
+        config: impl Into<Arc<Config>>,
+        seed: [u8; 32],
+        now: Time,
+    ) -> Result<Self, ConfigError> {
+        let config = config.into();
         config.validate()?;
         let mut rng = Rng::new(seed);
         let limits = &config.limits;
@@ -79,7 +86,7 @@ impl Router {
             next_heartbeat: now.after(config.heartbeat_delay),
             topics: Topics::default(),
             peers: Peers::default(),
-            scores: Scores::new(config.score.clone(), now),
+            scores: Scores::new(Arc::clone(&config), now),
             backoffs: Backoffs::new(config.backoff_slack, limits.backoffs_max),
             fetcher: Fetcher::new(config.iwant_followup, FetcherLimits::from(limits)),
             transfers: Transfers::default(),
@@ -114,6 +121,12 @@ impl Router {
     pub fn with_placement(mut self, placement: Box<dyn Placement>) -> Self {
         self.placement = placement;
         self
+    }
+
+    /// Makes room for exactly this many peers, numbered from 0. Without it, room grows as peers connect.
+    pub fn reserve_peers(&mut self, count: usize) {
+        self.peers.reserve(count);
+        self.scores.reserve(count);
     }
 
     /// Handles one input, then runs every timer that is due.
@@ -174,7 +187,11 @@ impl Router {
 
     /// Returns the next output, or `None` until the next input.
     pub fn poll(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        let next = self.outputs.pop_front();
+        if next.is_none() {
+            self.outputs = VecDeque::new();
+        }
+        next
     }
 
     /// Latest time at which the driver must give the next input, e.g. [`Input::Tick`].
@@ -253,13 +270,16 @@ impl Router {
     pub(crate) fn send_message(&mut self, peer: PeerIx, class: Class, id: MessageId, frame: Bytes) {
         let handle = self.handle_for_send();
         let max = self.config.limits.cancellable_per_peer_max;
-        let Some(state) = self.peers.get_busy(peer) else {
+        let Some(busy) = self.peers.get_busy(peer) else {
             return;
         };
-        if state.cancellable.len() >= max {
-            state.cancellable.pop_front();
+        if busy.cancellable.len() >= max {
+            busy.cancellable.pop_front();
+        } else if busy.cancellable.capacity() == 0 {
+            // Usually there is one, and a queue begins with room for four.
+            busy.cancellable.reserve_exact(1);
         }
-        state.cancellable.push_back((id, handle, self.heartbeats));
+        busy.cancellable.push_back((id, handle, self.heartbeats));
         self.stats.messages_sent += 1;
         self.output(Output::Send {
             peer,
@@ -271,6 +291,9 @@ impl Router {
 
     /// Cancels every copy of `id` that is queued for `peer` and has not been started.
     pub(crate) fn cancel(&mut self, peer: PeerIx, id: &MessageId) {
+        if !self.config.policy.cancels_queued {
+            return;
+        }
         self.send_schedule.cancel(peer, id);
         // Several copies may be queued: a forwarded one and answers to IWANT.
         while let Some(handle) = self
@@ -359,7 +382,10 @@ impl Router {
 
     /// Topics that a connected peer is subscribed to.
     pub fn topics_of(&self, peer: PeerIx) -> Vec<Topic> {
-        let topics = self.peers.get(peer).map_or(&[][..], |state| &state.topics);
+        let topics = self
+            .peers
+            .get(peer)
+            .map_or(&[][..], |state| state.topics.as_slice());
         topics
             .iter()
             .map(|ix| self.topics.get(*ix).name.clone())
@@ -403,8 +429,12 @@ impl Router {
             backoffs: self.backoffs.len(),
             departed: self.departed.len(),
             subscriptions_of_a_peer: per_peer(|state| state.topics.len()),
-            idontwant_of_a_peer: per_peer(|state| state.dont_send.len()),
-            cancellable_of_a_peer: per_peer(|state| state.cancellable.len()),
+            idontwant_of_a_peer: per_peer(|state| {
+                state.activity().map_or(0, |busy| busy.dont_send.len())
+            }),
+            cancellable_of_a_peer: per_peer(|state| {
+                state.activity().map_or(0, |busy| busy.cancellable.len())
+            }),
         }
     }
 }

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use crate::io::{Class, Output};
+use crate::policy::SendOrder;
 use crate::router::Router;
 use crate::send_schedule::{DelayedCopies, DueCopy};
 use crate::strategy::View;
@@ -22,6 +23,9 @@ impl Router {
         mut receivers: Vec<PeerIx>,
     ) -> usize {
         receivers.retain(|peer| !self.is_unwanted(*peer, &id));
+        if self.config.policy.send_order == SendOrder::Random {
+            self.rng.shuffle(&mut receivers);
+        }
         let view = View {
             parameters: self.config.parameters(),
             topic: self.topics.get(ix),
@@ -31,7 +35,9 @@ impl Router {
             started: self.started,
         };
         let plan = self.strategy.spread(&view, len, receivers, &mut self.rng);
-        let count = plan.now.len() + plan.later.len() + plan.ihave_only.len();
+        let copies = plan.now.len() + plan.later.len();
+        let count = copies + plan.ihave_only.len();
+        self.count_sent(ix, len, copies);
         for peer in plan.now {
             self.send_message(peer, class, id, frame.clone());
         }

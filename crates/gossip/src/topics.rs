@@ -1,9 +1,10 @@
 //! Known topics: those of this node, and those that peers are subscribed to.
 
-use std::collections::BTreeMap;
+use undertone_compact::FewMap;
 
 use crate::limits::Limits;
 use crate::time::Time;
+use crate::traffic::Meter;
 use crate::types::{PeerIx, Topic};
 
 /// Small dense integer that stands for a topic within this router.
@@ -13,6 +14,11 @@ pub(crate) struct TopicIx(u32);
 impl TopicIx {
     pub(crate) fn slot(self) -> usize {
         self.0 as usize
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(number: u32) -> Self {
+        Self(number)
     }
 }
 
@@ -82,13 +88,18 @@ pub(crate) struct TopicState {
     /// Peers that get published messages while this node is not subscribed.
     pub(crate) fanout: PeerSet,
     pub(crate) last_publish: Time,
+    /// Account of its bytes.
+    pub(crate) meter: Meter,
 }
+
+/// Number of topics up to which there is room for just these.
+const FEW_TOPICS: usize = 8;
 
 /// All known topics, bounded by `topics_max`.
 #[derive(Debug, Default)]
 pub(crate) struct Topics {
     slots: Vec<Option<TopicState>>,
-    by_name: BTreeMap<Topic, TopicIx>,
+    by_name: FewMap<Topic, TopicIx>,
     free: Vec<TopicIx>,
 }
 
@@ -109,6 +120,9 @@ impl Topics {
         }
         let name = name.detached();
         let ix = self.free.pop().unwrap_or_else(|| {
+            if self.slots.len() < FEW_TOPICS {
+                self.slots.reserve_exact(1);
+            }
             self.slots.push(None);
             TopicIx(u32::try_from(self.slots.len() - 1).expect("topics_max is far below 2^32"))
         });
@@ -121,6 +135,7 @@ impl Topics {
             mesh: PeerSet::default(),
             fanout: PeerSet::default(),
             last_publish: Time::ZERO,
+            meter: Meter::default(),
         });
         Some((ix, true))
     }

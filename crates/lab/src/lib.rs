@@ -2,8 +2,8 @@
 //!
 //! [`scenario`] turns files into the input of `undertone_sim`, [`run`] simulates it, [`report`] turns the results into
 //! tables and files, [`model`] predicts the same figures without running anything, and [`compare`] sets our
-//! figures beside published ones. [`sweep`] runs one scenario over values of its keys. [`experiment`] does all of that for
-//! each publication, [`record`] holds the results, [`page`] draws them, and [`export`] writes them for other programs.
+//! figures beside published ones. [`sweep`] runs one scenario over values of its keys, and [`validity`] says what of a
+//! run was never checked. [`experiment`] does all of that for each publication, [`record`] holds the results, [`page`] draws them, and [`export`] writes them for other programs.
 //! With the feature `arrow`, results are had as Arrow tables, too.
 
 pub mod compare;
@@ -19,3 +19,4 @@ pub mod scenario;
 pub mod sweep;
 #[cfg(feature = "arrow")]
 pub mod tables;
+pub mod validity;

@@ -12,6 +12,8 @@ pub const LATENCY_DISTRIBUTION: &str = include_str!("../published/latency_distri
 pub const RLN_KEY_BENCHMARKS: &str = include_str!("../published/rln_key_benchmarks.csv");
 /// Figures of *Large Message Handling in GossipSub*, vac forum.
 pub const LARGE_MESSAGES: &str = include_str!("../published/large_messages.csv");
+/// GossipSub v1.2 over message sizes and over publishers: vac's comparison of August 2025.
+pub const GOSSIPSUB_V12_SERIES: &str = include_str!("../published/gossipsub_v12_series.csv");
 
 /// Cells of each line of a CSV text, without the header line.
 pub fn rows(csv: &'static str) -> impl Iterator<Item = Vec<&'static str>> {

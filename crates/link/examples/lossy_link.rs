@@ -35,6 +35,7 @@ fn transfer_ms(loss: f64) -> Result<u64, Box<dyn Error>> {
             delay_ns: DELAY_NS,
             reverse_delay_ns: DELAY_NS,
             loss: 0.0,
+            sent_before: None,
         };
         hosts[host].handle(0, connect)?;
     }

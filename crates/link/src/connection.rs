@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::flow::StreamFlow;
 use crate::inflight::Window;
 use crate::profile::Profile;
+use crate::seldom::Seldom;
 
 /// A frame that is not yet completely sent.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub(crate) struct Burst<P> {
     pub(crate) ack_wanted: bool,
     /// Whether the burst is a retransmission for an earlier one with the same `seq`.
     pub(crate) repair: bool,
+    /// Whether a frame of the multiplexer ends with this burst.
+    pub(crate) ends_mux_frame: bool,
     /// Length of the frame that begins with this burst; 0 if the burst continues a frame.
     pub(crate) begins_bytes: u64,
     /// The frame that ends with this burst.
@@ -59,7 +62,55 @@ pub(crate) struct Retransmission<P> {
 pub(crate) struct HeldBurst<P> {
     pub(crate) missing: u32,
     pub(crate) data_bytes: u64,
+    pub(crate) ends_mux_frame: bool,
     pub(crate) frame: Option<P>,
+}
+
+/// Frames of a connection that are not yet completely sent.
+#[derive(Debug)]
+struct UnsentFrames<P> {
+    frames: VecDeque<UnsentFrame<P>>,
+    /// Bytes left to send of all frames.
+    bytes: u64,
+}
+
+impl<P> UnsentFrames<P> {
+    fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+}
+
+impl<P> Default for UnsentFrames<P> {
+    fn default() -> Self {
+        Self {
+            frames: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+}
+
+/// What one end of a connection remembers of lost packets.
+#[derive(Debug)]
+struct Recovery<P> {
+    /// Sent packets that were lost.
+    repairs: Vec<Retransmission<P>>,
+    /// Bursts that arrived incomplete or early, by number.
+    held: BTreeMap<u32, HeldBurst<P>>,
+}
+
+impl<P> Recovery<P> {
+    fn is_over(&self) -> bool {
+        self.repairs.is_empty() && self.held.is_empty()
+    }
+}
+
+impl<P> Default for Recovery<P> {
+    fn default() -> Self {
+        Self {
+            repairs: Vec::new(),
+            held: BTreeMap::new(),
+        }
+    }
 }
 
 /// Effect of a burst's arrival.
@@ -69,6 +120,8 @@ pub(crate) struct Progress {
     pub(crate) gaps: Vec<u32>,
     /// Bytes of data that are now in order.
     pub(crate) data_bytes: u64,
+    /// Whether a frame of the multiplexer ends within them.
+    pub(crate) ends_mux_frame: bool,
 }
 
 /// One end of a connection.
@@ -83,8 +136,7 @@ pub(crate) struct TcpEndpoint<P> {
     /// Probability that a packet to the remote is lost.
     pub(crate) loss: f64,
     pub(crate) window: Window,
-    pub(crate) unsent: VecDeque<UnsentFrame<P>>,
-    pub(crate) unsent_bytes: u64,
+    unsent: Seldom<UnsentFrames<P>>,
     /// Whether the writer was told to wait.
     pub(crate) writer_waits: bool,
     /// Whether the connection is in the uplink's ready list.
@@ -94,9 +146,8 @@ pub(crate) struct TcpEndpoint<P> {
     pub(crate) next_seq: u32,
     /// Acknowledgements that this end has caused so far; the delay of the next depends on it.
     pub(crate) acks: u32,
-    pub(crate) repairs: Vec<Retransmission<P>>,
+    recovery: Seldom<Recovery<P>>,
     pub(crate) expected_seq: u32,
-    pub(crate) held: BTreeMap<u32, HeldBurst<P>>,
     /// Time before which no later packet arrives, as packets of one connection keep their order.
     pub(crate) arrives_after_ns: u64,
     /// Flow control of the stream, if its multiplexer has any.
@@ -127,16 +178,14 @@ impl<P> TcpEndpoint<P> {
             reverse_delay_ns: delays_ns.1,
             loss,
             window: Window::new(profile, setup_packets),
-            unsent: VecDeque::new(),
-            unsent_bytes: 0,
+            unsent: Seldom::default(),
             writer_waits: false,
             ready: false,
             watched: false,
             next_seq: 0,
             acks: setup_packets,
-            repairs: Vec::new(),
+            recovery: Seldom::default(),
             expected_seq: 0,
-            held: BTreeMap::new(),
             arrives_after_ns: 0,
             flow: flow.map(Box::new),
         }
@@ -146,18 +195,73 @@ impl<P> TcpEndpoint<P> {
         self.delay_ns + self.reverse_delay_ns + profile.rto_min_ns
     }
 
+    /// Whether nothing that was written waits to be sent.
+    pub(crate) fn is_all_sent(&self) -> bool {
+        self.unsent.get().is_none_or(UnsentFrames::is_empty)
+    }
+
+    /// Bytes of frames that wait to be sent.
+    pub(crate) fn unsent_bytes(&self) -> u64 {
+        self.unsent.get().map_or(0, |unsent| unsent.bytes)
+    }
+
+    /// Position of the first unsent frame among all frames that the host has written.
+    pub(crate) fn first_order(&self) -> Option<u64> {
+        self.unsent.get()?.frames.front().map(|first| first.order)
+    }
+
+    /// Adds a frame behind all unsent ones, or before those that have not begun if it is urgent.
+    pub(crate) fn push(&mut self, frame: UnsentFrame<P>, is_urgent: bool) {
+        let unsent = self.unsent.fill();
+        unsent.bytes += frame.bytes_left;
+        let begun = unsent.frames.iter().position(|waits| !waits.started);
+        match begun.filter(|_| is_urgent) {
+            Some(at) => unsent.frames.insert(at, frame),
+            None => unsent.frames.push_back(frame),
+        }
+    }
+
+    /// The retransmission that waits for burst `seq`.
+    pub(crate) fn repair_of(&mut self, seq: u32) -> Option<&mut Retransmission<P>> {
+        let repairs = &mut self.recovery.get_mut()?.repairs;
+        repairs.iter_mut().find(|repair| repair.seq == seq)
+    }
+
+    /// Removes and returns the retransmission that waits for burst `seq`.
+    pub(crate) fn take_repair(&mut self, seq: u32) -> Option<Retransmission<P>> {
+        let repairs = &mut self.recovery.get_mut()?.repairs;
+        let at = repairs.iter().position(|repair| repair.seq == seq)?;
+        let repair = repairs.remove(at);
+        self.recovery.release(Recovery::is_over);
+        Some(repair)
+    }
+
+    pub(crate) fn add_repair(&mut self, repair: Retransmission<P>) {
+        self.recovery.fill().repairs.push(repair);
+    }
+
+    /// Whether the socket takes another frame. A multiplexer takes none while an earlier one waits for its window.
+    pub(crate) fn is_writable(&self, profile: &Profile) -> bool {
+        let credit_bytes = self.flow.as_ref().map_or(u64::MAX, |f| f.credit_bytes);
+        let unsent_bytes = self.unsent_bytes();
+        unsent_bytes < profile.send_buffer_bytes && unsent_bytes <= credit_bytes
+    }
+
     /// Bytes that flow control lets leave as one burst.
     pub(crate) fn burst_bytes(&self) -> u64 {
+        let first = self.unsent.get().and_then(|unsent| unsent.frames.front());
+        let message_bytes = first.map_or(0, |first| first.bytes_left);
         self.flow
             .as_ref()
-            .map_or(u64::MAX, |flow| flow.burst_bytes())
+            .map_or(u64::MAX, |flow| flow.burst_bytes(message_bytes))
     }
 
     /// Cuts the next burst: at most `packets` packets of the first unsent frame. The times of the burst
     /// are filled in later.
     pub(crate) fn cut(&mut self, packets: u32, profile: &Profile) -> Option<Burst<P>> {
         let most_bytes = self.burst_bytes();
-        let first = self.unsent.front_mut()?;
+        let unsent = self.unsent.get_mut()?;
+        let first = unsent.frames.front_mut()?;
         let packets = packets.min(first.packets_left);
         let is_held_back = first.bytes_left > most_bytes;
         let packets = match is_held_back {
@@ -186,18 +290,16 @@ impl<P> TcpEndpoint<P> {
             // The last packet is less than full where the burst ends by flow control.
             first.packets_left = first.packets_left.max(profile.packets(first.bytes_left));
         }
-        self.unsent_bytes -= data;
-        if let Some(flow) = &mut self.flow {
-            flow.spend(data);
-        }
+        let message_bytes = first.bytes_left + data;
+        unsent.bytes -= data;
+        let flow = self.flow.as_mut();
+        let ends_mux_frame = flow.is_some_and(|flow| flow.spend(data, message_bytes));
         let frame = if whole {
-            self.unsent.pop_front().map(|sent| sent.frame)
+            unsent.frames.pop_front().map(|sent| sent.frame)
         } else {
             None
         };
-        if self.unsent.is_empty() {
-            self.unsent = VecDeque::new();
-        }
+        self.unsent.release(UnsentFrames::is_empty);
         let seq = self.next_seq;
         self.next_seq += 1;
         let burst = Burst {
@@ -210,6 +312,7 @@ impl<P> TcpEndpoint<P> {
             dropped: 0,
             ack_wanted: false,
             repair: false,
+            ends_mux_frame,
             begins_bytes,
             frame,
         };
@@ -223,16 +326,22 @@ impl<P> TcpEndpoint<P> {
         profile: &Profile,
         mut deliver: impl FnMut(P),
     ) -> Progress {
-        let data_bytes = burst.data_bytes(profile);
+        let (data_bytes, ends_mux_frame) = (burst.data_bytes(profile), burst.ends_mux_frame);
         let in_order = burst.seq == self.expected_seq && burst.missing == 0;
-        if in_order && self.held.is_empty() {
+        let recovery = self.recovery.get();
+        if in_order && recovery.is_none_or(|recovery| recovery.held.is_empty()) {
             self.expected_seq += 1;
             burst.frame.map(deliver);
             let gaps = Vec::new();
-            return Progress { gaps, data_bytes };
+            return Progress {
+                gaps,
+                data_bytes,
+                ends_mux_frame,
+            };
         }
+        let waiting = &mut self.recovery.fill().held;
         if burst.repair
-            && let Some(held) = self.held.get_mut(&burst.seq)
+            && let Some(held) = waiting.get_mut(&burst.seq)
         {
             held.missing = (held.missing + burst.missing).saturating_sub(burst.packets);
             held.frame = held.frame.take().or(burst.frame);
@@ -240,23 +349,26 @@ impl<P> TcpEndpoint<P> {
             let held = HeldBurst {
                 missing: burst.missing,
                 data_bytes,
+                ends_mux_frame,
                 frame: burst.frame,
             };
-            self.held.insert(burst.seq, held);
+            waiting.insert(burst.seq, held);
         }
-        let gaps = (self.expected_seq..burst.seq).filter(|seq| !self.held.contains_key(seq));
+        let gaps = (self.expected_seq..burst.seq).filter(|seq| !waiting.contains_key(seq));
         let mut progress = Progress {
             gaps: gaps.collect(),
-            data_bytes: 0,
+            ..Progress::default()
         };
-        while let Some(held) = self.held.get(&self.expected_seq)
+        while let Some(held) = waiting.get(&self.expected_seq)
             && held.missing == 0
         {
-            let held = self.held.remove(&self.expected_seq);
+            let held = waiting.remove(&self.expected_seq);
             progress.data_bytes += held.as_ref().map_or(0, |held| held.data_bytes);
+            progress.ends_mux_frame |= held.as_ref().is_some_and(|held| held.ends_mux_frame);
             held.and_then(|held| held.frame).map(&mut deliver);
             self.expected_seq += 1;
         }
+        self.recovery.release(Recovery::is_over);
         progress
     }
 }

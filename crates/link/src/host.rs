@@ -8,6 +8,7 @@ mod send;
 mod tests;
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
@@ -16,6 +17,7 @@ use thiserror::Error;
 use crate::connection::{Burst, TcpEndpoint};
 use crate::downlink::{Downlink, QueueDiscipline};
 use crate::flow::{FlowControl, StreamFlow, UPDATE_BYTES};
+use crate::handshake::SentBefore;
 use crate::profile::Profile;
 use crate::queue::Timers;
 use crate::rate::LinkRate;
@@ -104,6 +106,8 @@ pub enum Input<P> {
         reverse_delay_ns: u64,
         /// Probability that a packet to the other host is lost, in addition to [`StackConfig::loss`].
         loss: f64,
+        /// What this end has sent during the set-up; `None` for [`StackConfig::setup_packets`].
+        sent_before: Option<SentBefore>,
     },
     /// A connection is closed, and everything queued on it is discarded.
     Close(ConnIx),
@@ -264,7 +268,9 @@ pub(crate) struct IncomingBurst<P> {
 /// no later than [`next_timeout`](Self::next_timeout).
 #[derive(Debug)]
 pub struct Host<P> {
-    pub(crate) config: StackConfig,
+    pub(crate) config: Arc<StackConfig>,
+    /// Probability that a packet sent by the host is lost on the way; that of the configuration until it is changed.
+    pub(crate) loss: f64,
     pub(crate) now: u64,
     pub(crate) connections: Vec<Option<TcpEndpoint<P>>>,
     pub(crate) uplink: LinkRate,
@@ -285,8 +291,9 @@ pub struct Host<P> {
 }
 
 impl<P> Host<P> {
-    /// A host without connections. `seed` determines its loss and jitter.
-    pub fn new(config: StackConfig, seed: [u8; 32]) -> Self {
+    /// A host without connections. `seed` determines its loss and jitter. Hosts of one process may share a configuration.
+    pub fn new(config: impl Into<Arc<StackConfig>>, seed: [u8; 32]) -> Self {
+        let config = config.into();
         let (step, burst) = (config.profile.rate_step_ns, config.profile.rate_burst_bytes);
         let rate = |bytes_per_s| LinkRate::new(bytes_per_s, step, burst);
         let down = rate(config.downlink_bytes_per_s);
@@ -306,6 +313,7 @@ impl<P> Host<P> {
             rng: None,
             seed,
             totals: TrafficTotals::default(),
+            loss: config.loss,
             config,
         };
         host.need_rng(0.0);
@@ -313,10 +321,16 @@ impl<P> Host<P> {
     }
 
     fn need_rng(&mut self, loss: f64) {
-        let random = self.config.loss.max(loss) > 0.0 || self.config.jitter_ns > 0;
+        let random = self.loss.max(loss) > 0.0 || self.config.jitter_ns > 0;
         if random && self.rng.is_none() {
             self.rng = Some(Box::new(ChaCha8Rng::from_seed(self.seed)));
         }
+    }
+
+    /// Makes room for exactly this many connections, numbered from 0. Without it, room grows as connections are opened.
+    pub fn reserve_connections(&mut self, count: usize) {
+        let more = count.saturating_sub(self.connections.len());
+        self.connections.reserve_exact(more);
     }
 
     /// Takes one input, after running all timers that are due.
@@ -337,6 +351,7 @@ impl<P> Host<P> {
                 delay_ns,
                 reverse_delay_ns,
                 loss,
+                sent_before,
             } => {
                 let slot = conn.0 as usize;
                 if self.connections.get(slot).is_some_and(Option::is_some) {
@@ -345,11 +360,14 @@ impl<P> Host<P> {
                 if self.connections.len() <= slot {
                     self.connections.resize_with(slot + 1, || None);
                 }
+                let setup_packets =
+                    sent_before.map_or(self.config.setup_packets, |sent| sent.packets);
+                self.totals.sent_bytes += sent_before.map_or(0, |sent| sent.wire_bytes);
                 self.connections[slot] = Some(TcpEndpoint::new(
                     &self.config.profile,
                     (remote, remote_conn.0),
                     (delay_ns, reverse_delay_ns),
-                    self.config.setup_packets,
+                    setup_packets,
                     loss,
                     self.config
                         .flow_control
@@ -374,7 +392,7 @@ impl<P> Host<P> {
                 self.downlink.set_rate(now_ns, &down);
             }
             Input::Loss(loss) => {
-                self.config.loss = loss;
+                self.loss = loss;
                 self.need_rng(loss);
             }
             Input::Tick => {}
@@ -384,7 +402,11 @@ impl<P> Host<P> {
 
     /// Returns the next action for the driver, or `None` when there is none left.
     pub fn poll(&mut self) -> Option<Output<P>> {
-        self.outputs.pop_front()
+        let next = self.outputs.pop_front();
+        if next.is_none() {
+            self.outputs = VecDeque::new();
+        }
+        next
     }
 
     /// Latest time of the next [`Input::Tick`], nanoseconds; `None` if no timer is set.
@@ -395,8 +417,8 @@ impl<P> Host<P> {
     /// Whether the socket takes another frame at once; also true if the connection is not open. Otherwise
     /// [`Output::Writable`] says when the socket takes frames again.
     pub fn is_writable(&self, conn: ConnIx) -> bool {
-        self.get(conn.0)
-            .is_none_or(|c| c.unsent_bytes < self.config.profile.send_buffer_bytes)
+        let profile = &self.config.profile;
+        self.get(conn.0).is_none_or(|c| c.is_writable(profile))
     }
 
     /// Whether a connection is open.

@@ -1,16 +1,9 @@
 //! Packets in flight and the congestion window that limits them.
 
-use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
+use crate::flights::{Flight, Flights};
 use crate::profile::{Idle, Profile};
-
-/// Packets that were sent together.
-#[derive(Clone, Copy, Debug)]
-struct Flight {
-    packets: u32,
-    /// Time at which the acknowledgement arrives; `u64::MAX` if the receiver reports it.
-    acked_ns: u64,
-}
 
 /// Congestion window of one direction of a connection.
 ///
@@ -27,12 +20,11 @@ pub(crate) struct Window {
     most_in_flight: u32,
     limited: bool,
     used_until: u64,
-    /// Packets ever sent, and the number of them that are no longer in flight.
+    /// Packets ever sent.
     sent: u64,
-    acked: u64,
     /// Packet number up to which the window was already reduced for losses.
     recover_until: u64,
-    flights: VecDeque<Flight>,
+    flights: Flights,
     /// Packets acknowledged since the window last grew, in congestion avoidance.
     credit: u32,
     last_sent_ns: u64,
@@ -51,12 +43,16 @@ impl Window {
             limited: false,
             used_until: 0,
             sent: 0,
-            acked: 0,
             recover_until: 0,
-            flights: VecDeque::new(),
+            flights: Flights::default(),
             credit: 0,
             last_sent_ns: 0,
         }
+    }
+
+    /// Sent packets that are no longer in flight.
+    fn acked(&self) -> u64 {
+        self.sent - u64::from(self.in_flight)
     }
 
     /// Packets that the window allows to be sent now.
@@ -81,27 +77,26 @@ impl Window {
         self.in_flight += packets;
         self.sent += u64::from(packets);
         self.note_use();
-        match self.flights.back_mut() {
+        let Some(packets) = NonZeroU32::new(packets) else {
+            return;
+        };
+        match self.flights.last_mut() {
             // An acknowledgement due at the same time as the previous one or before it: acknowledgements
             // are in order.
             Some(last) if last.acked_ns >= acked_ns && last.acked_ns != u64::MAX => {
-                last.packets += packets;
+                last.packets = last.packets.saturating_add(packets.get());
             }
-            _ => self.flights.push_back(Flight { packets, acked_ns }),
+            _ => self.flights.push(Flight { packets, acked_ns }),
         }
     }
 
     /// Processes the assumed acknowledgements that have arrived by now.
     pub(crate) fn advance(&mut self, now_ns: u64, profile: &Profile) {
-        while let Some(first) = self.flights.front()
+        while let Some(first) = self.flights.first()
             && first.acked_ns <= now_ns
         {
-            let packets = first.packets;
-            self.flights.pop_front();
-            self.grow(packets, profile);
-        }
-        if self.flights.is_empty() && self.flights.capacity() > 0 {
-            self.flights = VecDeque::new();
+            self.flights.pop();
+            self.grow(first.packets.get(), profile);
         }
     }
 
@@ -109,41 +104,29 @@ impl Window {
     pub(crate) fn acknowledged(&mut self, now_ns: u64, mut packets: u32, profile: &Profile) {
         self.advance(now_ns, profile);
         while packets > 0
-            && let Some(at) = self.flights.iter().position(|f| f.acked_ns == u64::MAX)
+            && let Some(taken) = self.flights.take_reported(packets)
         {
-            let flight = &mut self.flights[at];
-            let taken = packets.min(flight.packets);
-            flight.packets -= taken;
             packets -= taken;
-            if flight.packets == 0 {
-                self.flights.remove(at);
-            }
             self.grow(taken, profile);
         }
     }
 
     /// Time of the next assumed acknowledgement; `None` if the receiver reports it or none is due.
     pub(crate) fn next_ack_ns(&self) -> Option<u64> {
-        let first = self.flights.front()?.acked_ns;
+        let first = self.flights.first()?.acked_ns;
         (first != u64::MAX).then_some(first)
     }
 
     /// Whether the receiver is to report its acknowledgements. If so, it must report those of later
     /// packets too, as acknowledgements are in order.
     pub(crate) fn awaits(&self) -> bool {
-        self.flights.back().is_some_and(|f| f.acked_ns == u64::MAX)
+        self.flights.last().is_some_and(|f| f.acked_ns == u64::MAX)
     }
 
     /// Removes packets from flight that the queue before the receiver dropped.
-    pub(crate) fn dropped(&mut self, mut packets: u32) {
-        for flight in &mut self.flights {
-            let taken = packets.min(flight.packets);
-            flight.packets -= taken;
-            packets -= taken;
-            self.in_flight = self.in_flight.saturating_sub(taken);
-            self.acked += u64::from(taken);
-        }
-        self.flights.retain(|f| f.packets > 0);
+    pub(crate) fn dropped(&mut self, packets: u32) {
+        let taken = self.flights.take_first(packets);
+        self.in_flight = self.in_flight.saturating_sub(taken);
     }
 
     /// Records how far the window is used, as Linux does (`tcp_cwnd_validate`): the window counts as
@@ -151,7 +134,7 @@ impl Window {
     fn note_use(&mut self) {
         let limited = self.in_flight >= self.window;
         let more = !self.limited && self.in_flight > self.most_in_flight;
-        if limited || more || self.acked >= self.used_until {
+        if limited || more || self.acked() >= self.used_until {
             self.limited = limited;
             self.most_in_flight = self.in_flight;
             self.used_until = self.sent;
@@ -159,7 +142,6 @@ impl Window {
     }
 
     fn grow(&mut self, packets: u32, profile: &Profile) {
-        self.acked += u64::from(packets);
         self.in_flight = self.in_flight.saturating_sub(packets);
         self.receiver = self
             .receiver
@@ -189,7 +171,7 @@ impl Window {
     /// Fast retransmit: halves the window and adds three packets for the three acknowledgements. Done
     /// once for all packets that were in flight together (RFC 6582).
     pub(crate) fn lost(&mut self) {
-        if self.acked < self.recover_until {
+        if self.acked() < self.recover_until {
             return;
         }
         self.recover_until = self.sent;

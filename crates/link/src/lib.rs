@@ -6,17 +6,21 @@
 
 mod connection;
 mod downlink;
+mod flights;
 mod flow;
+mod handshake;
 mod host;
 mod inflight;
 pub mod packet;
 mod profile;
 mod queue;
 mod rate;
+mod seldom;
 mod uplink;
 
 pub use downlink::QueueDiscipline;
-pub use flow::FlowControl;
+pub use flow::{FlowControl, MUXES, MuxProfile};
+pub use handshake::{HANDSHAKES, HandshakeProfile, SentBefore};
 pub use host::{
     Arrival, ConnIx, Host, Input, Misuse, Output, Priority, StackConfig, TrafficTotals,
 };

@@ -37,6 +37,8 @@ pub struct NetworkPreset {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RlnParams {
+    /// Name of the circuit, which says with which keys proofs are made and verified, and the depth of the tree.
+    pub circuit: &'static str,
     /// Construction of the external nullifier.
     pub generation: RlnGeneration,
     /// Length of an epoch, in seconds.
@@ -74,6 +76,7 @@ pub struct ChainParams {
 const EIGHT_SHARDS: NonZeroU16 = NonZeroU16::new(8).expect("8 is not zero");
 
 const RLN: RlnParams = RlnParams {
+    circuit: "rln-v2-depth-20",
     generation: RlnGeneration::Hashed,
     epoch_size_s: 600,
     user_message_limit: 100,

@@ -232,6 +232,16 @@ pub enum PublishFailure {
         /// Number of messages under way.
         waiting: usize,
     },
+    /// The bandwidth of the shard is used up (`shard-bandwidth`).
+    #[error(
+        "the bandwidth of {pubsub_topic} (shard-bandwidth) is used up; try again in {wait_ms} ms"
+    )]
+    Bandwidth {
+        /// Topic of the message.
+        pubsub_topic: PubsubTopic,
+        /// Time until there is room again, milliseconds.
+        wait_ms: u64,
+    },
     /// No peer to send the message to.
     #[error("publish failed in relay: NoPeersToPublish")]
     NoPeers,

@@ -5,6 +5,7 @@
 //! key and value it is about and what was expected.
 
 use std::{
+    collections::BTreeMap,
     net::{IpAddr, SocketAddr},
     path::PathBuf,
 };
@@ -51,6 +52,8 @@ pub struct NodeConfig {
     pub shards: Vec<Shard>,
     /// Content topics whose messages REST keeps from the start, each with its shard, which is among `shards`.
     pub content_topics: Vec<(String, Shard)>,
+    /// Bandwidth that shards may use.
+    pub shard_bandwidth: ShardBandwidth,
     /// IP address that libp2p listens on.
     pub listen_address: IpAddr,
     /// TCP port of libp2p; 0 lets the system choose.
@@ -160,6 +163,15 @@ pub struct ServicesConfig {
     pub send_queue: Option<PathBuf>,
     /// Limits on requests, each as nwaku writes them, such as `store:100/1m`.
     pub rate_limits: Vec<String>,
+}
+
+/// Bandwidth that shards may use, both directions together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShardBandwidth {
+    /// Bytes per second of each shard; `None` for no limit.
+    pub each_bytes_per_s: Option<u64>,
+    /// Bytes per second of single shards, by index, in place of `each_bytes_per_s`.
+    pub of_shard: BTreeMap<u16, u64>,
 }
 
 /// Settings of a store's archive.

@@ -1,7 +1,6 @@
 //! Proofs that are being verified, and the purpose of each.
 
-use std::collections::BTreeMap;
-
+use undertone_compact::FewMap;
 use undertone_gossip::{MessageId, PeerIx, RequestId};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::{CheckedProof, Epoch, Fr};
@@ -74,10 +73,10 @@ pub(crate) struct Check {
 /// Proofs being verified, bounded in number.
 #[derive(Debug, Default)]
 pub(crate) struct ProofChecks {
-    waiting: BTreeMap<ProofTicket, Check>,
-    by_message: BTreeMap<MessageId, ProofTicket>,
+    waiting: FewMap<ProofTicket, Check>,
+    by_message: FewMap<MessageId, ProofTicket>,
     /// Number of proofs of each peer that has any.
-    by_peer: BTreeMap<PeerIx, usize>,
+    by_peer: FewMap<PeerIx, usize>,
     next: u64,
     max: usize,
 }
@@ -138,7 +137,7 @@ impl ProofChecks {
 
     fn count(&mut self, peer: Option<PeerIx>, begins: bool) {
         let Some(peer) = peer else { return };
-        let count = self.by_peer.entry(peer).or_default();
+        let count = self.by_peer.get_or_insert_with(peer, || 0);
         if begins {
             *count += 1;
         } else {

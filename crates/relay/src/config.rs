@@ -1,6 +1,8 @@
 //! Configuration of the relay and its rate limit.
 
 use std::num::NonZeroU16;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use undertone_gossip::Config;
 use undertone_message::{NetworkPreset, PubsubTopic, RlnGeneration, RlnParams};
@@ -33,6 +35,31 @@ pub struct RelayConfig {
     pub fragment_bytes: Option<usize>,
     /// Rate limit; `None` for a network without RLN.
     pub rln: Option<RlnConfig>,
+}
+
+/// Configuration of a relay that any number of relays in one process share. A relay whose configuration is its own is
+/// given that.
+#[derive(Clone, Debug)]
+pub struct SharedRelayConfig {
+    pub(crate) relay: Arc<RelayConfig>,
+    pub(crate) gossip: Arc<Config>,
+}
+
+impl Deref for SharedRelayConfig {
+    type Target = RelayConfig;
+
+    fn deref(&self) -> &RelayConfig {
+        &self.relay
+    }
+}
+
+impl From<RelayConfig> for SharedRelayConfig {
+    fn from(config: RelayConfig) -> Self {
+        Self {
+            gossip: Arc::new(config.gossip.clone()),
+            relay: Arc::new(config),
+        }
+    }
 }
 
 /// Rate limit (RLN) of a network.

@@ -119,6 +119,10 @@ pub enum Output {
     },
     /// Connect to a peer that a PRUNE offered (peer exchange).
     Connect {
+        /// Peer that sent the PRUNE.
+        from: PeerIx,
+        /// Topic of the PRUNE, to which the offered peer is subscribed as `from` says.
+        topic: PubsubTopic,
         /// Identity of the offered peer.
         identity: Bytes,
         /// Signed peer record, unverified; may be empty.
@@ -240,6 +244,14 @@ pub enum RelayReport {
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum PublishError {
+    /// The bandwidth of the topic is used up; see [`undertone_gossip::TopicBudget`].
+    #[error("the bandwidth of {topic} is used up; try again in {} ms", wait.as_millis())]
+    Bandwidth {
+        /// Topic of the message.
+        topic: PubsubTopic,
+        /// Time until there is room again.
+        wait: std::time::Duration,
+    },
     /// The same bytes were published or received within the seen time of the router.
     #[error("the same message was published or received within the last two minutes")]
     Duplicate,

@@ -26,7 +26,7 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
-pub use config::{CheckBounds, PeerChecks, RelayConfig, RlnConfig};
+pub use config::{CheckBounds, PeerChecks, RelayConfig, RlnConfig, SharedRelayConfig};
 pub use fragmented::{FRAGMENT_META, Reassembled, Reassembly, split_message};
 pub use history::{HistoricMessage, HistoryJudge, HistoryVerdict};
 pub use io::{

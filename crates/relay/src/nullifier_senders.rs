@@ -1,10 +1,10 @@
 //! Record of the peers that sent messages under each nullifier, so that only peers which broke the rate
 //! limit's rule themselves are blamed for spam: an honest relay forwards only one message per nullifier.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 
+use undertone_compact::FewMap;
 use undertone_gossip::PeerIx;
 use undertone_rln::{Epoch, Fr, fr_to_le};
 
@@ -42,7 +42,7 @@ struct Sender {
 #[derive(Debug)]
 pub(crate) struct NullifierSenders {
     limits: NullifierSenderLimits,
-    nullifiers: BTreeMap<RecordKey, Vec<Sender>>,
+    nullifiers: FewMap<RecordKey, Vec<Sender>>,
     /// Keys of `nullifiers`, the oldest first.
     order: VecDeque<RecordKey>,
 }
@@ -51,7 +51,7 @@ impl NullifierSenders {
     pub(crate) fn new(limits: NullifierSenderLimits) -> Self {
         Self {
             limits,
-            nullifiers: BTreeMap::new(),
+            nullifiers: FewMap::new(),
             order: VecDeque::new(),
         }
     }
@@ -66,14 +66,12 @@ impl NullifierSenders {
             while self.order.len() >= self.limits.max_nullifiers {
                 self.forget_oldest();
             }
-        }
-        let senders = match self.nullifiers.entry(key) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                self.order.push_back(key);
-                new.insert(Vec::new())
+            if self.order.capacity() == 0 {
+                self.order.reserve_exact(1);
             }
-        };
+            self.order.push_back(key);
+        }
+        let senders = self.nullifiers.get_or_insert_with(key, Vec::new);
         if let Some(sender) = senders.iter_mut().find(|sender| sender.peer == peer) {
             sender.sent_several = true;
         } else if senders.len() < self.limits.max_peers_per_nullifier {
@@ -99,9 +97,10 @@ impl NullifierSenders {
 
     /// Forgets a peer, whose index may be reused from now on.
     pub(crate) fn forget(&mut self, peer: PeerIx) {
-        for senders in self.nullifiers.values_mut() {
+        self.nullifiers.retain(|_, senders| {
             senders.retain(|sender| sender.peer != peer);
-        }
+            true
+        });
     }
 
     fn forget_oldest(&mut self) {

@@ -1,5 +1,7 @@
 //! Publishing messages of this node: timestamp, proof (made here, or given and checked), gossip.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use undertone_gossip::{self as gossip, ApiMisuse, MessageId, RequestId, Topic};
 use undertone_message::message::MAX_META_BYTES;
@@ -94,6 +96,12 @@ impl Relay {
         message: &WakuMessage,
     ) -> Result<(), PublishError> {
         self.well_formed(topic, message)?;
+        // Before a proof is made, which would be spent for nothing.
+        let wait = self.bandwidth_wait(topic);
+        if !wait.is_zero() {
+            let topic = topic.clone();
+            return Err(PublishError::Bandwidth { topic, wait });
+        }
         let waiting = self.proving.len() + self.checks.own();
         if waiting >= PROVING_MAX {
             return Err(PublishError::Busy { waiting });
@@ -104,6 +112,12 @@ impl Relay {
             return Err(PublishError::Busy { waiting });
         }
         Ok(())
+    }
+
+    /// Time until the bandwidth of a topic has room for a message of this node; zero if it has.
+    pub fn bandwidth_wait(&self, topic: &PubsubTopic) -> Duration {
+        let name = Topic::new(&topic.to_string());
+        self.router.bandwidth_wait(self.now, &name)
     }
 
     /// Checks what is wrong with a message at any time.

@@ -1,7 +1,9 @@
 //! The state machine. This file only dispatches; each concern has its own module.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
+use undertone_compact::FewMap;
 use undertone_gossip::{
     self as gossip, ApiMisuse, ConfigError, MessageId, MessageIds, PeerIx, RequestId, Router, Time,
     Topic,
@@ -11,7 +13,7 @@ use undertone_rln::{Epoch, ExternalNullifiers, NullifierLog, RootWindow};
 
 use crate::awaiting_root::room::{AwaitingRoot, ROOM, Room};
 use crate::checks::{ProofChecks, Proving};
-use crate::config::RelayConfig;
+use crate::config::{RelayConfig, SharedRelayConfig};
 use crate::io::{Input, Output, RelayReport, SubscribeError};
 use crate::nullifier_senders::{NullifierSenderLimits, NullifierSenders};
 use crate::placement::ByContentTopic;
@@ -22,12 +24,12 @@ use crate::standing::Standings;
 /// A Waku Relay node as a state machine without clock, sockets or threads.
 #[derive(Debug)]
 pub struct Relay {
-    pub(crate) config: RelayConfig,
+    pub(crate) config: Arc<RelayConfig>,
     pub(crate) router: Router,
     pub(crate) signals: Box<dyn SignalHashes>,
     pub(crate) now: Time,
     pub(crate) unix_ns_at_zero: u64,
-    pub(crate) topics: BTreeMap<Topic, PubsubTopic>,
+    pub(crate) topics: FewMap<Topic, PubsubTopic>,
     pub(crate) roots: RootWindow,
     /// External nullifiers by epoch; `None` on a network without a rate limit.
     pub(crate) externals: Option<ExternalNullifiers>,
@@ -45,9 +47,9 @@ pub struct Relay {
     /// Messages to drop without a verdict at the end of the current input, with their senders.
     pub(crate) unjudged: Vec<(MessageId, PeerIx, Rejection)>,
     /// Messages accepted by validation, until the router returns them for delivery.
-    pub(crate) accepted: BTreeMap<MessageId, Accepted>,
-    pub(crate) proving: BTreeMap<RequestId, Proving>,
-    pub(crate) received: BTreeMap<MessageId, Time>,
+    pub(crate) accepted: FewMap<MessageId, Accepted>,
+    pub(crate) proving: FewMap<RequestId, Proving>,
+    pub(crate) received: FewMap<MessageId, Time>,
     /// Messages that wait for their membership root to become known.
     pub(crate) awaiting_root: Room<AwaitingRoot>,
     pruned_at: Epoch,
@@ -66,8 +68,16 @@ impl Relay {
     ///
     /// # Errors
     /// Returns [`ConfigError`] with the rule that the gossip configuration breaks.
-    pub fn new(config: RelayConfig, seed: [u8; 32], now: Time) -> Result<Self, ConfigError> {
-        let mut router = Router::new(config.gossip.clone(), seed, now)?;
+    pub fn new(
+        config: impl Into<SharedRelayConfig>,
+        seed: [u8; 32],
+        now: Time,
+    ) -> Result<Self, ConfigError> {
+        let SharedRelayConfig {
+            relay: config,
+            gossip,
+        } = config.into();
+        let mut router = Router::new(gossip, seed, now)?;
         if let Some(num_shards) = config.num_shards {
             router = router.with_placement(Box::new(ByContentTopic { num_shards }));
         }
@@ -77,7 +87,7 @@ impl Relay {
             signals: Box::new(UncachedHashes),
             now,
             unix_ns_at_zero: 0,
-            topics: BTreeMap::new(),
+            topics: FewMap::new(),
             roots: RootWindow::new(0),
             externals: rln
                 .map(|rln| ExternalNullifiers::new(rln.policy.generation, rln.policy.identifier)),
@@ -97,9 +107,9 @@ impl Relay {
             cut: Vec::new(),
             unjudged: Vec::new(),
             checks: ProofChecks::new(rln.map_or(0, |rln| rln.checks_max)),
-            accepted: BTreeMap::new(),
-            proving: BTreeMap::new(),
-            received: BTreeMap::new(),
+            accepted: FewMap::new(),
+            proving: FewMap::new(),
+            received: FewMap::new(),
             awaiting_root: Room::new(ROOM),
             pruned_at: Epoch(0),
             outputs: VecDeque::new(),
@@ -119,6 +129,11 @@ impl Relay {
     pub fn with_signal_hashes(mut self, signals: Box<dyn SignalHashes>) -> Self {
         self.signals = signals;
         self
+    }
+
+    /// Makes room for exactly this many peers, numbered from 0. Without it, room grows as peers connect.
+    pub fn reserve_peers(&mut self, count: usize) {
+        self.router.reserve_peers(count);
     }
 
     /// Handles one input; [`Self::poll`] then returns its outputs.
@@ -181,7 +196,11 @@ impl Relay {
 
     /// Returns the next output, or `None` until the next input.
     pub fn poll(&mut self) -> Option<Output> {
-        self.outputs.pop_front()
+        let next = self.outputs.pop_front();
+        if next.is_none() {
+            self.outputs = VecDeque::new();
+        }
+        next
     }
 
     /// Latest time at which the driver must give [`Input::Tick`].
@@ -269,7 +288,22 @@ impl Relay {
                 frame,
             },
             gossip::Output::Cancel { peer, handle } => Output::Cancel { peer, handle },
-            gossip::Output::Connect { identity, record } => Output::Connect { identity, record },
+            gossip::Output::Connect {
+                from,
+                topic,
+                identity,
+                record,
+            } => {
+                let Some(topic) = self.topics.get(&topic).cloned() else {
+                    return;
+                };
+                Output::Connect {
+                    from,
+                    topic,
+                    identity,
+                    record,
+                }
+            }
             gossip::Output::Disconnect(peer) => {
                 self.cut.push(peer);
                 Output::Disconnect(peer)

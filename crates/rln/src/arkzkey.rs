@@ -43,11 +43,31 @@ pub enum Defect {
     /// A field element is not below its modulus.
     #[error("a field element is not canonical")]
     NonCanonical,
-    /// The verifying key's points are not of their groups, or not for five public inputs.
-    #[error("the verifying key is not one for five public inputs over BN254")]
+    /// The verifying key's points are not of their groups.
+    #[error("the verifying key is not one over BN254")]
     VerifyingKey,
-    /// The sizes are not those of the deployed circuit.
-    #[error("the sizes do not belong to one circuit of depth 20")]
+    /// The verifying key is for another number of public inputs.
+    #[error(
+        "the verifying key is for {found} public inputs, and the table of circuits says {expected}"
+    )]
+    PublicInputs {
+        /// Public inputs of the key.
+        found: usize,
+        /// Public inputs that the table of circuits states.
+        expected: usize,
+    },
+    /// The witness calculator is for a tree of another depth.
+    #[error(
+        "the witness calculator is for a tree of depth {found}, and the table of circuits says {expected}"
+    )]
+    Depth {
+        /// Depth of the calculator's paths.
+        found: u64,
+        /// Depth that the table of circuits states.
+        expected: u64,
+    },
+    /// The sizes do not fit each other.
+    #[error("the sizes do not belong to one circuit")]
     Shape,
     /// An index points outside its table.
     #[error("index {0} is out of range")]
@@ -106,13 +126,23 @@ pub(crate) fn parse(bytes: &[u8], public_inputs: usize) -> Result<Contents<'_>, 
     let mut rest = bytes;
     // The verifying key is checked in full (curve and subgroup): it is small, and every verification
     // relies on it.
-    let verifying_key = VerifyingKey::<Bn254>::deserialize_uncompressed(&mut rest)
-        .ok()
-        .filter(|key| key.gamma_abc_g1.len() == public_inputs + 1)
-        .ok_or(MalformedArtefact {
-            at_byte: 0,
-            what: Defect::VerifyingKey,
+    let verifying_key =
+        VerifyingKey::<Bn254>::deserialize_uncompressed(&mut rest).map_err(|_| {
+            MalformedArtefact {
+                at_byte: 0,
+                what: Defect::VerifyingKey,
+            }
         })?;
+    let found = verifying_key.gamma_abc_g1.len().saturating_sub(1);
+    if found != public_inputs {
+        return Err(MalformedArtefact {
+            at_byte: 0,
+            what: Defect::PublicInputs {
+                found,
+                expected: public_inputs,
+            },
+        });
+    }
     let mut cursor = ByteCursor::new(bytes, bytes.len() - rest.len());
     let beta_g1 = cursor.g1()?;
     let delta_g1 = cursor.g1()?;

@@ -1,54 +1,62 @@
-//! The circuit's keys, vendored in `artefacts/` (source, licence and checksums in its README).
+//! Keys of a circuit, from the files that [`crate::circuits`] names (source, licence and checksums in `artefacts/README.md`).
 
 use std::sync::Arc;
 
 use ark_bn254::Bn254;
 use ark_groth16::VerifyingKey;
-use sha2::{Digest, Sha256};
 
 use crate::arkzkey::{self, Contents, MalformedArtefact, ProvingKey};
-use crate::circuit::{Circuit, PUBLIC_INPUTS};
+use crate::circuit::Circuit;
+use crate::circuits::{Artefact, CircuitSpec, DEPLOYED};
 use crate::graph;
 use crate::rows::RowTables;
 
 pub use crate::arkzkey::Defect;
 
-/// A vendored file and its required checksum.
-struct Artefact {
-    file: &'static str,
-    bytes: &'static [u8],
-    sha256: &'static str,
-}
-
-const PROVING_KEY: Artefact = Artefact {
-    file: "rln_final.arkzkey",
-    bytes: include_bytes!("../artefacts/tree_depth_20/rln_final.arkzkey"),
-    sha256: "4736d28be856af6a739e1d5e9bebb69fd17f476a57cf4ad86375ed6cfda9827a",
-};
-
-const GRAPH: Artefact = Artefact {
-    file: "graph.bin",
-    bytes: include_bytes!("../artefacts/tree_depth_20/graph.bin"),
-    sha256: "eaf1868e27b22c7deb6da8a253300c99effcfa417f807ef7105d3fb8628d1c54",
-};
-
-const ROWS: Artefact = Artefact {
-    file: "row_tables.bin",
-    bytes: include_bytes!("../artefacts/tree_depth_20/row_tables.bin"),
-    sha256: "988973d76f799c58eceb540073e433e0f3b9597c9fad1646544d426447c3f8e6",
-};
-
-/// The deployed RLN-v2 circuit of depth 20: verifying key, proving key, witness calculator.
+/// Keys of one circuit: verifying key, proving key, witness calculator.
 pub struct Key {
+    spec: &'static CircuitSpec,
     verifying_key: VerifyingKey<Bn254>,
     proving_key: ProvingKey,
     circuit: Circuit,
     rows: RowTables,
 }
 
-/// Error in the vendored artefacts, which means that this build of the program is damaged.
+/// Error in the vendored artefacts or their table, which means that this build of the program is damaged or was made for
+/// other circuits.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
+    /// The circuit is for a tree of another depth than this build has.
+    #[error(
+        "circuit {circuit}: its tree has depth {found}, and this build has trees of depth {expected}; choose a network \
+         whose circuit has that depth, or build with `tree::DEPTH` = {found}"
+    )]
+    Depth {
+        /// Name of the circuit.
+        circuit: &'static str,
+        /// Depth that the table of circuits states.
+        found: usize,
+        /// Depth of this build's trees.
+        expected: usize,
+    },
+    /// The circuit's proofs use more than one message id.
+    #[error(
+        "circuit {circuit}: max_out is {found}, and this prover makes proofs for one message id; choose a circuit with max_out 1"
+    )]
+    MaxOut {
+        /// Name of the circuit.
+        circuit: &'static str,
+        /// Number of message ids of one proof.
+        found: usize,
+    },
+    /// No circuit has this name.
+    #[error("no circuit is called {name:?}; known: {known}")]
+    UnknownCircuit {
+        /// Name that was asked for.
+        name: String,
+        /// Names that this build knows, with commas between them.
+        known: String,
+    },
     /// The checksum of a file is not the one in the source.
     #[error("{file}: sha256 is {found}, expected {expected}; restore the file and build again")]
     Checksum {
@@ -72,19 +80,7 @@ pub enum KeyError {
 }
 
 impl Artefact {
-    fn checked(&self) -> Result<&'static [u8], KeyError> {
-        let found = hex::encode(Sha256::digest(self.bytes));
-        if found != self.sha256 {
-            return Err(KeyError::Checksum {
-                file: self.file,
-                expected: self.sha256,
-                found,
-            });
-        }
-        Ok(self.bytes)
-    }
-
-    fn malformed(&self) -> impl Fn(MalformedArtefact) -> KeyError {
+    pub(crate) fn malformed(&self) -> impl Fn(MalformedArtefact) -> KeyError {
         let file = self.file;
         move |MalformedArtefact { at_byte, what }| KeyError::Malformed {
             file,
@@ -95,20 +91,38 @@ impl Artefact {
 }
 
 impl Key {
-    /// Checks and parses the vendored artefacts. Takes about 15 ms and 6 MiB, so call it once.
+    /// Loads the circuit of the deployed Waku networks; see [`Key::of`].
     ///
     /// # Errors
-    /// [`KeyError`] when an artefact in this build is not the one that the source expects.
+    /// As [`Key::of`].
     pub fn load() -> Result<Arc<Self>, KeyError> {
-        let (contents, circuit) = key_and_circuit()?;
-        let rows = RowTables::parse(ROWS.checked()?, circuit.rows(), circuit.constraints)
-            .map_err(ROWS.malformed())?;
-        Ok(Arc::new(Self {
+        Self::of(DEPLOYED)
+    }
+
+    /// Checks and parses the artefacts of the circuit with this name. Takes about 15 ms and 6 MiB, so call it once.
+    ///
+    /// # Errors
+    /// [`KeyError`] when this build has no such circuit, or an artefact in it is not the one that its table expects.
+    pub fn of(circuit: &str) -> Result<Arc<Self>, KeyError> {
+        Self::read(CircuitSpec::by_name(circuit)?).map(Arc::new)
+    }
+
+    pub(crate) fn read(spec: &'static CircuitSpec) -> Result<Self, KeyError> {
+        let (contents, circuit) = key_and_circuit(spec)?;
+        let rows = RowTables::parse(spec.rows.checked()?, circuit.rows(), circuit.constraints)
+            .map_err(spec.rows.malformed())?;
+        Ok(Self {
+            spec,
             verifying_key: contents.verifying_key,
             proving_key: contents.proving_key,
             circuit,
             rows,
-        }))
+        })
+    }
+
+    /// Circuit that the keys belong to.
+    pub fn spec(&self) -> &'static CircuitSpec {
+        self.spec
     }
 
     /// Key for verifying proofs.
@@ -134,34 +148,30 @@ impl Key {
     /// Points of the H query, which [`Key::rows`] replaces.
     #[cfg(test)]
     pub(crate) fn h_query(&self) -> Vec<ark_bn254::G1Affine> {
-        let contents = arkzkey::parse(PROVING_KEY.bytes, PUBLIC_INPUTS).unwrap();
+        let contents = arkzkey::parse(self.spec.key.bytes, self.spec.public_inputs).unwrap();
         arkzkey::h_query(contents.h_bytes).unwrap()
     }
-
-    /// SHA-256 of the proving key's file, hex; derived files name it.
-    pub(crate) const SHA256: &str = PROVING_KEY.sha256;
-
-    /// SHA-256 of the row tables' file, hex.
-    pub(crate) const ROWS_SHA256: &str = ROWS.sha256;
 }
 
-/// Computes the vendored file `row_tables.bin` from the other artefacts; takes about ten seconds.
+/// Computes the file `row_tables.bin` of a circuit from its other artefacts; takes about ten seconds.
 ///
 /// # Errors
-/// As [`Key::load`].
-pub fn derive_row_tables() -> Result<Vec<u8>, KeyError> {
-    let (contents, circuit) = key_and_circuit()?;
-    let h_query = arkzkey::h_query(contents.h_bytes).map_err(PROVING_KEY.malformed())?;
+/// As [`Key::of`].
+pub fn derive_row_tables(circuit: &str) -> Result<Vec<u8>, KeyError> {
+    let spec = CircuitSpec::by_name(circuit)?;
+    let (contents, circuit) = key_and_circuit(spec)?;
+    let h_query = arkzkey::h_query(contents.h_bytes).map_err(spec.key.malformed())?;
     Ok(RowTables::compute(&h_query, circuit.rows(), circuit.constraints).encode())
 }
 
-fn key_and_circuit() -> Result<(Contents<'static>, Circuit), KeyError> {
+fn key_and_circuit(spec: &CircuitSpec) -> Result<(Contents<'static>, Circuit), KeyError> {
+    spec.check_supported()?;
     let contents =
-        arkzkey::parse(PROVING_KEY.checked()?, PUBLIC_INPUTS).map_err(PROVING_KEY.malformed())?;
-    let graph = graph::parse(GRAPH.checked()?).map_err(GRAPH.malformed())?;
+        arkzkey::parse(spec.key.checked()?, spec.public_inputs).map_err(spec.key.malformed())?;
+    let graph = graph::parse(spec.graph.checked()?).map_err(spec.graph.malformed())?;
     let circuit = Circuit::new(&contents.proving_key, &graph)
         .map_err(|what| MalformedArtefact { at_byte: 0, what })
-        .map_err(GRAPH.malformed())?;
+        .map_err(spec.graph.malformed())?;
     Ok((contents, circuit))
 }
 

@@ -7,6 +7,7 @@
 
 pub mod batch;
 pub mod check;
+pub mod circuits;
 pub mod counter;
 pub mod epoch;
 pub mod external;
@@ -40,6 +41,7 @@ mod transform;
 
 pub use batch::{BatchPolicy, Batcher, Job, VerifyCosts};
 pub use check::{CheckedProof, Policy, ProofRejection};
+pub use circuits::{CIRCUITS, CircuitSpec};
 pub use counter::{CounterError, MessageIdCounter, Reserved};
 pub use epoch::{Epoch, MalformedEpoch, WallClock};
 pub use external::{ExternalNullifiers, Generation, RlnIdentifier, external_nullifier};

@@ -1,10 +1,10 @@
 //! Log of the nullifiers seen, and recovery of the secret from a nullifier that is used twice.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
 use ark_ff::Field;
+use undertone_compact::FewMap;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::epoch::Epoch;
@@ -91,8 +91,8 @@ fn key(nullifier: &Fr) -> NullifierKey {
 /// Nullifiers of one epoch, in two halves, so that the older half can be dropped as a whole.
 #[derive(Clone, Debug, Default)]
 struct EpochLog {
-    newer: BTreeMap<NullifierKey, SharePoint>,
-    older: BTreeMap<NullifierKey, SharePoint>,
+    newer: FewMap<NullifierKey, SharePoint>,
+    older: FewMap<NullifierKey, SharePoint>,
 }
 
 impl EpochLog {
@@ -120,7 +120,7 @@ impl EpochLog {
 #[derive(Clone, Debug)]
 pub struct NullifierLog {
     limits: NullifierLimits,
-    epochs: BTreeMap<Epoch, EpochLog>,
+    epochs: FewMap<Epoch, EpochLog>,
     dropped_total: u64,
 }
 
@@ -129,7 +129,7 @@ impl NullifierLog {
     pub fn new(limits: NullifierLimits) -> Self {
         Self {
             limits,
-            epochs: BTreeMap::new(),
+            epochs: FewMap::new(),
             dropped_total: 0,
         }
     }
@@ -157,7 +157,7 @@ impl NullifierLog {
     /// entries is dropped, and members may then use those message ids once more.
     pub fn insert(&mut self, epoch: Epoch, nullifier: Fr, x: Fr, y: Fr) -> NullifierStatus {
         let (key, share) = (key(&nullifier), SharePoint { x, y });
-        let log = self.epochs.entry(epoch).or_default();
+        let log = self.epochs.get_or_insert_with(epoch, EpochLog::default);
         if let Some(known) = log.get(&key) {
             return known.compare(share);
         }

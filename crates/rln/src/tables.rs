@@ -32,6 +32,8 @@ pub(crate) struct ProverTables {
 /// Starts of the parts of the long table, with the number of message wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TableLayout {
+    /// Checksums of the proving key and of the row tables, which files of tables name.
+    sha256: [&'static str; 2],
     squares: usize,
     l: usize,
     b: usize,
@@ -40,11 +42,13 @@ struct TableLayout {
 }
 
 impl TableLayout {
-    fn of(circuit: &Circuit) -> Self {
+    fn of(key: &Key) -> Self {
+        let (circuit, spec): (&Circuit, _) = (key.circuit(), key.spec());
         let squares = circuit.rows();
         let l = squares + circuit.message_rows.len() - INSTANCE_WIRES;
         let wires = circuit.message_wires.len();
         Self {
+            sha256: [spec.key.sha256, spec.rows.sha256],
             squares,
             l,
             b: l + wires,
@@ -58,7 +62,7 @@ impl ProverTables {
     /// Computes the tables; takes about 0.25 s.
     pub(crate) fn build(key: &Key) -> Self {
         let (circuit, proving_key) = (key.circuit(), key.proving_key());
-        let layout = TableLayout::of(circuit);
+        let layout = TableLayout::of(key);
         let mut long = key.rows().lagrange.clone();
         let constraints = circuit.message_rows.iter().map(|row| *row as usize);
         let constraints = constraints.filter(|row| *row < circuit.constraints);

@@ -1,10 +1,11 @@
 //! Limits on the requests of one peer and of all peers.
 //!
 //! [`RateLimits`] is the setting of an operator; a [`RateLimiter`] for each service says which requests
-//! are served. The arithmetic is that of nwaku: a limit lets a burst through, and each peer may use at
-//! most three quarters of it.
+//! are served. As with nwaku, a limit lets a burst through of which each peer may use at most three quarters; what comes
+//! after it is divided fairly among the peers.
 
 mod bucket;
+mod fair;
 mod limiter;
 mod setting;
 

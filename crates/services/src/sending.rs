@@ -30,6 +30,7 @@ mod confirm;
 mod delivery;
 mod entry;
 mod io;
+mod part;
 mod parts;
 mod record;
 

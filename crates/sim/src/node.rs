@@ -12,6 +12,7 @@ mod verify;
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
+use undertone_compact::FewMap;
 use undertone_gossip::SendQueue;
 use undertone_gossip::fragments::AssemblerLimits;
 use undertone_link::{ConnIx, Host};
@@ -49,18 +50,18 @@ pub(crate) struct Node {
     pub(crate) deliveries: Vec<DeliveredMessage>,
     /// For messages published in fragments: reassembly, and by message time the node that sent the first
     /// fragment. The senders of first fragments form no cycle, so hops can be traced back through them.
-    reassembly: Option<(Reassembly, BTreeMap<i64, u32>)>,
+    reassembly: Option<Box<(Reassembly, BTreeMap<i64, u32>)>>,
     /// Hash over all frames received and messages delivered.
     pub(crate) trace: u64,
-    queues: BTreeMap<ConnIx, SendQueue>,
+    queues: FewMap<ConnIx, SendQueue>,
     /// Start times of long frames in transit, by connection.
-    in_transit: BTreeMap<ConnIx, VecDeque<u64>>,
+    in_transit: FewMap<ConnIx, VecDeque<u64>>,
     /// Length above which a frame counts as long, bytes.
     long_frame_bytes: u64,
     /// Connections to be made, as (time, index), the next one last.
     to_connect: Vec<(u64, ConnIx)>,
     member: Option<SimMember>,
-    verifier: Option<VerifierModel>,
+    verifier: Option<Box<VerifierModel>>,
     mux_overhead_bytes: u32,
     spams: bool,
     /// Whether the node withholds the messages of others.
@@ -94,14 +95,14 @@ impl Node {
             counters: Counters::default(),
             deliveries: Vec::new(),
             reassembly: (world.scenario.relay.fragments > 1)
-                .then(|| (Reassembly::new(AssemblerLimits::default()), BTreeMap::new())),
+                .then(|| Box::new((Reassembly::new(AssemblerLimits::default()), BTreeMap::new()))),
             trace: u64::from(id),
-            queues: BTreeMap::new(),
-            in_transit: BTreeMap::new(),
+            queues: FewMap::new(),
+            in_transit: FewMap::new(),
             long_frame_bytes: world.scenario.relay.gossip.large.transfer_bytes as u64,
             to_connect: Vec::new(),
             member: rln.map(|rln| SimMember::new(world.seed, id, rln.message_limit)),
-            verifier: rln.and_then(VerifierModel::new),
+            verifier: rln.and_then(VerifierModel::new).map(Box::new),
             mux_overhead_bytes: world.scenario.network.mux_overhead_bytes,
             spams: false,
             is_silent: false,

@@ -6,14 +6,12 @@ use std::sync::Arc;
 use undertone_gossip::Features;
 use undertone_link as link;
 use undertone_message::{PubsubTopic, Shard};
-use undertone_relay::{PeerChecks, RelayConfig, RlnConfig};
+use undertone_relay::{PeerChecks, RelayConfig, RlnConfig, SharedRelayConfig};
 use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
 use crate::error::SimError;
 use crate::outcome::Message;
-use crate::scenario::{
-    Delay, Dialling, Fault, FaultKind, Multiplexer, Qdisc, Scenario, TcpProfile,
-};
+use crate::scenario::{Delay, Dialling, Fault, FaultKind, Qdisc, Scenario, TcpProfile};
 use crate::seeds::SeededRng;
 use crate::topology::ConnEnd;
 
@@ -58,8 +56,9 @@ pub(crate) struct World {
     pub(crate) client_starts_ns: Vec<u64>,
     /// Time of the last message, after which services and light clients have no trouble.
     calm_ns: u64,
-    host: link::StackConfig,
-    pub(crate) relay: RelayConfig,
+    /// Configuration of the machines of nodes without rates of their own.
+    host: Arc<link::StackConfig>,
+    pub(crate) relay: SharedRelayConfig,
     partitions: Vec<Partition>,
 }
 
@@ -107,8 +106,8 @@ impl World {
             end_ns: last_ns.max(faults_ns).saturating_add(scenario.drain_ns),
             features,
             topics,
-            host: host(scenario),
-            relay: relay(scenario, cluster),
+            host: Arc::new(host(scenario)),
+            relay: relay(scenario, cluster).into(),
             partitions: partitions.collect(),
             scenario: scenario.clone(),
             seed,
@@ -162,12 +161,15 @@ impl World {
     }
 
     /// Configuration of a node's machine.
-    pub(crate) fn host(&self, node: u32) -> link::StackConfig {
+    pub(crate) fn host(&self, node: u32) -> Arc<link::StackConfig> {
         let (uplink_bytes_per_s, downlink_bytes_per_s) = self.rates(node);
-        let mut host = self.host;
+        let mut host = *self.host;
         host.uplink_bytes_per_s = uplink_bytes_per_s;
         host.downlink_bytes_per_s = downlink_bytes_per_s;
-        host
+        match host == *self.host {
+            true => Arc::clone(&self.host),
+            false => Arc::new(host),
+        }
     }
 
     /// The shortest delay between any two nodes: the lookahead of a thread.
@@ -205,8 +207,16 @@ impl World {
         turn_ns.max(starts_ns[1])
     }
 
+    /// What an end of a connection has sent during its set-up; `None` if the scenario gives one number for all.
+    pub(crate) fn sent_before(&self, is_dialler: bool) -> Option<link::SentBefore> {
+        let handshake = self.scenario.network.handshake?;
+        Some(handshake.sent_before(&tcp_profile(&self.scenario), is_dialler))
+    }
+
     fn connecting_ns(&self, a: u32, b: u32) -> u64 {
-        CONNECTING_ROUND_TRIPS * (self.delay_ns(a, b) + self.delay_ns(b, a))
+        let handshake = self.scenario.network.handshake;
+        let round_trips = handshake.map_or(CONNECTING_ROUND_TRIPS, |known| known.round_trips);
+        round_trips * (self.delay_ns(a, b) + self.delay_ns(b, a))
     }
 
     /// Nodes that are affected by a fault.
@@ -300,7 +310,7 @@ fn shard(cluster: u16, index: u16) -> Option<PubsubTopic> {
     Shard::new(cluster, index).map(PubsubTopic::from)
 }
 
-fn host(scenario: &Scenario) -> link::StackConfig {
+fn tcp_profile(scenario: &Scenario) -> link::Profile {
     let network = &scenario.network;
     let mut profile = match network.tcp {
         TcpProfile::Linux => link::Profile::LINUX,
@@ -310,6 +320,12 @@ fn host(scenario: &Scenario) -> link::StackConfig {
         true => link::Idle::Decay,
         false => link::Idle::Keep,
     };
+    profile
+}
+
+fn host(scenario: &Scenario) -> link::StackConfig {
+    let network = &scenario.network;
+    let profile = tcp_profile(scenario);
     let (up, down) = (network.uplink_bytes_per_s, network.downlink_bytes_per_s);
     // Loss is a property of connections; a fault may add to it.
     let mut host = link::StackConfig::new(profile, up, down);
@@ -329,12 +345,7 @@ fn host(scenario: &Scenario) -> link::StackConfig {
     host.begun_over_bytes =
         scenario.relay.gossip.large.transfer_bytes as u64 + u64::from(network.mux_overhead_bytes);
     host.piece_bytes = network.mux_piece_bytes;
-    host.flow_control = match network.mux {
-        Multiplexer::Mplex => None,
-        Multiplexer::YamuxNim => Some(link::FlowControl::YAMUX_NIM),
-        Multiplexer::YamuxRust => Some(link::FlowControl::YAMUX_RUST),
-        Multiplexer::YamuxGo => Some(link::FlowControl::YAMUX_GO),
-    };
+    host.flow_control = network.mux.0.flow_control;
     host
 }
 

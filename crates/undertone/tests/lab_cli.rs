@@ -44,6 +44,7 @@ fn the_list_names_every_scenario() {
     };
     assert_eq!(nodes("paper-2kb"), 1_000);
     assert_eq!(nodes("scale-100k"), 100_000);
+    assert_eq!(nodes("scale-1m"), 1_000_000);
     assert!(succeeded("sim --list").contains("The paper, 500 KB, as run"));
 }
 

@@ -10,7 +10,6 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +17,6 @@ use libp2p::PeerId;
 use tempfile::TempDir;
 use tokio::time::{MissedTickBehavior, interval};
 use undertone_gossip::Topic;
-use undertone_message::{ContentTopic, shard_of};
 
 use super::members::Members;
 use super::node::{Node, NodeSpec};
@@ -31,15 +29,12 @@ use super::{HostileError, Usage};
 
 mod flags;
 
+pub use super::topics::{prefix, pubsub_topic};
 pub use flags::victims_registry;
 
 pub(super) use flags::static_peers;
 use flags::{common_flags, victim_flags};
 
-/// Number of shards of the network `local`.
-const SHARDS: NonZeroU16 = NonZeroU16::new(8).expect("8 is not zero");
-/// Cluster id of all networks here, that of the network `local`.
-const CLUSTER: u16 = 66;
 /// Time limit for the nodes' meshes to form.
 const READY: Duration = Duration::from_secs(30);
 /// Time limit for a newcomer to receive the victim's subscriptions.
@@ -443,23 +438,4 @@ fn members(options: &StageOptions, folder: &Path) -> Result<Option<Members>, Hos
         members.add(&folder.join(honest_name(index)))?;
     }
     Ok(Some(members))
-}
-
-/// Returns the name of a shard's pubsub topic.
-#[must_use]
-pub fn pubsub_topic(shard: u16) -> String {
-    format!("/waku/2/rs/{CLUSTER}/{shard}")
-}
-
-/// Returns application and version of content topics that belong to a shard.
-#[must_use]
-pub fn prefix(shard: u16) -> String {
-    let prefixes = (0..1_000).map(|n| format!("/hostile-{n}/1"));
-    let mut fitting = prefixes.filter(|prefix| {
-        let topic = format!("{prefix}/name/proto");
-        ContentTopic::parse(&topic).is_ok_and(|topic| shard_of(&topic, SHARDS) == shard)
-    });
-    fitting
-        .next()
-        .expect("one in eight names belongs to each shard")
 }

@@ -21,7 +21,7 @@ use undertone_services::store::{StoreLimits, StoreResponse, StoreStatus};
 use super::node::{Node, Target};
 use super::rest;
 use super::service_client::ServiceClient;
-use super::stage::{prefix, pubsub_topic};
+use super::topics::{prefix, pubsub_topic};
 use super::{HostileError, Tasks, asks};
 
 /// Time limit of each request, and of a message's arrival, long because a busy machine is slow.

@@ -65,29 +65,39 @@ impl Router {
             .topics
             .find(&ihave.topic)
             .filter(|ix| self.topics.get(*ix).joined);
-        if joined.is_none() || self.scores.score(peer) < self.config.thresholds.gossip {
+        let Some(ix) = joined else {
+            return;
+        };
+        if self.scores.score(peer) < self.config.thresholds.gossip {
+            return;
+        }
+        if !self.has_bandwidth(ix) {
+            self.topics.get_mut(ix).meter.totals.not_requested += ihave.ids.len() as u64;
             return;
         }
         let limits = &self.config.limits;
         let ids_max = self.ids_per_heartbeat();
-        let Some(state) = self.peers.get_busy(peer) else {
+        let Some(state) = self.peers.get(peer) else {
             return;
         };
-        state.used.ihave_messages += 1;
-        let max = match state.features.large_messages {
+        let (features, reliability) = (state.features, state.answers.reliability());
+        let Some(busy) = self.peers.get_busy(peer) else {
+            return;
+        };
+        busy.used.ihave_messages += 1;
+        let max = match features.large_messages {
             true => limits.announcements_per_heartbeat_max,
             false => limits.ihave_messages_per_heartbeat_max,
         };
-        if state.used.ihave_messages > max {
+        if busy.used.ihave_messages > max {
             return;
         }
-        let reliability = state.answers.reliability();
         let ids_max = match reliability {
             Reliability::Dubious => ids_max.min(limits.iwant_ids_of_dubious_per_heartbeat_max),
             Reliability::Trusted | Reliability::Untried => ids_max,
         };
         let budget = ids_max
-            .saturating_sub(state.used.iwant_ids + state.used.waiting_ids)
+            .saturating_sub(busy.used.iwant_ids + busy.used.waiting_ids)
             .min(self.fetcher.room());
         let in_flight = self.in_flight();
         let mut wanted = Vec::new();
@@ -126,8 +136,8 @@ impl Router {
                 .collect();
             return self.ask(peer, &asked);
         }
-        if let Some(state) = self.peers.get_busy(peer) {
-            state.used.waiting_ids += wanted.len();
+        if let Some(busy) = self.peers.get_busy(peer) {
+            busy.used.waiting_ids += wanted.len();
         }
         let window = self.ask_in(delay);
         for id in wanted {
@@ -150,11 +160,13 @@ impl Router {
 
     /// Sends IWANT for ids that are within every budget, and records the requests.
     fn ask(&mut self, peer: PeerIx, wanted: &[Asked]) {
-        let Some(state) = self.peers.get_busy(peer).filter(|_| !wanted.is_empty()) else {
+        let Some(state) = self.peers.get(peer).filter(|_| !wanted.is_empty()) else {
             return;
         };
-        state.used.iwant_ids += wanted.len();
         let reliability = state.answers.reliability();
+        if let Some(busy) = self.peers.get_busy(peer) {
+            busy.used.iwant_ids += wanted.len();
+        }
         let patience = self.patience(reliability);
         let asked = AskedPeer {
             peer,
@@ -306,7 +318,7 @@ impl Router {
     /// Whether the peer's budget allows one more id; `asking` ids are chosen but not yet counted.
     fn has_budget(&self, peer: PeerIx, asking: usize) -> bool {
         let max = self.ids_per_heartbeat();
-        let used = |state: &PeerState| state.used.iwant_ids + asking;
+        let used = |state: &PeerState| state.used().iwant_ids + asking;
         self.peers.get(peer).is_some_and(|state| used(state) < max)
     }
 

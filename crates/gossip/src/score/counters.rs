@@ -10,7 +10,7 @@ use crate::time::Time;
 pub(crate) struct TopicCounters {
     mesh_since: Option<Time>,
     /// Time in the mesh at the last decay tick; not live, as in other implementations.
-    time_in_mesh: Duration,
+    time_in_mesh_ns: u64,
     active: bool,
     first_deliveries: f64,
     mesh_deliveries: f64,
@@ -21,7 +21,7 @@ pub(crate) struct TopicCounters {
 impl TopicCounters {
     pub(crate) fn grafted(&mut self, now: Time) {
         self.mesh_since = Some(now);
-        self.time_in_mesh = Duration::ZERO;
+        self.time_in_mesh_ns = 0;
         self.active = false;
     }
 
@@ -66,8 +66,9 @@ impl TopicCounters {
 
     pub(crate) fn refresh(&mut self, params: &TopicScoreParams, now: Time) {
         if let Some(since) = self.mesh_since {
-            self.time_in_mesh = now.since(since);
-            self.active |= self.time_in_mesh > params.mesh_deliveries_activation;
+            let time_in_mesh = now.since(since);
+            self.time_in_mesh_ns = time_in_mesh.as_nanos() as u64;
+            self.active |= time_in_mesh > params.mesh_deliveries_activation;
         }
     }
 
@@ -91,8 +92,8 @@ impl TopicCounters {
     pub(crate) fn score(&self, params: &TopicScoreParams, whole_quanta: bool) -> f64 {
         let mut score = 0.0;
         if self.mesh_since.is_some() {
-            let quanta =
-                self.time_in_mesh.as_secs_f64() / params.time_in_mesh_quantum.as_secs_f64();
+            let time_in_mesh = Duration::from_nanos(self.time_in_mesh_ns);
+            let quanta = time_in_mesh.as_secs_f64() / params.time_in_mesh_quantum.as_secs_f64();
             let quanta = if whole_quanta { quanta.trunc() } else { quanta };
             score += quanta.min(params.time_in_mesh_cap) * params.time_in_mesh_weight;
         }

@@ -16,15 +16,37 @@ mod tests;
 
 use std::cell::Cell;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use colocation::Colocation;
 use counters::{TopicCounters, decay_counter};
 pub use params::{Evaluation, ScoreParams, Thresholds, TopicScoreParams};
 
+use crate::config::Config;
 use crate::time::Time;
 use crate::topics::TopicIx;
 use crate::types::{PeerIx, Topic};
+
+/// Score that was computed last, in eight bytes: not a number when there is none.
+#[derive(Clone, Debug)]
+struct ScoreMemo(Cell<f64>);
+
+impl Default for ScoreMemo {
+    fn default() -> Self {
+        Self(Cell::new(f64::NAN))
+    }
+}
+
+impl ScoreMemo {
+    fn get(&self) -> Option<f64> {
+        Some(self.0.get()).filter(|score| !score.is_nan())
+    }
+
+    fn set(&self, score: f64) {
+        self.0.set(score);
+    }
+}
 
 /// Counters and cached score of one peer.
 #[derive(Clone, Debug, Default)]
@@ -39,40 +61,51 @@ struct Record {
     /// Score at the last decay tick, for [`Evaluation::AtDecay`].
     cached: f64,
     /// On-demand score, valid until a counter changes: it is read far more often than it changes.
-    memo: Cell<Option<f64>>,
+    memo: ScoreMemo,
 }
 
 impl Record {
     /// Invalidates the cached score after a change.
     fn touched(&mut self) {
-        self.memo.set(None);
+        self.memo.set(f64::NAN);
     }
 }
 
 /// Scores of all peers. Without parameters every score is 0 and nothing is counted.
 #[derive(Debug)]
 pub(crate) struct Scores {
-    params: Option<ScoreParams>,
+    config: Arc<Config>,
     /// Parameters per topic, resolved when the topic gets its index.
     topics: Vec<Option<TopicScoreParams>>,
+    /// Records of peers with anything to remember: of most peers there is nothing most of the time.
     peers: Vec<Option<Box<Record>>>,
+    /// Whether a peer is connected or remembered, by its index.
+    known: Vec<bool>,
     colocation: Colocation,
     next_decay: Time,
 }
 
 impl Scores {
-    pub(crate) fn new(params: Option<ScoreParams>, now: Time) -> Self {
-        let next_decay = match &params {
+    pub(crate) fn new(config: Arc<Config>, now: Time) -> Self {
+        let next_decay = match &config.score {
             Some(params) => now.after(params.decay_interval),
             None => Time::MAX,
         };
         Self {
-            params,
+            config,
             topics: Vec::new(),
             peers: Vec::new(),
+            known: Vec::new(),
             colocation: Colocation::default(),
             next_decay,
         }
+    }
+
+    /// Makes room for exactly this many peers.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        let more = count.saturating_sub(self.peers.len());
+        self.peers.reserve_exact(more);
+        self.known.reserve_exact(more);
     }
 
     pub(crate) fn next_decay(&self) -> Time {
@@ -81,13 +114,17 @@ impl Scores {
 
     /// Binds a topic index to the parameters of a topic. Must be called whenever an index gets a new name.
     pub(crate) fn name_topic(&mut self, ix: TopicIx, topic: &Topic) {
-        if let Some(params) = &self.params {
+        if let Some(params) = &self.config.score {
             let named = params
                 .topics
                 .get(topic.as_str())
                 .unwrap_or(&params.default_topic);
             let named = named.clone();
             if self.topics.len() <= ix.slot() {
+                if self.topics.is_empty() {
+                    // Most routers know one topic, and a vector begins with room for four.
+                    self.topics.reserve_exact(ix.slot() + 1);
+                }
                 self.topics.resize_with(ix.slot() + 1, || None);
             }
             self.topics[ix.slot()] = Some(named);
@@ -109,17 +146,21 @@ impl Scores {
     }
 
     pub(crate) fn connected(&mut self, peer: PeerIx, ip: Option<IpAddr>) {
-        if self.params.is_none() {
+        if self.config.score.is_none() {
             return;
         }
         if self.peers.len() <= peer.slot() {
             self.peers.resize_with(peer.slot() + 1, || None);
+            self.known.resize(peer.slot() + 1, false);
         }
-        let record = self.peers[peer.slot()].get_or_insert_default();
-        record.retained_until = None;
-        record.ip = ip;
-        record.touched();
+        self.known[peer.slot()] = true;
+        if let Some(record) = &mut self.peers[peer.slot()] {
+            record.retained_until = None;
+            record.ip = ip;
+            record.touched();
+        }
         if let Some(ip) = ip {
+            self.peers[peer.slot()].get_or_insert_default().ip = Some(ip);
             self.colocation.joined(ip.into(), peer);
         }
     }
@@ -128,13 +169,14 @@ impl Scores {
     /// kept, for `retain_score`: invalid messages, failed mesh deliveries, misbehaviour. A peer without any
     /// is forgotten, even if its score was negative because of too many neighbours at its address.
     pub(crate) fn disconnected(&mut self, peer: PeerIx, now: Time) {
-        let Some(params) = self.params.clone() else {
+        let config = Arc::clone(&self.config);
+        let Some(params) = &config.score else {
             return;
         };
         self.leave_address(peer);
         let slot = self.peers.get(peer.slot()).and_then(Option::as_deref);
         let is_clean = slot.is_none_or(|record| {
-            record.behaviour == 0.0 && self.compute(&params, peer, record) >= 0.0
+            record.behaviour == 0.0 && self.compute(params, peer, record) >= 0.0
         });
         if is_clean {
             return self.forget(peer);
@@ -151,13 +193,14 @@ impl Scores {
 
     /// Whether there is a record of the peer.
     pub(crate) fn remembers(&self, peer: PeerIx) -> bool {
-        self.peers.get(peer.slot()).is_some_and(Option::is_some)
+        self.known.get(peer.slot()).is_some_and(|known| *known)
     }
 
     pub(crate) fn forget(&mut self, peer: PeerIx) {
         self.leave_address(peer);
         if let Some(slot) = self.peers.get_mut(peer.slot()) {
             *slot = None;
+            self.known[peer.slot()] = false;
         }
     }
 
@@ -180,12 +223,16 @@ impl Scores {
         change: impl FnOnce(&mut TopicCounters, &TopicScoreParams),
     ) {
         let params = params_of(&self.topics, topic);
-        let (Some(record), Some(params)) = (record(&mut self.peers, peer), params) else {
+        let (true, Some(params)) = (self.remembers(peer), params) else {
             return;
         };
+        let record = self.peers[peer.slot()].get_or_insert_default();
+        record.touched();
         let at = match record.topics.binary_search_by_key(&topic, |(t, _)| *t) {
             Ok(at) => at,
             Err(at) => {
+                // Most peers share one topic with this node, and a vector begins with room for four.
+                record.topics.reserve_exact(1);
                 record.topics.insert(at, (topic, TopicCounters::default()));
                 at
             }
@@ -214,21 +261,31 @@ impl Scores {
     }
 
     pub(crate) fn behaviour(&mut self, peer: PeerIx, count: u32) {
-        if let Some(record) = record(&mut self.peers, peer) {
+        if let Some(record) = self.known_record(peer) {
             record.behaviour += f64::from(count);
         }
     }
 
     pub(crate) fn slow(&mut self, peer: PeerIx) {
-        if let Some(record) = record(&mut self.peers, peer) {
+        if let Some(record) = self.known_record(peer) {
             record.slow += 1.0;
         }
     }
 
     pub(crate) fn set_application(&mut self, peer: PeerIx, value: f64) {
-        if let Some(record) = record(&mut self.peers, peer) {
+        if let Some(record) = self.known_record(peer) {
             record.application = value;
         }
+    }
+
+    /// Record of a known peer that is about to change; its cached score is invalidated.
+    fn known_record(&mut self, peer: PeerIx) -> Option<&mut Record> {
+        if !self.remembers(peer) {
+            return None;
+        }
+        let record = self.peers[peer.slot()].get_or_insert_default();
+        record.touched();
+        Some(record)
     }
 
     /// First deliveries of the peer in a topic, after decay.
@@ -258,11 +315,11 @@ impl Scores {
     /// Current score of the peer, according to the evaluation mode.
     pub(crate) fn score(&self, peer: PeerIx) -> f64 {
         let record = self.peers.get(peer.slot()).and_then(Option::as_deref);
-        match (&self.params, record) {
+        match (&self.config.score, record) {
             (Some(params), Some(record)) => match params.evaluation {
                 Evaluation::OnDemand => record.memo.get().unwrap_or_else(|| {
                     let score = self.compute(params, peer, record);
-                    record.memo.set(Some(score));
+                    record.memo.set(score);
                     score
                 }),
                 Evaluation::AtDecay => record.cached,
@@ -301,7 +358,8 @@ impl Scores {
         if now < self.next_decay {
             return false;
         }
-        let Some(params) = self.params.clone() else {
+        let config = Arc::clone(&self.config);
+        let Some(params) = &config.score else {
             return false;
         };
         // Only one tick even after a long pause: missed ticks are not made up for, as in go and rust.
@@ -320,7 +378,7 @@ impl Scores {
             let held = (0..).map(PeerIx).zip(&self.peers);
             let held = held.filter_map(|(peer, record)| Some((peer, record.as_deref()?)));
             let scores: Vec<_> = held
-                .map(|(peer, r)| self.compute(&params, peer, r))
+                .map(|(peer, r)| self.compute(params, peer, r))
                 .collect();
             for (record, score) in self.peers.iter_mut().flatten().zip(scores) {
                 record.cached = score;
@@ -353,7 +411,7 @@ impl Scores {
     }
 }
 
-/// Record of a peer that is about to change; its cached score is invalidated.
+/// Record of a peer that is about to change, if there is one; its cached score is invalidated.
 fn record(peers: &mut [Option<Box<Record>>], peer: PeerIx) -> Option<&mut Record> {
     let record = peers.get_mut(peer.slot())?.as_deref_mut()?;
     record.touched();

@@ -1,5 +1,7 @@
 //! IHAVE and IWANT: what is advertised to which peers, requested, and answered.
 
+use std::sync::Arc;
+
 use super::net::Net;
 use super::raw;
 use super::solo::{
@@ -34,7 +36,7 @@ fn a_message_crosses_a_pair_that_has_no_mesh_link() {
         );
     }
     assert!(net.mesh(0).is_empty() && net.mesh(1).is_empty());
-    net.routers[0].config.flood_publish = crate::FloodPublish::Off;
+    Arc::make_mut(&mut net.routers[0].config).flood_publish = crate::FloodPublish::Off;
     net.publish(0, b"lost and found");
     net.run_ms(15);
     assert!(net.delivered[1].is_empty(), "only gossip may carry it");

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::raw;
 use super::solo::{Solo, TOPIC, peer, said, scored, topic};
-use crate::{Config, Input, NewPeer, Output};
+use crate::{Config, Input, NewPeer, Output, PeerIx};
 
 fn with_px() -> Config {
     Config {
@@ -102,7 +102,7 @@ fn offers_of_well_scored_peers_are_taken_up_to_the_limit() {
     let mut solo = Solo::joined(config);
     let px: [(&[u8], &[u8]); 3] = [(b"a", b"ra"), (b"b", b""), (b"c", b"")];
     for (n, score, taken) in [(0, 9.0, 0), (1, 10.0, 2)] {
-        solo.subscriber(peer(n));
+        solo.mesh_peer(peer(n));
         solo.set_score(n, score);
         let outputs = solo.frame(n, raw::prune(TOPIC, Some(60), &px));
         assert_eq!(dials(&outputs).len(), taken, "peer {n}");
@@ -110,10 +110,37 @@ fn offers_of_well_scored_peers_are_taken_up_to_the_limit() {
 }
 
 #[test]
+fn an_offer_tells_who_made_it_and_for_which_topic() {
+    let mut solo = Solo::joined(with_px());
+    solo.mesh_peer(peer(0));
+    let outputs = solo.frame(0, raw::prune(TOPIC, None, &[(b"a", b"ra")]));
+    let offer = outputs.into_iter().find_map(|output| match output {
+        Output::Connect {
+            from,
+            topic,
+            identity,
+            record,
+        } => Some((from, topic, identity, record)),
+        _ => None,
+    });
+    let (identity, record) = (Bytes::from_static(b"a"), Bytes::from_static(b"ra"));
+    assert_eq!(offer, Some((PeerIx(0), topic(), identity, record)));
+}
+
+#[test]
+fn only_the_prune_of_a_mesh_member_is_worth_an_offer() {
+    let px: [(&[u8], &[u8]); 1] = [(b"a", b"")];
+    let mut solo = Solo::joined(with_px());
+    solo.mesh_peer(peer(0));
+    let prunes = [(); 3].map(|()| dials(&solo.frame(0, raw::prune(TOPIC, None, &px))).len());
+    assert_eq!(prunes, [1, 0, 0]);
+}
+
+#[test]
 fn offers_are_not_taken_when_exchange_is_off_or_the_topic_is_not_ours() {
     let px: [(&[u8], &[u8]); 1] = [(b"a", b"")];
     let mut solo = Solo::joined(scored());
-    solo.subscriber(peer(0));
+    solo.mesh_peer(peer(0));
     assert_eq!(dials(&solo.frame(0, raw::prune(TOPIC, None, &px))), [""; 0]);
     let mut solo = Solo::joined(with_px());
     solo.subscriber(peer(0));

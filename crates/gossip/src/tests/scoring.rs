@@ -1,6 +1,7 @@
 //! Effects of scores: the record of deliveries, the thresholds, and what outlives a connection. The score
 //! function itself is tested in `score`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::raw;
@@ -36,7 +37,7 @@ fn p3() -> Config {
 fn deficits() -> Solo {
     let mut solo = Solo::joined(p3());
     // Mesh members may not be pruned for the negative score that the test examines.
-    solo.router.config.heartbeat = Duration::from_secs(10_000);
+    Arc::make_mut(&mut solo.router.config).heartbeat = Duration::from_secs(10_000);
     solo.heartbeat();
     (0..3).for_each(|n| solo.mesh_peer(peer(n)));
     solo.subscriber(peer(3));

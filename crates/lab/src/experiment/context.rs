@@ -5,9 +5,10 @@ use std::fmt::Write;
 use undertone_sim::{Outcome, RunOptions, Scenario};
 
 use super::{ExperimentError, RealNodes};
-use crate::record::{Scale, ScenarioUsed};
+use crate::record::{OutsideOfRuns, Scale, ScenarioUsed};
 use crate::report::{ProgressLine, Stopwatch, Summary};
 use crate::scenario;
+use crate::validity::RULES;
 
 /// Environment in which an experiment runs.
 pub struct Context<'a> {
@@ -18,6 +19,7 @@ pub struct Context<'a> {
     real_nodes: &'a dyn RealNodes,
     seeds: Vec<u64>,
     scenarios: Vec<ScenarioUsed>,
+    validity: Vec<OutsideOfRuns>,
 }
 
 /// One simulation with its results.
@@ -48,12 +50,25 @@ impl<'a> Context<'a> {
             real_nodes,
             seeds: Vec::new(),
             scenarios: Vec::new(),
+            validity: Vec::new(),
         }
     }
 
     pub(super) fn begin(&mut self) {
         self.seeds.clear();
         self.scenarios.clear();
+        self.validity.clear();
+    }
+
+    /// The mechanisms of the simulations so far that were outside what was checked, in the order of the rules.
+    pub(super) fn outside_checked(&mut self) -> Vec<OutsideOfRuns> {
+        let place = |outside: &OutsideOfRuns| {
+            let mut rules = RULES.iter();
+            rules.position(|rule| rule.name == outside.outside.rule)
+        };
+        let mut all = std::mem::take(&mut self.validity);
+        all.sort_by_key(place);
+        all
     }
 
     pub(super) fn used(&mut self) -> (Vec<u64>, Vec<ScenarioUsed>) {
@@ -131,6 +146,16 @@ impl<'a> Context<'a> {
         line.finish();
         let outcome = outcome?;
         let summary = Summary::new(scenario, &outcome, measured, self.commit);
+        for outside in &summary.validity {
+            let mut known = self.validity.iter_mut();
+            match known.find(|known| known.outside == *outside) {
+                Some(known) => known.runs += 1,
+                None => self.validity.push(OutsideOfRuns {
+                    outside: outside.clone(),
+                    runs: 1,
+                }),
+            }
+        }
         if let Some(violation) = summary.violations.first() {
             return Err(ExperimentError::Violation {
                 scenario: used.name.clone(),

@@ -114,6 +114,7 @@ impl Experiment {
             tables: findings.tables,
             charts: findings.charts,
             notes: findings.notes,
+            validity: context.outside_checked(),
         })
     }
 }

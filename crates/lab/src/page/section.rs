@@ -7,7 +7,7 @@ use super::escape::Escaped;
 use super::figures::FigureTable;
 use super::overview::{duration, scale};
 use super::table::Rows;
-use crate::record::{ExperimentRecord, ScenarioUsed};
+use crate::record::{ExperimentRecord, OutsideOfRuns, ScenarioUsed};
 
 /// Section of one record.
 pub(super) struct PageSection<'a> {
@@ -45,6 +45,14 @@ impl Display for PageSection<'_> {
             f.write_str("<h3>What differs from the publication, and how to read it</h3>\n<ul>\n")?;
             for note in &record.notes {
                 writeln!(f, "<li>{}</li>", Escaped(note))?;
+            }
+            f.write_str("</ul>\n")?;
+        }
+        if !record.validity.is_empty() {
+            f.write_str("<h3>Outside what was checked</h3>\n<ul>\n")?;
+            for OutsideOfRuns { outside, runs } in &record.validity {
+                let says = Escaped(&outside.says);
+                writeln!(f, "<li>In {runs} simulations {says}.</li>")?;
             }
             f.write_str("</ul>\n")?;
         }

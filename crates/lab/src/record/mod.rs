@@ -21,6 +21,7 @@ pub use folder::{FolderError, MAX_RECORD_BYTES, MAX_RECORDS, read_folder};
 pub(crate) use names::names;
 
 use crate::report::RunCosts;
+use crate::validity::OutsideChecked;
 
 /// Amount of work that an experiment does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +63,19 @@ pub struct ExperimentRecord {
     pub charts: Vec<Chart>,
     /// Notes for the reader: differences from the publication and their reasons.
     pub notes: Vec<String>,
+    /// Mechanisms of simulations that were outside what was checked; empty in records from before they were listed.
+    #[serde(default)]
+    pub validity: Vec<OutsideOfRuns>,
+}
+
+/// Mechanism that was outside what was checked, in one or more of an experiment's simulations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutsideOfRuns {
+    /// The mechanism.
+    #[serde(flatten)]
+    pub outside: OutsideChecked,
+    /// Number of simulations in which it mattered.
+    pub runs: u32,
 }
 
 /// A scenario with the overrides applied to it.

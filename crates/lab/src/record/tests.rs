@@ -101,6 +101,13 @@ fn a_record_survives_its_file_and_says_what_differs() {
                 .mark(1.0, "m"),
         ],
         notes: vec!["n".to_owned()],
+        validity: vec![OutsideOfRuns {
+            outside: OutsideChecked {
+                rule: "r".to_owned(),
+                says: "never seen".to_owned(),
+            },
+            runs: 3,
+        }],
     };
     let text = serde_json::to_string(&record).unwrap();
     assert_eq!(
@@ -110,6 +117,10 @@ fn a_record_survives_its_file_and_says_what_differs() {
     assert_eq!((record.judged(), record.differing().count()), (1, 1));
     let shown = record.to_string();
     assert!(shown.contains("DIFFERS: p: so"), "{shown}");
+    assert!(
+        shown.contains("NOT CHECKED in 3 simulations (r): never seen"),
+        "{shown}"
+    );
     assert!(shown.contains("0 of 1 figures agree"), "{shown}");
 }
 

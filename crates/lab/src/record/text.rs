@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 
 use super::figure::short;
-use super::{ExperimentRecord, Figure, Verdict};
+use super::{ExperimentRecord, Figure, OutsideOfRuns, Verdict};
 use crate::report::{align, new_table};
 
 impl Display for ExperimentRecord {
@@ -39,6 +39,10 @@ impl Display for ExperimentRecord {
         for figure in self.differing() {
             let why = figure.why.as_deref().unwrap_or("not explained");
             writeln!(f, "DIFFERS: {}: {why}", figure.name)?;
+        }
+        for OutsideOfRuns { outside, runs } in &self.validity {
+            let (rule, says) = (&outside.rule, &outside.says);
+            writeln!(f, "NOT CHECKED in {runs} simulations ({rule}): {says}")?;
         }
         for note in &self.notes {
             writeln!(f, "- {note}")?;

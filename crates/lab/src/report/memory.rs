@@ -6,10 +6,10 @@ use undertone_sim::Scenario;
 use undertone_sim::scenario::Topology;
 
 /// Memory of a node without connections, bytes.
-const NODE_BYTES: u64 = 5_000;
+const NODE_BYTES: u64 = 9_000;
 /// Memory of one end of a connection, bytes: what the router and the TCP know of a peer (docs/benchmarks.md has the
-/// measurement: 47 kB for a node with twenty).
-const END_BYTES: u64 = 2_100;
+/// measurement: 17 kB for a node with twenty).
+const END_BYTES: u64 = 380;
 /// Memory of a light client with both ends of its connections, bytes.
 const CLIENT_BYTES: u64 = 27_000;
 /// Memory of a message at a node that has it, bytes.

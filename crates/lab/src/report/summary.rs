@@ -8,6 +8,7 @@ use undertone_sim::{Outcome, Scenario};
 
 use super::{Latency, RunCosts, ServicesSummary, Sorted};
 use crate::scenario::ResolvedScenario;
+use crate::validity::{OutsideChecked, validity};
 
 /// Number of nodes reached, by number of hops.
 pub(crate) type Hops = BTreeMap<u16, u64>;
@@ -55,6 +56,13 @@ pub struct Summary {
     /// Services and light clients; left out of the file without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<ServicesSummary>,
+    /// Profile of the router.
+    pub router_profile: &'static str,
+    /// Multiplexer of the connections; left out for a run on real clocks, whose nodes have their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mux: Option<&'static str>,
+    /// Mechanisms of the run that were outside what was checked; empty for a run on real clocks.
+    pub validity: Vec<OutsideChecked>,
     /// Rules that were violated.
     pub violations: Vec<String>,
     /// SHA-256 over the traces of all nodes, hex; `None` for a run on real clocks.
@@ -133,6 +141,7 @@ impl Summary {
     /// Summary of a run's outcome and costs.
     pub fn new(scenario: &Scenario, outcome: &Outcome, measured: RunCosts, commit: &str) -> Self {
         let counted = MessageGroup::of(outcome, |message| !message.warm_up);
+        let is_simulated = outcome.trace_hash.is_some() || outcome.interrupted;
         let warm_up = MessageGroup::of(outcome, |message| message.warm_up);
         let warm_up_messages = outcome.messages.iter().filter(|m| m.warm_up).count();
         Self {
@@ -162,6 +171,12 @@ impl Summary {
             },
             bytes: bytes(outcome),
             services: ServicesSummary::new(scenario, outcome),
+            router_profile: scenario.relay.gossip.policy.profile,
+            mux: is_simulated.then_some(scenario.network.mux.0.name),
+            validity: match is_simulated {
+                true => validity(scenario),
+                false => Vec::new(),
+            },
             violations: outcome
                 .violations
                 .iter()

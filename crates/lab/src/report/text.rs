@@ -25,6 +25,7 @@ impl Display for Summary {
         if let Some(services) = &self.services {
             write!(f, "{services}")?;
         }
+        self.outside_checked(f)?;
         for violation in &self.violations {
             writeln!(f, "VIOLATION {violation}")?;
         }
@@ -36,6 +37,17 @@ impl Display for Summary {
 }
 
 impl Summary {
+    /// Writes the mechanisms that were outside what was checked, and whose rules the nodes followed.
+    fn outside_checked(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.router_profile != "undertone" {
+            writeln!(f, "router profile {}", self.router_profile)?;
+        }
+        for outside in &self.validity {
+            writeln!(f, "NOT CHECKED ({}): {}", outside.rule, outside.says)?;
+        }
+        Ok(())
+    }
+
     fn head(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
@@ -125,6 +137,9 @@ impl Campaign {
         writeln!(f, "\nhops, per message, median over seeds")?;
         for (hops, nodes) in &median.hops_per_message {
             writeln!(f, "{hops:>9} {nodes:.1}")?;
+        }
+        if let Some(last) = runs.last() {
+            last.outside_checked(f)?;
         }
         for run in runs {
             for violation in &run.violations {

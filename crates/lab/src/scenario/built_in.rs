@@ -42,6 +42,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "waku-v1",
     "waku-v2",
     "gossipsub-s1",
+    "gossipsub-v12",
     "rln-100",
     "spam",
     "spam-unlimited",
@@ -54,4 +55,5 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "request-floods",
     "scale-10k",
     "scale-100k",
+    "scale-1m",
 ];

@@ -9,18 +9,18 @@ const MAX_STEPS: u64 = 10_000;
 
 /// Distance between the values of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AxisScale {
+pub enum SweepScale {
     /// Equal differences between neighbours.
     Linear,
     /// Equal ratios between neighbours.
     Log,
 }
 
-const SCALES: &[(&str, AxisScale)] = &[("linear", AxisScale::Linear), ("log", AxisScale::Log)];
+const SCALES: &[(&str, SweepScale)] = &[("linear", SweepScale::Linear), ("log", SweepScale::Log)];
 
 /// Key of the scenario with the values that it takes.
 #[derive(Clone, Debug)]
-pub struct Axis {
+pub struct SweptKey {
     /// Dotted path of the key.
     pub key: String,
     values: AxisValues,
@@ -35,12 +35,12 @@ enum AxisValues {
         to: f64,
         /// Number of values in a grid.
         steps: Option<u64>,
-        scale: AxisScale,
+        scale: SweepScale,
         is_whole: bool,
     },
 }
 
-impl Axis {
+impl SweptKey {
     /// Reads the values of a key: a list, or a table that describes a range. `in_grid` says whether a range needs steps.
     pub(super) fn read(key: String, entry: &TomlEntry, in_grid: bool) -> Result<Self, Error> {
         let values = match &entry.value {
@@ -103,8 +103,8 @@ impl Axis {
             return String::new();
         };
         let value = match scale {
-            AxisScale::Linear => from + share * (to - from),
-            AxisScale::Log => from * (to / from).powf(share),
+            SweepScale::Linear => from + share * (to - from),
+            SweepScale::Log => from * (to / from).powf(share),
         };
         match is_whole {
             true => format!("{}", value.round() as i64),
@@ -128,8 +128,8 @@ fn range(key: &str, entry: &TomlEntry, in_grid: bool) -> Result<AxisValues, Erro
         number.ok_or_else(|| key.bad("a number, a bound of the range"))
     };
     let (from, to) = (bound(first)?, bound(last)?);
-    let scale = scale.word(SCALES)?.unwrap_or(AxisScale::Linear);
-    if scale == AxisScale::Log && (from <= 0.0 || to <= 0.0) {
+    let scale = scale.word(SCALES)?.unwrap_or(SweepScale::Linear);
+    if scale == SweepScale::Log && (from <= 0.0 || to <= 0.0) {
         return Err(first.bad("bounds above 0 for a scale of equal ratios"));
     }
     let are_whole = [first, last]

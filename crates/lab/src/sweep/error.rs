@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::file::{MAX_POINTS, MAX_RUNS};
+use super::limits::{MAX_POINTS, MAX_RUNS};
 use crate::scenario::{ScenarioError, SeedsError};
 
 /// Reason why a sweep cannot be run.

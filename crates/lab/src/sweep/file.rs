@@ -4,14 +4,10 @@ use std::path::Path;
 
 use undertone_settings::{Section, TomlEntry, TomlTable, TomlValue, keys};
 
-use super::axis::Axis;
+use super::axis::SweptKey;
 use super::error::SweepError;
+use super::limits::MAX_POINTS;
 use crate::scenario::{BUILT_IN, parse_seeds, read_bounded};
-
-/// Most points of a sweep.
-pub const MAX_POINTS: usize = 100_000;
-/// Most runs of a sweep, over all points and seeds.
-pub const MAX_RUNS: usize = 1_000_000;
 
 /// Place where the keys are listed.
 const REFERENCE: &str = "see docs/scenarios.md, Sweeps";
@@ -62,7 +58,7 @@ pub struct Sweep {
     /// Choice of the points.
     pub sampling: Sampling,
     /// Keys that take several values.
-    pub axes: Vec<Axis>,
+    pub axes: Vec<SweptKey>,
 }
 
 impl Sweep {
@@ -143,7 +139,7 @@ fn collect(
     table: &TomlTable,
     above: &str,
     in_grid: bool,
-    axes: &mut Vec<Axis>,
+    axes: &mut Vec<SweptKey>,
 ) -> Result<(), SweepError> {
     for (key, entry) in table {
         let key = match above {
@@ -154,7 +150,7 @@ fn collect(
             TomlValue::Table(inner) if !inner.contains_key("from") => {
                 collect(inner, &key, in_grid, axes)?;
             }
-            _ => axes.push(Axis::read(key, entry, in_grid)?),
+            _ => axes.push(SweptKey::read(key, entry, in_grid)?),
         }
     }
     Ok(())

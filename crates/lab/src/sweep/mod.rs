@@ -8,6 +8,7 @@ mod axis;
 mod error;
 mod file;
 mod folder;
+mod limits;
 mod points;
 mod report;
 mod statistics;
@@ -17,10 +18,11 @@ mod work;
 #[cfg(test)]
 mod tests;
 
-pub use axis::{Axis, AxisScale};
+pub use axis::{SweepScale, SweptKey};
 pub use error::SweepError;
-pub use file::{MAX_POINTS, MAX_RUNS, Sampling, Sweep};
+pub use file::{Sampling, Sweep};
 pub use folder::{RunFigures, SweepFolder, SweepFolderError, run_name, write_rows};
+pub use limits::{MAX_POINTS, MAX_RUNS};
 pub use points::{ShardError, SweepPoint, SweepShard};
 pub use report::{SweepReport, SweepRun};
 pub use statistics::{Band, median_band};

@@ -7,7 +7,8 @@ use rand_core::{RngCore, SeedableRng};
 use thiserror::Error;
 
 use super::error::SweepError;
-use super::file::{MAX_POINTS, MAX_RUNS, Sampling, Sweep};
+use super::file::{Sampling, Sweep};
+use super::limits::{MAX_POINTS, MAX_RUNS};
 use crate::scenario::{Loaded, ScenarioSource};
 
 /// One combination of values, with its scenario.

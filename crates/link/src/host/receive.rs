@@ -153,11 +153,15 @@ impl<P> Host<P> {
         let seq = burst.seq;
         let mut frames = Vec::new();
         let profile = self.config.profile;
-        let Progress { gaps, data_bytes } = match self.get_mut(conn) {
+        let Progress {
+            gaps,
+            data_bytes,
+            ends_mux_frame,
+        } = match self.get_mut(conn) {
             Some(connection) => connection.arrived(burst, &profile, |frame| frames.push(frame)),
             None => Progress::default(),
         };
-        self.update_window(conn, data_bytes);
+        self.update_window(conn, (data_bytes, ends_mux_frame));
         for frame in frames {
             let conn = ConnIx(conn);
             self.outputs.push_back(Output::Received { conn, frame });
@@ -176,14 +180,14 @@ impl<P> Host<P> {
     }
 
     /// Grants the sender more bytes, if its multiplexer does so for the bytes that were read.
-    fn update_window(&mut self, conn: u32, read_bytes: u64) {
+    fn update_window(&mut self, conn: u32, read: (u64, bool)) {
         let now = self.now;
         let Some(connection) = self.get_mut(conn) else {
             return;
         };
         let round_trip_ns = connection.delay_ns + connection.reverse_delay_ns;
         let flow = connection.flow.as_mut();
-        if let Some(granted) = flow.and_then(|flow| flow.read(now, read_bytes, round_trip_ns)) {
+        if let Some(granted) = flow.and_then(|flow| flow.read(now, read, round_trip_ns)) {
             self.totals.sent_bytes += u64::from(self.config.profile.header_bytes) + UPDATE_BYTES;
             self.tell(conn, Segment::WindowUpdate(granted));
         }

@@ -17,16 +17,15 @@ impl<P> Host<P> {
         connection.window.dropped(dropped);
         let data = u64::from(dropped) * u64::from(profile.segment_bytes);
         let wire_bytes = profile.wire_bytes(data, dropped);
-        let known = connection.repairs.iter_mut().find(|r| r.seq == seq);
-        let is_known = known.is_some();
-        match known {
+        let is_known = connection.repair_of(seq).is_some();
+        match connection.repair_of(seq) {
             Some(repair) => {
                 repair.packets += dropped;
                 repair.wire_bytes += wire_bytes;
             }
             // The burst was retransmitted already.
             None if dropped == 0 => return,
-            None => connection.repairs.push(Retransmission {
+            None => connection.add_repair(Retransmission {
                 seq,
                 packets: dropped,
                 wire_bytes,
@@ -49,7 +48,7 @@ impl<P> Host<P> {
         let Some(connection) = self.get_mut(conn) else {
             return;
         };
-        if connection.repairs.iter().any(|r| r.seq == seq) {
+        if connection.repair_of(seq).is_some() {
             connection.window.timed_out(&profile);
             self.repair(conn, seq);
         }
@@ -60,10 +59,9 @@ impl<P> Host<P> {
         let Some(connection) = self.get_mut(conn) else {
             return;
         };
-        let Some(at) = connection.repairs.iter().position(|r| r.seq == seq) else {
+        let Some(repair) = connection.take_repair(seq) else {
             return;
         };
-        let repair = connection.repairs.remove(at);
         let packets = repair.packets;
         let window = connection.window.packets();
         self.totals.repaired_packets += u64::from(packets);
@@ -79,6 +77,8 @@ impl<P> Host<P> {
                 dropped: 0,
                 ack_wanted: false,
                 repair: true,
+                // What is not known of a burst that was lost whole must not keep credit back.
+                ends_mux_frame: true,
                 begins_bytes: repair.begins_bytes,
                 frame: repair.frame,
             },

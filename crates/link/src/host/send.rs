@@ -20,8 +20,7 @@ impl<P> Host<P> {
         connection.window.advance(now, &profile);
         let rto_ns = connection.rto_ns(&profile);
         connection.window.resume(now, rto_ns, &profile);
-        connection.unsent_bytes += bytes;
-        let room = match connection.unsent.is_empty() {
+        let room = match connection.is_all_sent() {
             true => connection.window.room(),
             false => 0,
         };
@@ -32,12 +31,8 @@ impl<P> Host<P> {
             order,
             started: false,
         };
-        let begun = connection.unsent.iter().position(|waits| !waits.started);
-        match (priority, begun) {
-            (Priority::Urgent, Some(at)) => connection.unsent.insert(at, unsent),
-            _ => connection.unsent.push_back(unsent),
-        }
-        connection.writer_waits |= connection.unsent_bytes >= profile.send_buffer_bytes;
+        connection.push(unsent, priority == Priority::Urgent);
+        connection.writer_waits |= !connection.is_writable(&profile);
         self.written += 1;
         self.make_ready(conn.0);
         self.serve();
@@ -50,7 +45,7 @@ impl<P> Host<P> {
         let Some(connection) = self.get_mut(conn) else {
             return;
         };
-        let Some(order) = connection.unsent.front().map(|first| first.order) else {
+        let Some(order) = connection.first_order() else {
             return;
         };
         if connection.window.room() > 0 {
@@ -115,9 +110,8 @@ impl<P> Host<P> {
         let Some(mut burst) = connection.cut(most, &profile) else {
             return;
         };
-        let blocked = !connection.unsent.is_empty() && room == burst.packets;
-        let writable =
-            connection.writer_waits && connection.unsent_bytes < profile.send_buffer_bytes;
+        let blocked = !connection.is_all_sent() && room == burst.packets;
+        let writable = connection.writer_waits && connection.is_writable(&profile);
         connection.writer_waits &= !writable;
         burst.ack_wanted = blocked || connection.window.awaits();
         if writable {
@@ -160,11 +154,11 @@ impl<P> Host<P> {
         if lost > 0 {
             let rto_ns = connection.rto_ns(&profile);
             let all = lost == burst.packets;
-            let tries = match connection.repairs.iter().position(|r| r.seq == burst.seq) {
-                Some(at) => connection.repairs.remove(at).tries + 1,
+            let tries = match connection.take_repair(burst.seq) {
+                Some(earlier) => earlier.tries + 1,
                 None => 0,
             };
-            connection.repairs.push(Retransmission {
+            connection.add_repair(Retransmission {
                 seq: burst.seq,
                 packets: lost,
                 wire_bytes: burst.wire_bytes * u64::from(lost) / u64::from(burst.packets),
@@ -194,7 +188,7 @@ impl<P> Host<P> {
     }
 
     fn lose(&mut self, path_loss: f64, packets: u32) -> u32 {
-        let loss = 1.0 - (1.0 - self.config.loss) * (1.0 - path_loss);
+        let loss = 1.0 - (1.0 - self.loss) * (1.0 - path_loss);
         match &mut self.rng {
             Some(rng) if loss > 0.0 => {
                 let bound = (loss.min(1.0) * f64::from(u32::MAX)) as u32;

@@ -6,6 +6,7 @@ use super::*;
 
 mod flow;
 mod linux;
+mod recorded;
 mod shadow;
 
 const MS: u64 = 1_000_000;
@@ -54,6 +55,7 @@ impl Pair {
                 delay_ns,
                 reverse_delay_ns: delay_ns,
                 loss: 0.0,
+                sent_before: None,
             };
             host.handle(0, connect).unwrap();
         }

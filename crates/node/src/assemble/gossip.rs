@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use undertone_gossip::{Config, FloodPublish, StrategyKind};
+use undertone_gossip::{Config, FloodPublish, StrategyKind, Topic, TopicBudget};
+use undertone_message::{PubsubTopic, Shard};
 
-use crate::config::GossipOverrides;
+use crate::config::{GossipOverrides, ShardBandwidth};
 
 /// Reduced sending: a message whose copy has not come after this delay is requested with IWANT. Nearly all
 /// copies come earlier.
@@ -39,9 +40,24 @@ pub(super) fn apply(config: &mut Config, overrides: &GossipOverrides) {
         config.large.push = config.degrees.d_low.saturating_sub(1).max(1);
         config.large.iwant_delay = IWANT_DELAY;
     }
+    set(&mut config.peer_exchange, overrides.peer_exchange);
     if overrides.flood_publish == Some(false) {
         config.flood_publish = FloodPublish::Off;
     }
+}
+
+/// Sets the bandwidth of the shards of a cluster.
+pub(super) fn limit_shards(config: &mut Config, bandwidth: &ShardBandwidth, cluster: u16) {
+    config.topic_budget = bandwidth.each_bytes_per_s.map(TopicBudget::per_second);
+    let of_shard = bandwidth.of_shard.iter().map(|(index, bytes_per_s)| {
+        let shard = Shard {
+            cluster,
+            index: *index,
+        };
+        let topic = PubsubTopic::Static(shard).to_string();
+        (Topic::new(&topic), TopicBudget::per_second(*bytes_per_s))
+    });
+    config.topic_budgets = of_shard.collect();
 }
 
 fn set<T>(target: &mut T, value: Option<T>) {

@@ -21,7 +21,7 @@ pub(super) fn open(
     clock_ahead_ns: i64,
     make_proofs: Option<MakeProofs>,
 ) -> Result<RlnOptions, AssembleError> {
-    let key = Key::load()?;
+    let key = Key::of(config.params.circuit)?;
     let limit = u32::try_from(config.params.user_message_limit).unwrap_or(u32::MAX);
     let OpenedRegistry {
         lookup,

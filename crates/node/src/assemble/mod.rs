@@ -423,6 +423,11 @@ pub fn relay_config(config: &NodeConfig) -> RelayConfig {
         relay.gossip.limits.frame_bytes_max = frame_bytes_max;
     }
     gossip::apply(&mut relay.gossip, &config.gossip);
+    gossip::limit_shards(
+        &mut relay.gossip,
+        &config.shard_bandwidth,
+        config.network.cluster_id,
+    );
     relay.fragment_bytes = config.gossip.fragment_bytes;
     relay.publish_unjoined = true;
     match &mut relay.rln {

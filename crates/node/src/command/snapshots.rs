@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use undertone_gossip::{Stats, Usage};
+use undertone_gossip::{Stats, TopicTraffic, Usage};
 use undertone_membership::evm;
 use undertone_rln::{BatchPolicy, PoolConfig, PoolSnapshot};
 
@@ -137,6 +137,8 @@ pub struct TopicSnapshot {
     pub mesh: usize,
     /// Peers subscribed to the topic.
     pub subscribers: usize,
+    /// Bytes of the topic so far.
+    pub traffic: TopicTraffic,
 }
 
 /// Totals that the driver itself counts, since the start.

@@ -218,6 +218,8 @@ table! {
         peer_exchange: bool = "true", "peer-exchange", BOOL, "tell peers of other peers";
         peer_exchange_node: Vec<String>, "peer-exchange-node", "a list of multiaddresses with /p2p",
             "peers to ask for other peers; without them discovery asks any connected one []";
+        shard_bandwidth: Vec<String>, "shard-bandwidth", "bytes per second, or SHARD:BYTES for one shard",
+            "bytes per second of each shard, in and out together; what others send beyond is dropped [no limit]";
         rate_limit: Vec<String>, "rate-limit",
             "a list of [store:|lightpush:|px:|filter:]<volume>/<period><h|m|s|ms>",
             "most requests to the services in a period [filter:30/1m for each peer]";
@@ -230,10 +232,11 @@ table! {
         rln_registry: PathBuf, "rln-registry", PATH, "membership registry [<data-dir>/registry.sqlite]";
         rln_eth_rpc: Vec<String>, "rln-eth-rpc", "a list of http(s):// or ws(s):// URLs",
             "endpoints of the chain with the membership contract; the first is preferred [none: rln-registry]";
-        rln_eth_contract: String, "rln-eth-contract", "an address, 0x and 40 hexadecimal digits",
+        rln_eth_contract: String, "rln-eth-contract",
+            "an address, 0x and 40 hexadecimal digits, or eip155:CHAIN:ADDRESS (CAIP-10)",
             "membership contract, with rln-eth-rpc";
         rln_eth_chain_id: u64, "rln-eth-chain-id", "a number, 1 or more",
-            "chain of the contract, with rln-eth-rpc";
+            "chain of the contract, with rln-eth-rpc, unless the contract's name has it";
         rln_eth_mode: Mode, "rln-eth-mode", "full or light",
             "what is known of the contract: all members, or the newest roots and our own path, for fewer \
              requests [full]";
@@ -315,5 +318,8 @@ table! {
         seen_ttl_s: u64 [1..], "gossip.seen-ttl-s", "seconds, 1 or more", "how long ids are remembered";
         /// Time before a pruned peer may be grafted again, seconds.
         prune_backoff_s: u64, "gossip.prune-backoff-s", "seconds", "how long a pruned peer stays out";
+        /// Whether a PRUNE offers other peers, and peers that others offer are connected to.
+        peer_exchange: bool, "gossip.peer-exchange", BOOL,
+            "offer other peers when pruning, and connect to those that others offer [false]";
     }
 }

@@ -44,6 +44,7 @@ impl Resolver {
             autosharding: self.autosharding(),
             shards: self.shards(&network, &content_topics)?,
             content_topics,
+            shard_bandwidth: self.shard_bandwidth()?,
             listen_address: raw.listen_address.get()?,
             tcp_port: self.shifted(&raw.tcp_port)?,
             websocket_port: self.websocket_port()?,

@@ -207,6 +207,10 @@ impl EventLoop {
                 reason: failure.to_string(),
             },
             PublishError::Busy { waiting } => PublishFailure::Busy { waiting },
+            PublishError::Bandwidth { topic, wait } => PublishFailure::Bandwidth {
+                pubsub_topic: topic,
+                wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+            },
             error @ PublishError::InvalidProof(_) => PublishFailure::InvalidProof {
                 reason: error.to_string(),
             },
@@ -300,6 +304,7 @@ impl EventLoop {
             topic: topic.as_str().to_owned(),
             mesh: router.mesh(topic).len(),
             subscribers: router.subscribers(topic).len(),
+            traffic: router.traffic(topic),
         };
         MetricsSnapshot {
             peers: self.peers.connected_count(),

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use libp2p::swarm::dial_opts::DialOpts;
+use libp2p::swarm::{ConnectionId, DialError};
 use libp2p::{Multiaddr, PeerId};
 use tokio::sync::oneshot;
 
 use super::event_loop::EventLoop;
+use super::fallbacks::Fallback;
 use super::peers::peer_id_of;
 use super::requests::PendingDial;
 use crate::command::ConnectFailure;
@@ -140,7 +142,7 @@ impl EventLoop {
                 self.dialling
                     .insert(connection, PendingDial { address, reply });
             }
-            Err(libp2p::swarm::DialError::DialPeerConditionFalse(_)) => {
+            Err(DialError::DialPeerConditionFalse(_)) => {
                 // The peer is connected already, or being dialled.
                 if let Some(reply) = reply {
                     let _ = reply.send(Ok(()));
@@ -151,6 +153,38 @@ impl EventLoop {
                 if let Some(reply) = reply {
                     let _ = reply.send(Err(ConnectFailure::Dial { address, reason }));
                 }
+            }
+        }
+    }
+
+    /// Dials the other addresses of a peer that was not reached over QUIC; returns whether there are any, so that the
+    /// failure is not yet one of the peer.
+    pub(crate) fn fall_back(&mut self, failed: ConnectionId, error: &DialError) -> bool {
+        let Some(Fallback { peer, addresses }) = self.fallbacks.take(failed) else {
+            return false;
+        };
+        tracing::debug!(%peer, %error, "QUIC does not lead to the peer; dialling its other addresses");
+        let pending = self.dialling.remove(&failed);
+        let options = DialOpts::peer_id(peer).addresses(addresses).build();
+        let connection = options.connection_id();
+        match self.swarm.dial(options) {
+            Ok(()) => {
+                self.dialling
+                    .extend(pending.map(|pending| (connection, pending)));
+                true
+            }
+            // Connected by now, or being dialled: that attempt tells how it ends.
+            Err(DialError::DialPeerConditionFalse(_)) => {
+                if let Some(reply) = pending.and_then(|pending| pending.reply) {
+                    // The caller may have given up.
+                    let _ = reply.send(Ok(()));
+                }
+                true
+            }
+            Err(_) => {
+                self.dialling
+                    .extend(pending.map(|pending| (failed, pending)));
+                false
             }
         }
     }

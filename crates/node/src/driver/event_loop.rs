@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use libp2p::swarm::{SwarmEvent, dial_opts::DialOpts};
+use libp2p::swarm::SwarmEvent;
 use libp2p::{Multiaddr, PeerId, Swarm};
 use tokio::sync::mpsc;
 use undertone_gossip::{Class, PeerIx, Progress, QueuedFrame, RequestId};
@@ -15,13 +15,13 @@ use super::connections::PeerConnections;
 use super::events::{NodeEvent, TimedEvent};
 use super::fallbacks::Fallbacks;
 use super::fragmenter::Fragmenter;
+use super::offered::PrunedOffer;
 use super::peer_news::PeerNews;
 use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
-use super::requests::{PendingDial, PendingPublish};
+use super::requests::{PendingDial, PendingPublish, ProofReply};
 use super::rln::{RlnEvent, RlnService};
-use super::sending::ProofReply;
 use super::shard_watch::ShardWatch;
 use super::time::Clock;
 use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
@@ -196,6 +196,9 @@ impl EventLoop {
             );
         }
         if let Some(rln) = self.rln.take() {
+            // A proof in progress may ask whether an id is taken, and would wait for the answer for ever.
+            self.rln_events.close();
+            while self.rln_events.recv().await.is_some() {}
             rln.stop();
         }
         tracing::info!("stopped");
@@ -253,7 +256,21 @@ impl EventLoop {
                     self.swarm.behaviour_mut().pubsub.cancel(&peer, handle);
                 }
             }
-            Output::Connect { identity, .. } => self.connect_offered(&identity),
+            Output::Connect {
+                from,
+                topic,
+                identity,
+                record,
+            } => {
+                if let Some(told_by) = self.peers.identity(from) {
+                    self.offered(&PrunedOffer {
+                        identity: &identity,
+                        record: &record,
+                        topic: &topic,
+                        told_by,
+                    });
+                }
+            }
             Output::Disconnect(peer) => self.disconnect(peer),
             Output::Forgotten(peer) => {
                 self.graylisted.remove(&peer);
@@ -370,13 +387,6 @@ impl EventLoop {
         tracing::info!(%peer, score, "disconnecting a peer below the graylist threshold");
         self.event(NodeEvent::Graylisted { peer, score });
         self.swarm.behaviour_mut().pubsub.disconnect(peer);
-    }
-
-    fn connect_offered(&mut self, identity: &[u8]) {
-        // Records are not resolved yet, so only a peer whose address is known can be dialled.
-        if let Ok(peer) = PeerId::from_bytes(identity) {
-            let _ = self.swarm.dial(DialOpts::peer_id(peer).build());
-        }
     }
 
     pub(crate) fn event(&mut self, event: NodeEvent) {

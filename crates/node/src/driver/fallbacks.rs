@@ -8,14 +8,13 @@ use libp2p::swarm::dial_opts::DialOpts;
 use libp2p::swarm::{ConnectionId, DialError, NetworkBehaviour};
 use libp2p::{Multiaddr, PeerId, Swarm};
 
-use super::event_loop::EventLoop;
 use crate::swarm::is_quic;
 
 /// A peer that is dialled over QUIC, and its other addresses.
 #[derive(Debug)]
-struct Fallback {
-    peer: PeerId,
-    addresses: Vec<Multiaddr>,
+pub(crate) struct Fallback {
+    pub(crate) peer: PeerId,
+    pub(crate) addresses: Vec<Multiaddr>,
 }
 
 /// Addresses that are dialled if those of QUIC fail, by the connection that is being tried.
@@ -52,38 +51,8 @@ impl Fallbacks {
     pub(crate) fn connected(&mut self, connection: ConnectionId) {
         self.0.remove(&connection);
     }
-}
-
-impl EventLoop {
-    /// Dials the other addresses of a peer that was not reached over QUIC; returns whether there are any, so that the
-    /// failure is not yet one of the peer.
-    pub(crate) fn fall_back(&mut self, failed: ConnectionId, error: &DialError) -> bool {
-        let Some(Fallback { peer, addresses }) = self.fallbacks.0.remove(&failed) else {
-            return false;
-        };
-        tracing::debug!(%peer, %error, "QUIC does not lead to the peer; dialling its other addresses");
-        let pending = self.dialling.remove(&failed);
-        let options = DialOpts::peer_id(peer).addresses(addresses).build();
-        let connection = options.connection_id();
-        match self.swarm.dial(options) {
-            Ok(()) => {
-                self.dialling
-                    .extend(pending.map(|pending| (connection, pending)));
-                true
-            }
-            // Connected by now, or being dialled: that attempt tells how it ends.
-            Err(DialError::DialPeerConditionFalse(_)) => {
-                if let Some(reply) = pending.and_then(|pending| pending.reply) {
-                    // The caller may have given up.
-                    let _ = reply.send(Ok(()));
-                }
-                true
-            }
-            Err(_) => {
-                self.dialling
-                    .extend(pending.map(|pending| (failed, pending)));
-                false
-            }
-        }
+    /// Takes the peer of a connection that failed, if it has other addresses.
+    pub(crate) fn take(&mut self, failed: ConnectionId) -> Option<Fallback> {
+        self.0.remove(&failed)
     }
 }

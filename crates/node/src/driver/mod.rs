@@ -21,6 +21,7 @@ mod member;
 mod membership;
 mod membership_source;
 mod metadata;
+mod offered;
 mod options;
 mod peer_news;
 mod peers;

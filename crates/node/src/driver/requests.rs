@@ -1,10 +1,11 @@
 //! Requests of callers that are in progress.
 
+use bytes::Bytes;
 use libp2p::Multiaddr;
 use tokio::sync::oneshot;
 use undertone_message::{PubsubTopic, WakuMessage};
 
-use crate::command::{ConnectFailure, PublishFailure, Published};
+use crate::command::{ConnectFailure, ProofRefusal, PublishFailure, Published};
 
 /// A publication in progress.
 pub(crate) struct PendingPublish {
@@ -18,3 +19,6 @@ pub(crate) struct PendingDial {
     pub(crate) address: Multiaddr,
     pub(crate) reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
 }
+
+/// Channel on which the accountable sender waits for a proof.
+pub(crate) type ProofReply = oneshot::Sender<Result<Bytes, ProofRefusal>>;

@@ -1,6 +1,5 @@
 //! Answers to the accountable sender: checks, proofs, publications, and what can be sent now.
 
-use bytes::Bytes;
 use tokio::sync::oneshot;
 use undertone_gossip::RequestId;
 use undertone_message::{PubsubTopic, WakuMessage};
@@ -8,15 +7,12 @@ use undertone_relay::{Input, ProofFailure};
 use undertone_rln::{CounterError, RateLimitProof};
 
 use super::event_loop::EventLoop;
-use super::requests::PendingPublish;
+use super::requests::{PendingPublish, ProofReply};
 use super::rln::RlnService;
 use crate::command::{ProofRefusal, PublishFailure, Published, SendConditions, SenderQuestion};
 
 /// Own messages under way at most; the relay has room for as many again, which are those of other callers.
 const UNDER_WAY_MAX: usize = 48;
-
-/// Channel on which the sender waits for a proof.
-pub(crate) type ProofReply = oneshot::Sender<Result<Bytes, ProofRefusal>>;
 
 impl EventLoop {
     /// Answers a question. A sender that no longer waits is not an error.
@@ -50,7 +46,10 @@ impl EventLoop {
                 reply,
             } => {
                 let mut reached = pubsub_topics;
-                reached.retain(|topic| self.has_receiver(topic));
+                // A message waits for bandwidth as it does for a peer.
+                reached.retain(|topic| {
+                    self.has_receiver(topic) && self.relay.bandwidth_wait(topic).is_zero()
+                });
                 let budget = self.rln.as_ref().and_then(RlnService::budget);
                 let _ = reply.send(SendConditions { reached, budget });
             }

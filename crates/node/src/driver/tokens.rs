@@ -17,9 +17,11 @@ use pool::{PoolMonitor, PoolState, ReservedId, TokenPool};
 /// Proof source of a member whose tokens are prepared ahead. A send takes the token of its message id if that
 /// is ready, and generates a full proof otherwise; it never waits for the thread's work.
 ///
-/// The thread ends after the source is dropped, within one token's preparation.
+/// Dropping the source waits for the thread's end, within one token's preparation, because the thread holds the message-id
+/// counter, which whoever comes next has to open.
 pub struct PooledProofs {
     pool: Arc<TokenPool>,
+    ahead: Option<thread::JoinHandle<()>>,
 }
 
 impl PooledProofs {
@@ -47,16 +49,16 @@ impl PooledProofs {
             changed: Condvar::new(),
             config,
         });
+        let mut ahead = None;
         if config.size > 0 {
             let pool = Arc::clone(&pool);
-            thread::Builder::new()
-                .name("rln-tokens".into())
-                .spawn(move || {
-                    priority::lower();
-                    pool.prepare_ahead();
-                })?;
+            let thread = thread::Builder::new().name("rln-tokens".into());
+            ahead = Some(thread.spawn(move || {
+                priority::lower();
+                pool.prepare_ahead();
+            })?);
         }
-        Ok(Self { pool })
+        Ok(Self { pool, ahead })
     }
 
     /// Returns a monitor of the pool's state.
@@ -117,6 +119,10 @@ impl Drop for PooledProofs {
     fn drop(&mut self) {
         self.pool.state.lock().ended = true;
         self.pool.changed.notify_all();
+        if let Some(ahead) = self.ahead.take() {
+            // A panic of the thread was logged where it happened.
+            let _ = ahead.join();
+        }
     }
 }
 

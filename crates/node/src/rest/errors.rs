@@ -85,6 +85,7 @@ impl From<PublishFailure> for ApiError {
             PublishFailure::RlnProof { .. }
             | PublishFailure::RateLimit { .. }
             | PublishFailure::Timeout => Self::Internal(text),
+            PublishFailure::Bandwidth { .. } => Self::Unavailable(text),
             PublishFailure::ShuttingDown => Self::Unavailable(text),
         }
     }

@@ -28,6 +28,7 @@ use crate::services::{ArchiveCounts, LightStatus, SendQueueState, ServicesHandle
 
 mod chain;
 mod dashboards;
+mod shards;
 mod sync;
 
 use dashboards::{LibP2pNames, WakuNames};
@@ -221,6 +222,7 @@ impl MetricsPage<'_> {
         self.gauges("mesh_peers", "Peers in the mesh", "topic", mesh)?;
         let subscribers = topics().map(|t| (t.topic.as_str(), t.subscribers));
         self.gauges("topic_peers", "Peers subscribed", "topic", subscribers)?;
+        self.shards(&snapshot.topics)?;
         for (name, help, total) in [
             ("frames_received", "Frames received", stats.frames_received),
             (

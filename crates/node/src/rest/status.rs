@@ -169,6 +169,12 @@ struct LiveShard {
     mesh: usize,
     /// Connected peers that are subscribed.
     subscribers: usize,
+    /// Bytes of messages received, with duplicates.
+    received_bytes: u64,
+    /// Bytes of copies queued for peers; some are cancelled before they are written.
+    sent_bytes: u64,
+    /// Copies that were dropped because the shard's bandwidth was used up.
+    dropped: u64,
     /// Reason why messages of the shard reach nobody; `null` if they do.
     trouble: Option<&'static str>,
 }
@@ -259,6 +265,9 @@ impl From<TopicSnapshot> for LiveShard {
             pubsub_topic: topic.topic,
             mesh: topic.mesh,
             subscribers: topic.subscribers,
+            received_bytes: topic.traffic.received_bytes,
+            sent_bytes: topic.traffic.sent_bytes,
+            dropped: topic.traffic.dropped,
         }
     }
 }

@@ -254,7 +254,9 @@ fn status_of(failure: &PublishFailure) -> u32 {
         }
         PublishFailure::NoPeers => LightpushStatus::NO_PEERS_TO_RELAY,
         PublishFailure::Timeout => LightpushStatus::INTERNAL_SERVER_ERROR,
-        PublishFailure::ShuttingDown => LightpushStatus::SERVICE_NOT_AVAILABLE,
+        PublishFailure::ShuttingDown | PublishFailure::Bandwidth { .. } => {
+            LightpushStatus::SERVICE_NOT_AVAILABLE
+        }
     };
     status.0
 }

@@ -59,7 +59,7 @@ fn refusal(failure: PublishFailure) -> PublishRefusal {
         PublishFailure::RlnProof { .. } => PublishRefusal::NoProof,
         PublishFailure::RateLimit { .. } => PublishRefusal::ProofLimit,
         PublishFailure::NoPeers => PublishRefusal::NoPeers,
-        PublishFailure::Timeout => PublishRefusal::TimedOut,
+        PublishFailure::Timeout | PublishFailure::Bandwidth { .. } => PublishRefusal::TimedOut,
         PublishFailure::ShuttingDown => PublishRefusal::Stopping,
     }
 }

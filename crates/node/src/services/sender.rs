@@ -19,6 +19,7 @@ mod queue;
 mod report;
 mod seen;
 mod state;
+mod step;
 mod work;
 mod writing;
 

@@ -5,10 +5,9 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use sha2::{Digest, Sha256};
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
-use undertone_node::assemble::{AssembleError, Assembled, assemble};
+use undertone_node::assemble::{Assembled, assemble};
 use undertone_node::command::{PublishFailure, Published};
-use undertone_node::config::NodeConfig;
-use undertone_rln::{CounterError, Epoch};
+use undertone_rln::Epoch;
 
 use crate::support::{HANG, Place, ask, metrics_until};
 
@@ -40,20 +39,18 @@ async fn delivered(node: &Assembled, messages: f64) {
     assert_eq!(now.await["undertone_spammers_exposed_total"], 0.0);
 }
 
-/// Starts a node. What ran in this folder before lets the counter go when its last token is made.
-async fn started(config: &NodeConfig) -> Assembled {
-    let start = async {
-        loop {
-            match assemble(config).await {
-                Ok(node) => return node,
-                Err(AssembleError::Counter(CounterError::Locked(_))) => {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-                Err(error) => panic!("{error}"),
-            }
-        }
-    };
-    tokio::time::timeout(HANG, start).await.unwrap()
+#[tokio::test]
+async fn a_node_that_has_stopped_leaves_its_folder_to_the_next_at_once() {
+    let place = Place::new();
+    place.join(b"alice");
+    let flags = [("rln-tokens", "4"), ("rln-tokens-max-cpu", "100")];
+    for _ in 0..3 {
+        let node = assemble(&place.config(&[], &flags)).await.unwrap();
+        // It is preparing its first tokens.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let outcome = node.stop().await;
+        assert!(outcome.is_complete(), "{outcome:?}");
+    }
 }
 
 #[tokio::test]
@@ -64,7 +61,7 @@ async fn c13_a_far_timestamp_is_refused_and_ends_nothing() {
     let bob = bobs.node(&[]).await;
     let peers = [bob.node.addresses[0].to_string()];
     for start in ["first", "second"] {
-        let alice = started(&alices.config(&peers, &[])).await;
+        let alice = assemble(&alices.config(&peers, &[])).await.unwrap();
         wait_for_mesh(&[&alice, &bob]).await;
         for timestamp in ["9000000000000000000", "1", "-1"] {
             let body = format!(

@@ -20,3 +20,4 @@ mod services;
 mod small_disk;
 mod support;
 mod sync;
+mod upgrade;

@@ -8,7 +8,6 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
 use undertone_node::assemble::{Assembled, assemble};
-use undertone_node::config::NodeConfig;
 use undertone_node::handle::{Delivery, MessageSink};
 use undertone_node::services::{SendFailure, SendId, SendStep};
 
@@ -289,21 +288,6 @@ const SPLITTING: [(&str, &str); 4] = [
     ("gossip.fragment-bytes", "1000"),
 ];
 
-/// Starts a node again in the process that it ran in, where a proof that it was making may still hold the counter.
-async fn started_again(config: &NodeConfig) -> Assembled {
-    let start = async {
-        loop {
-            match assemble(config).await {
-                Err(error) if error.to_string().contains("rln-counter.lock") => {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-                started => break started.unwrap(),
-            }
-        }
-    };
-    tokio::time::timeout(HANG, start).await.unwrap()
-}
-
 #[tokio::test]
 async fn a_message_in_fragments_arrives_once_though_its_sender_is_restarted_between_them() {
     let place = Place::new();
@@ -321,7 +305,7 @@ async fn a_message_in_fragments_arrives_once_though_its_sender_is_restarted_betw
     metrics_until(&neighbour, |now| kept(now) >= 1.0).await;
     node.stop().await;
     assert_eq!(heard.texts(), [""; 0], "the message is not complete");
-    let node = started_again(&place.config(&peers, &SPLITTING)).await;
+    let node = assemble(&place.config(&peers, &SPLITTING)).await.unwrap();
     let steps = ended(&node, id).await;
     assert_eq!(steps, ALL_STEPS);
     assert_eq!(heard.texts_once(1).await, [text]);

@@ -329,7 +329,8 @@ async fn the_status_shows_mesh_peers_and_direction() {
             (&json!(direction), &json!("tcp"))
         );
         let expected = json!({
-            "pubsubTopic": "/waku/2/rs/66/0", "mesh": 1, "subscribers": 1, "trouble": null,
+            "pubsubTopic": "/waku/2/rs/66/0", "mesh": 1, "subscribers": 1, "receivedBytes": 0, "sentBytes": 0,
+            "dropped": 0, "trouble": null,
         });
         assert_eq!(status["shards"], json!([expected]));
         assert_eq!(

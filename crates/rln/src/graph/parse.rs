@@ -140,6 +140,11 @@ fn describe(
             .ok_or(metadata.malformed(Defect::Shape))
     };
     let depth = DEPTH as u64;
+    let path = named.iter().find(|(name, ..)| *name == b"pathElements");
+    if let Some((_, _, found)) = path.filter(|(_, _, length)| *length != depth) {
+        let (found, expected) = (*found, depth);
+        return Err(metadata.malformed(Defect::Depth { found, expected }));
+    }
     let inputs = Inputs {
         x: find("x", 1)?,
         external_nullifier: find("externalNullifier", 1)?,

@@ -1,6 +1,7 @@
 use rln::circuit::default_zkey_single;
 
 use super::*;
+use crate::circuits::CIRCUITS;
 
 #[test]
 fn the_key_is_zerokits() {
@@ -30,11 +31,12 @@ fn the_key_is_zerokits() {
 
 #[test]
 fn a_flipped_bit_is_named_with_both_checksums() {
-    let mut bytes = GRAPH.bytes.to_vec();
+    let graph = CIRCUITS[0].graph;
+    let mut bytes = graph.bytes.to_vec();
     bytes[1000] ^= 1;
     let damaged = Artefact {
         bytes: bytes.leak(),
-        ..GRAPH
+        ..graph
     };
     match damaged.checked() {
         Err(KeyError::Checksum {
@@ -42,7 +44,7 @@ fn a_flipped_bit_is_named_with_both_checksums() {
             expected,
             found,
         }) => {
-            assert_eq!((file, expected), ("graph.bin", GRAPH.sha256));
+            assert_eq!((file, expected), (graph.file, graph.sha256));
             assert_ne!(found, expected);
             assert_eq!(found.len(), 64);
         }
@@ -52,13 +54,14 @@ fn a_flipped_bit_is_named_with_both_checksums() {
 
 #[test]
 fn a_truncated_or_foreign_key_is_refused() {
-    for bytes in [&PROVING_KEY.bytes[..100], GRAPH.bytes] {
-        let error = arkzkey::parse(bytes, PUBLIC_INPUTS)
+    let spec = &CIRCUITS[0];
+    for bytes in [&spec.key.bytes[..100], spec.graph.bytes] {
+        let error = arkzkey::parse(bytes, spec.public_inputs)
             .err()
-            .map(PROVING_KEY.malformed());
+            .map(spec.key.malformed());
         match error {
             Some(KeyError::Malformed {
-                file: "rln_final.arkzkey",
+                file: "tree_depth_20/rln_final.arkzkey",
                 at_byte: 0,
                 what: Defect::VerifyingKey,
             }) => {}

@@ -69,7 +69,7 @@ fn the_vendored_tables_are_the_keys() {
 #[ignore = "takes half a minute of processor time; cargo xtask campaign --only tables"]
 fn the_vendored_file_can_be_derived() {
     let key = Key::load().unwrap();
-    let derived = derive_row_tables().unwrap();
+    let derived = derive_row_tables(crate::circuits::DEPLOYED).unwrap();
     let again = RowTables::parse(&derived, key.circuit().rows(), key.circuit().constraints);
     assert_eq!(again.as_ref(), Ok(key.rows()));
 }

@@ -64,7 +64,7 @@ impl ProverTables {
     /// Reads the tables from `path`; if that fails, computes them and, unless reading met an I/O
     /// error, writes the file.
     pub(crate) fn open(key: &Key, path: &Path) -> (Self, TableFileOutcome) {
-        let layout = TableLayout::of(key.circuit());
+        let layout = TableLayout::of(key);
         let expected_bytes = BODY + body_bytes(layout);
         let outcome = match read(path, expected_bytes) {
             Ok(Some(bytes)) => match decode(&bytes, layout) {
@@ -152,15 +152,15 @@ fn body_bytes(layout: TableLayout) -> usize {
 /// Digest of the keys and shapes that a file's tables belong to.
 fn binding(layout: TableLayout) -> [u8; 32] {
     let mut hasher = Sha256::new();
-    hasher.update(Key::SHA256);
-    hasher.update(Key::ROWS_SHA256);
     let TableLayout {
+        sha256,
         squares,
         l,
         b,
         end,
         wires,
     } = layout;
+    sha256.iter().for_each(|sum| hasher.update(sum));
     for number in [squares, l, b, end, wires] {
         hasher.update((number as u64).to_le_bytes());
     }

@@ -70,5 +70,5 @@ fn without_a_place_for_the_file_there_are_tables_all_the_same() {
         matches!(outcome, TableFileOutcome::Unavailable(_)),
         "{outcome:?}"
     );
-    assert_eq!(tables.long.len(), TableLayout::of(key.circuit()).end);
+    assert_eq!(tables.long.len(), TableLayout::of(&key).end);
 }

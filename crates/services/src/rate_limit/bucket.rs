@@ -35,12 +35,6 @@ impl Bucket {
         self.level >= token
     }
 
-    /// Returns the number of whole tokens in the bucket.
-    pub(super) fn tokens(&self, limit: &RateLimit) -> u64 {
-        let tokens = self.level.checked_div(limit.period.as_nanos());
-        tokens.map_or(0, |tokens| u64::try_from(tokens).unwrap_or(u64::MAX))
-    }
-
     /// Takes a token out, after [`fill`](Self::fill) said that there is one.
     pub(super) fn take(&mut self, limit: &RateLimit) {
         self.level = self.level.saturating_sub(limit.period.as_nanos());

@@ -11,7 +11,8 @@ use undertone_message::{WakuMessage, message_hash};
 use super::MessageSender;
 use super::entry::{AwaitedAnswer, QueuedMessage};
 use super::io::{Output, SendError, SendEventKind, SendId};
-use super::parts::{PartPlace, PartedMessage};
+use super::part::PartPlace;
+use super::parts::PartedMessage;
 use super::record::{SendRecord, SendRecordError, SendStage};
 
 /// Bytes of a timestamp that is still to come.

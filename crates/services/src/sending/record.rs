@@ -13,7 +13,7 @@ use undertone_wire::{FieldError, FieldReader, FieldValue, put_bytes_field, put_v
 
 use super::config::SenderLimits;
 use super::io::SendId;
-use super::parts::{PartEnd, PartPlace};
+use super::part::{PartEnd, PartPlace};
 
 #[cfg(test)]
 mod tests;

@@ -109,6 +109,7 @@ impl LightNode {
             delay_ns: step.world.delay_ns(self.id, node),
             reverse_delay_ns: step.world.delay_ns(node, self.id),
             loss: step.world.loss(self.id, node),
+            sent_before: step.world.sent_before(true),
         };
         self.host_input(step, connect);
         let setup = step.world.scenario.services.as_ref();

@@ -1,9 +1,10 @@
 //! Rules that are checked during a run, independently of the code under test.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 
 use bytes::Bytes;
+use undertone_compact::FewMap;
 use undertone_gossip::{Class, Limits, MessageId, MessageIds, QueuedFrame, Report, wire};
 use undertone_link::ConnIx;
 use undertone_relay::RelayReport;
@@ -25,22 +26,29 @@ const ASKED_NS: u64 = 60_000_000_000;
 /// Number of remembered requests above which expired ones are dropped.
 const ASKED_MAX: usize = 4_096;
 
+/// First bytes of a message id, which stand for it: ids are hashes.
+type IdStart = [u8; 8];
+
+fn start_of(id: &MessageId) -> IdStart {
+    *id.0.first_chunk().expect("an id has 32 bytes")
+}
+
 /// State of the checks of one node.
 #[derive(Debug, Default)]
 pub(crate) struct RuleChecks {
     delivered: BTreeSet<u32>,
     /// Ids named in IDONTWANT by each peer, with the time of the message.
-    unwanted: BTreeMap<(ConnIx, MessageId), u64>,
+    unwanted: FewMap<(ConnIx, IdStart), u64>,
     /// The same in the order of the messages; an id that was named again has a later entry.
-    unwanted_order: VecDeque<(u64, (ConnIx, MessageId))>,
+    unwanted_order: VecDeque<(u64, (ConnIx, IdStart))>,
     /// Ids requested by IWANT, with the time of the last request.
-    asked: BTreeMap<MessageId, u64>,
+    asked: FewMap<MessageId, u64>,
     last_asked_ns: u64,
     /// Number of ids requested in spite of transfers in progress, and the time at which it last grew.
     iwant_after_deadline: (u64, u64),
     /// Peers whose transfer did not hold a request back because of their low score, with the
     /// time of the request.
-    unheard: BTreeMap<ConnIx, u64>,
+    unheard: FewMap<ConnIx, u64>,
     /// Time of the last change of a mesh.
     pub(crate) mesh_changed_ns: u64,
 }
@@ -67,8 +75,9 @@ impl RuleChecks {
             }
         }
         for id in rpc.idontwant {
-            self.unwanted.insert((conn, id), now_ns);
-            self.unwanted_order.push_back((now_ns, (conn, id)));
+            let named = (conn, start_of(&id));
+            self.unwanted.insert(named, now_ns);
+            self.unwanted_order.push_back((now_ns, named));
         }
     }
 
@@ -85,7 +94,7 @@ impl RuleChecks {
             return;
         }
         for id in ids(scratch, &queued.frame) {
-            let said_ns = self.unwanted.get(&(conn, id));
+            let said_ns = self.unwanted.get(&(conn, start_of(&id)));
             if said_ns.is_some_and(|said_ns| *said_ns + REMEMBERED_NS > now_ns) {
                 let rule = "nothing is sent that a processed IDONTWANT named";
                 violated(scratch, now_ns, node, rule);
@@ -103,7 +112,9 @@ impl RuleChecks {
         unheard: impl Iterator<Item = ConnIx>,
         frame: &Bytes,
     ) {
-        self.unheard.extend(unheard.map(|conn| (conn, now_ns)));
+        for conn in unheard {
+            self.unheard.insert(conn, now_ns);
+        }
         if self.iwant_after_deadline.0 != impatiently {
             self.iwant_after_deadline = (impatiently, now_ns);
         }

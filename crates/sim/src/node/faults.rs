@@ -1,5 +1,6 @@
 //! Faults of a node.
 
+use undertone_compact::FewMap;
 use undertone_link as link;
 use undertone_relay::Input;
 
@@ -67,8 +68,8 @@ impl Node {
 
     fn stop(&mut self, step: &mut Step<'_>) {
         self.relay = None;
-        self.queues.clear();
-        self.in_transit.clear();
+        self.queues = FewMap::new();
+        self.in_transit = FewMap::new();
         self.to_connect.clear();
         step.scratch.relay_outputs.clear();
     }

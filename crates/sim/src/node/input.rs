@@ -48,7 +48,7 @@ impl Node {
             return;
         }
         let seed = derive(step.world.seed, "relay", u64::from(self.id));
-        let relay = Relay::new(
+        let mut relay = Relay::new(
             step.world.relay.clone(),
             seed,
             Time::from_nanos(step.now_ns),
@@ -56,6 +56,9 @@ impl Node {
         .expect("the configuration was validated before the run")
         .with_message_ids(Box::new(step.scratch.ids.clone()))
         .with_signal_hashes(Box::new(step.scratch.signals.clone()));
+        let ends = &step.world.ends[self.id as usize];
+        relay.reserve_peers(ends.len());
+        self.host.reserve_connections(ends.len());
         self.relay = Some(Box::new(relay));
         let unix_ns_at_zero = UNIX_NS_AT_ZERO;
         self.relay_input(step, Input::ClockSet { unix_ns_at_zero });
@@ -103,6 +106,7 @@ impl Node {
             delay_ns: step.world.delay_ns(self.id, end.remote),
             reverse_delay_ns: step.world.delay_ns(end.remote, self.id),
             loss: step.world.loss(self.id, end.remote),
+            sent_before: step.world.sent_before(end.outbound),
         };
         self.host_input(step, connect);
         let direction = if end.outbound {

@@ -1,7 +1,9 @@
 //! Outputs of a node's relay and host, and how the node handles them.
 
+use std::collections::VecDeque;
+
 use undertone_gossip::{
-    Class, Overflow, PeerIx, Progress, QueuedFrame, RequestId, SendHandle, Time,
+    Class, Overflow, PeerIx, Progress, QueuedFrame, RequestId, SendHandle, SendQueue, Time,
 };
 use undertone_link::{self as link, ConnIx, Priority};
 use undertone_message::WakuMessage;
@@ -75,8 +77,7 @@ impl Node {
     /// Records that a long frame is in transit, and reports it to the relay.
     fn transfer_started(&mut self, step: &mut Step<'_>, conn: ConnIx) {
         self.in_transit
-            .entry(conn)
-            .or_default()
+            .get_or_insert_with(conn, VecDeque::new)
             .push_back(step.now_ns);
         self.relay_takes(step, Input::TransferStarted(PeerIx(conn.0)));
     }
@@ -149,7 +150,7 @@ impl Node {
                 router.stats().iwant_after_deadline,
                 router.config().thresholds.gossip,
             );
-            let sending = self.in_transit.keys().copied();
+            let sending = self.in_transit.iter().map(|(conn, _)| *conn);
             let unheard = sending.filter(|conn| router.score(PeerIx(conn.0)) < least);
             self.checks
                 .asks(step.now_ns, impatiently, unheard, &queued.frame);
@@ -160,8 +161,8 @@ impl Node {
             return self.write(step, conn, queued);
         }
         let handle = queued.handle;
-        let queue = self.queues.entry(conn);
-        let pushed = queue.or_default().push(queued);
+        let queue = self.queues.get_or_insert_with(conn, SendQueue::default);
+        let pushed = queue.push(queued);
         if pushed == Err(Overflow::Message) {
             self.dropped(step, conn, handle);
         }
@@ -259,7 +260,7 @@ impl Node {
     fn arrived(&mut self, step: &mut Step<'_>, message: WakuMessage, from: PeerIx) {
         self.counters.accepted += 1;
         let parent = step.world.ends[self.id as usize][from.0 as usize].remote;
-        let Some((reassembly, firsts)) = &mut self.reassembly else {
+        let Some((reassembly, firsts)) = self.reassembly.as_deref_mut() else {
             return self.delivered(step, &message.payload, (from, parent));
         };
         // The timestamp is the same in every fragment, and unique among published messages.

@@ -61,6 +61,7 @@ impl Node {
                     delay_ns: step.world.delay_ns(self.id, client),
                     reverse_delay_ns: step.world.delay_ns(client, self.id),
                     loss: step.world.loss(self.id, client),
+                    sent_before: step.world.sent_before(false),
                 };
                 self.host_input(step, connect);
                 let accepted = LightEvent::Accepted {
@@ -238,6 +239,7 @@ fn refusal(error: &PublishError) -> PublishRefusal {
         PublishError::NotSubscribed { .. } => PublishRefusal::UnsupportedTopic,
         PublishError::InvalidProof(_) => PublishRefusal::InvalidProof,
         PublishError::Proof(_) => PublishRefusal::NoProof,
+        PublishError::Bandwidth { .. } => PublishRefusal::TimedOut,
         PublishError::EmptyContentTopic
         | PublishError::MetaTooLong { .. }
         | PublishError::OtherShard { .. }

@@ -8,6 +8,8 @@ mod relay;
 mod services;
 mod traffic;
 
+pub use undertone_link::{HANDSHAKES, HandshakeProfile};
+
 pub use network::{Delay, Dialling, Multiplexer, Network, Qdisc, TcpProfile, Topology};
 pub use relay::{Cpu, RelaySetup, Rln, Verification};
 pub use services::{
@@ -90,9 +92,10 @@ impl Scenario {
                 tcp: TcpProfile::Linux,
                 slow_start_after_idle: true,
                 setup_packets: 16,
+                handshake: None,
                 mux_overhead_bytes: 22,
                 mux_piece_bytes: 0,
-                mux: Multiplexer::Mplex,
+                mux: Multiplexer::default(),
             },
             relay: RelaySetup {
                 protocol: "/vac/waku/relay/2.0.0".to_owned(),

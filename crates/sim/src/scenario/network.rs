@@ -1,5 +1,7 @@
 //! Scenario parameters of topology, links and transport.
 
+use undertone_link::{HandshakeProfile, MUXES, MuxProfile};
+
 /// Connections between the nodes. Both directions carry traffic, whichever end dialled.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
@@ -80,17 +82,21 @@ pub enum TcpProfile {
     Shadow,
 }
 
-/// Flow control of the streams of all nodes; its parameters are those of `undertone_link::FlowControl`.
+/// Multiplexer of all nodes, one of `undertone_link::MUXES`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Multiplexer {
-    /// No flow control but that of TCP.
-    Mplex,
-    /// Yamux with a window that keeps its size.
-    YamuxNim,
-    /// Yamux with a window that doubles within two round trips.
-    YamuxRust,
-    /// Yamux with a window that doubles within four round trips.
-    YamuxGo,
+pub struct Multiplexer(pub &'static MuxProfile);
+
+impl Default for Multiplexer {
+    fn default() -> Self {
+        Self(&MUXES[0])
+    }
+}
+
+impl Multiplexer {
+    /// All multiplexers by name, the default first.
+    pub fn all() -> Vec<(&'static str, Self)> {
+        MUXES.iter().map(|mux| (mux.name, Self(mux))).collect()
+    }
 }
 
 /// Links between the nodes, and their transport.
@@ -123,6 +129,8 @@ pub struct Network {
     /// Packets that a connection has carried in each direction before the first frame of the relay
     /// (handshakes, identification). They have opened its window.
     pub setup_packets: u32,
+    /// Writes of both ends during the set-up, instead of `setup_packets`.
+    pub handshake: Option<&'static HandshakeProfile>,
     /// Bytes that encryption and multiplexing add to each frame.
     pub mux_overhead_bytes: u32,
     /// Size of the pieces that the multiplexer hands to the transport, bytes; 0 if a frame is one piece.

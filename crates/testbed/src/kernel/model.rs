@@ -54,6 +54,7 @@ impl Pair {
                 delay_ns,
                 reverse_delay_ns: delay_ns,
                 loss: 0.0,
+                sent_before: None,
             };
             host.handle(0, connect)?;
         }

@@ -6,7 +6,8 @@ use std::future::Future;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use undertone_contracts::{Account, Address, ChainError, Membership, PrivateKeySigner, reader};
+use undertone_contracts::{Account, ChainError, Membership, PrivateKeySigner, reader};
+use undertone_membership::evm::ContractName;
 use zeroize::Zeroizing;
 
 use super::Failure;
@@ -29,9 +30,9 @@ pub(crate) struct Endpoint {
 pub(crate) struct Contract {
     #[command(flatten)]
     endpoint: Endpoint,
-    /// Address of the membership contract
+    /// Membership contract: its address, or eip155:CHAIN:ADDRESS
     #[arg(long, value_name = "ADDRESS")]
-    contract: Address,
+    contract: ContractName,
 }
 
 /// Account that signs transactions. A key is never a flag, because all users of a machine can read flags.
@@ -45,7 +46,7 @@ pub(crate) struct Key {
 
 impl Contract {
     /// Makes the flags' value from an endpoint's URL and a contract's address.
-    pub(crate) fn at(rpc: String, contract: Address) -> Self {
+    pub(crate) fn at(rpc: String, contract: ContractName) -> Self {
         let endpoint = Endpoint { rpc };
         Self { endpoint, contract }
     }
@@ -53,7 +54,18 @@ impl Contract {
     /// Opens the contract for reading.
     pub(crate) fn open(&self) -> Result<Membership, Failure> {
         let provider = reader(&self.endpoint.rpc).map_err(failed)?;
-        Ok(Membership::new(provider, self.contract))
+        let contract = Membership::new(provider, self.contract.address);
+        if let Some(named) = self.contract.chain_id {
+            let found = wait(contract.chain_id())?;
+            if found != named {
+                return Err(Failure::new(format!(
+                    "--contract {}: {} is of chain {found}",
+                    self.contract, self.endpoint.rpc
+                ))
+                .with_help("name an endpoint of the contract's chain with --rpc"));
+            }
+        }
+        Ok(contract)
     }
 
     /// Returns the signing account, connected to the same endpoint.

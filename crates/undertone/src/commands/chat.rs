@@ -14,6 +14,7 @@ mod text;
 mod typed;
 
 use std::io::{self, IsTerminal as _};
+use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -27,7 +28,7 @@ pub(crate) use self::options::Args;
 use self::own::OwnMessages;
 use self::room::ChatRoom;
 use self::screen::Screen;
-use self::session::{ChatSession, Front, SeenMessages, Wires};
+use self::session::{ChatSession, Front, ShownMessages, Wires};
 use self::standing::MessageBudget;
 use self::typed::Input;
 use super::Failure;
@@ -62,6 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             room,
             nick,
             rng,
+            end_wait: Duration::from_secs(args.end_wait_s.into()),
         };
         let has_screen =
             !args.json && !args.lines && io::stdout().is_terminal() && io::stdin().is_terminal();
@@ -90,6 +92,7 @@ struct Chat<'a, R> {
     room: ChatRoom,
     nick: String,
     rng: R,
+    end_wait: Duration,
 }
 
 impl<R: rand_core::CryptoRng> Chat<'_, R> {
@@ -155,11 +158,12 @@ impl<R: rand_core::CryptoRng> Chat<'_, R> {
             budget: config.rln.as_ref().map(budget),
             clock_ahead_ns,
             has_peers_to_dial: has_peers_to_dial(config),
+            end_wait: self.end_wait,
             outcomes,
             questions,
             own: OwnMessages::default(),
-            written: SeenMessages::default(),
-            seen: SeenMessages::default(),
+            written: ShownMessages::default(),
+            seen: ShownMessages::default(),
         };
         session.run(ready, resumed, wires, stop).await
     }

@@ -4,6 +4,7 @@
     reason = "helpers of tests, which clippy takes for other code"
 )]
 
+mod light;
 mod limited;
 mod rooms;
 mod screen;

@@ -80,37 +80,6 @@ fn who_comes_later_reads_what_a_store_kept() {
 }
 
 #[test]
-fn who_relays_nothing_reads_and_writes_all_the_same() {
-    let place = Place::new();
-    let keeper = "--rln=false --nick keeper --store=true";
-    let mut keeper = Chat::json(&place.folder("keeper"), keeper);
-    let find_keeper = keeper.ready();
-    let bob = format!("--rln=false --nick bob {find_keeper}");
-    let mut bob = Chat::json(&place.folder("bob"), &bob);
-    bob.type_line("before alice came");
-    bob.own(1, "stored");
-
-    let alice = format!("--light --nick alice {find_keeper}");
-    let mut alice = Chat::json(&place.folder("alice"), &alice);
-    // The past may come before or after the word that she is connected.
-    let [past, status] = alice.events([
-        &|event| event["event"] == "message" && event["text"] == "before alice came",
-        &|event| event["event"] == "status" && event["connected"] == true,
-    ]);
-    assert_eq!(past["nick"], "bob");
-    assert_eq!(status["publishing"], "through lightpush peers");
-    alice.type_line("without relay");
-    assert_eq!(bob.message("without relay")["nick"], "alice");
-    alice.own(1, "stored");
-    bob.type_line("i hear you");
-    assert_eq!(alice.message("i hear you")["nick"], "bob");
-    assert!(
-        !alice.has_shown("without relay"),
-        "the filter peer pushes own messages, too"
-    );
-}
-
-#[test]
 fn who_has_the_key_reads_and_who_has_not_is_told_so() {
     let place = Place::new();
     let key = place.file("key", &format!("{}\n", "ab".repeat(32)));
@@ -172,6 +141,24 @@ fn lines_for_people_are_harmless_and_end_with_the_input() {
     alice.line(|line| line.contains("no command \"/nonsense\""));
     alice.type_line("/quit");
     assert_eq!(alice.end().code(), Some(0));
+}
+
+#[test]
+fn the_end_of_the_input_is_the_end_of_the_chat_though_nobody_is_there() {
+    let place = Place::new();
+    let folder = place.folder("alice");
+    let flags = "--rln=false --nick alice --json --end-wait-s 1";
+    let mut alone = Chat::start(&folder, flags);
+    alone.type_line("for the next time");
+    alone.own(1, "queued");
+    assert_eq!(alone.end().code(), Some(1));
+
+    let mut alice = Chat::json(&folder, "--rln=false --nick alice");
+    let find_alice = alice.ready();
+    assert_eq!(alice.own(1, "queued")["text"], "for the next time");
+    let bob = format!("--rln=false --nick bob {find_alice}");
+    let mut bob = Chat::json(&place.folder("bob"), &bob);
+    bob.message("for the next time");
 }
 
 #[test]

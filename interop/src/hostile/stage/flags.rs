@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use libp2p::Multiaddr;
 
-use super::{CLUSTER, StageOptions};
+use super::StageOptions;
 use crate::hostile::HostileError;
 use crate::hostile::members::Members;
+use crate::hostile::topics::CLUSTER;
 
 /// Returns the flags of every honest node.
 pub(super) fn common_flags(options: &StageOptions, members: Option<&Members>) -> Vec<String> {

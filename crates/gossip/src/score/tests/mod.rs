@@ -4,12 +4,14 @@ mod naive;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use naive::Naive;
 use proptest::prelude::*;
 
 use super::{Evaluation, ScoreParams, Scores, TopicScoreParams};
+use crate::config::Config;
 use crate::limits::Limits;
 use crate::time::Time;
 use crate::topics::{TopicIx, Topics};
@@ -134,7 +136,9 @@ fn ip(n: u8) -> IpAddr {
 
 /// Scores with indices for `TOPICS` topics: the first one has the default parameters.
 fn scores(params: ScoreParams) -> (Scores, Vec<TopicIx>) {
-    let mut scores = Scores::new(Some(params), Time::ZERO);
+    let mut config = Config::waku();
+    config.score = Some(params);
+    let mut scores = Scores::new(Arc::new(config), Time::ZERO);
     let mut topics = Topics::default();
     let indices = (0..TOPICS).map(|i| {
         let name = Topic::new(&format!("{i}"));

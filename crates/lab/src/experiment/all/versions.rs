@@ -1,4 +1,6 @@
-//! Versions of GossipSub, scenario S1: 150 KB to thousands of nodes.
+//! Versions of GossipSub: scenario S1, 150 KB to thousands of nodes, and v1.2 in series.
+
+mod series;
 
 use super::super::{Context, Experiment, ExperimentError, Findings};
 use crate::model::hops::duplicates;
@@ -6,8 +8,8 @@ use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gossipsub-versions",
-    title: "Versions of GossipSub: 150 KB messages",
-    source: "vac, GossipSub v1.2, v1.4, PPPT and v2.0 compared, August 2025, scenario S1 (charts)",
+    title: "Versions of GossipSub: 150 KB messages, and v1.2 over sizes and publishers",
+    source: "vac, GossipSub v1.2, v1.4, PPPT and v2.0 compared, August 2025, scenario S1 and series of v1.2 (charts)",
     run,
 };
 
@@ -178,6 +180,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
         "v2.0 is reduced sending with one copy and IHAVE, IWANT for its IANNOUNCE, INEED. v1.4 \
          (PREAMBLE) and PPPT are not implemented.",
     );
+    series::add(context, &mut findings)?;
     findings.note(format!("Published for 3000 nodes and more; here {nodes}."));
     Ok(findings)
 }

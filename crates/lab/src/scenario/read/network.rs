@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use undertone_settings::{Error, MS, S, SectionKey, keys};
-use undertone_sim::scenario::{Delay, Multiplexer, Network, Qdisc, TcpProfile};
+use undertone_sim::scenario::{
+    Delay, HANDSHAKES, HandshakeProfile, Multiplexer, Network, Qdisc, TcpProfile,
+};
 
 use super::places::{self, BYTES_PER_MBIT, MAX_MBIT};
 use crate::scenario::error::ScenarioError;
@@ -17,13 +19,6 @@ const DEFAULT_MUX_OVERHEAD_BYTES: u32 = 22;
 pub(in crate::scenario) const TCP_PROFILES: &[(&str, TcpProfile)] =
     &[("linux", TcpProfile::Linux), ("shadow", TcpProfile::Shadow)];
 
-pub(in crate::scenario) const MULTIPLEXERS: &[(&str, Multiplexer)] = &[
-    ("mplex", Multiplexer::Mplex),
-    ("yamux-nim", Multiplexer::YamuxNim),
-    ("yamux-rust", Multiplexer::YamuxRust),
-    ("yamux-go", Multiplexer::YamuxGo),
-];
-
 pub(super) fn read(
     network: SectionKey<'_>,
     folder: Option<&Path>,
@@ -31,7 +26,7 @@ pub(super) fn read(
     let section = network.table()?;
     keys!(section => uplink_mbit_per_s, downlink_mbit_per_s, unlimited_until_s, one_way_ms, min_one_way_ms,
           max_one_way_ms, cities, gml, places, jitter_ms, loss, queue, codel_target_ms, codel_interval_ms,
-          fifo_max_bytes, tcp, slow_start_after_idle, setup_packets, mux_overhead_bytes, mux_piece_bytes, mux);
+          fifo_max_bytes, tcp, slow_start_after_idle, setup_packets, handshake, mux_overhead_bytes, mux_piece_bytes, mux);
     let graph = read_gml(gml, folder)?;
     let matrix = match graph {
         Some(_) => None,
@@ -94,6 +89,7 @@ pub(super) fn read(
             max_bytes: max_bytes.ok_or_else(|| fifo_max_bytes.bad(EXPECTED))?,
         }
     };
+    let handshake = handshake.word(&handshakes())?.flatten();
     let network = Network {
         uplink_bytes_per_s: uplinks[0],
         downlink_bytes_per_s: downlinks[0],
@@ -112,15 +108,27 @@ pub(super) fn read(
         slow_start_after_idle: slow_start_after_idle
             .flag()?
             .unwrap_or(tcp == TcpProfile::Linux),
-        setup_packets: setup_packets.whole(0, 100_000)?.unwrap_or(0),
+        setup_packets: match handshake {
+            Some(_) => 0,
+            None => setup_packets.whole(0, 100_000)?.unwrap_or(0),
+        },
+        handshake,
         mux_overhead_bytes: mux_overhead_bytes
             .whole(0, 10_000)?
             .unwrap_or(DEFAULT_MUX_OVERHEAD_BYTES),
         mux_piece_bytes: mux_piece_bytes.whole(0, 1 << 20)?.unwrap_or(0),
-        mux: mux.word(MULTIPLEXERS)?.unwrap_or(Multiplexer::Mplex),
+        mux: mux.word(&Multiplexer::all())?.unwrap_or_default(),
     };
     section.check_all_read("another kind of delay or queue is given")?;
     Ok(network)
+}
+
+/// Handshakes by name; the first is a number of packets.
+fn handshakes() -> Vec<(&'static str, Option<&'static HandshakeProfile>)> {
+    let measured = HANDSHAKES.iter().map(|known| (known.name, Some(known)));
+    std::iter::once(("constant", None))
+        .chain(measured)
+        .collect()
 }
 
 /// Reads the rate of every place, or of all hosts; the key's value is used where the graph states none.

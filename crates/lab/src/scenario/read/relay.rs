@@ -1,7 +1,9 @@
 //! TreeReader of `[relay]`: every parameter of the router, by its name in `undertone_gossip::Config`.
 
 use toml_edit::{DocumentMut, InlineTable};
-use undertone_gossip::{Config, FloodPublish, LargeMessages, Limits, PROTOCOLS, StrategyKind};
+use undertone_gossip::{
+    Config, FloodPublish, LargeMessages, Limits, PROFILES, PROTOCOLS, StrategyKind,
+};
 use undertone_settings::{Error, MS, S, SectionKey, TomlEntry, keys};
 use undertone_sim::scenario::RelaySetup;
 
@@ -95,7 +97,7 @@ fn read_without(
     refused: &[(&'static str, &str)],
 ) -> Result<RelaySetup, ScenarioError> {
     let section = relay.table()?;
-    keys!(section, ROUTER.read => base, protocol, strategy, max_message_bytes, topics, fragments, large, flood_publish,
+    keys!(section, ROUTER.read => base, profile, protocol, strategy, max_message_bytes, topics, fragments, large, flood_publish,
           flood_publish_bytes_per_ms, idontwant, idontwant_threshold_bytes, thresholds, score, limits);
     for (name, flag) in refused {
         let key = section.key(name);
@@ -110,6 +112,10 @@ fn read_without(
     } else {
         (Config::libp2p(), "/meshsub/1.2.0")
     };
+    let profiles: Vec<_> = PROFILES.iter().map(|known| (known.name, known)).collect();
+    if let Some(profile) = profile.word(&profiles)? {
+        profile.apply(&mut config, is_waku.unwrap_or(true));
+    }
     section.fill(ROUTER.read, &mut config)?;
     if let Some(kind) = strategy.word(StrategyKind::NAMES)? {
         config.strategy = kind.into();

@@ -368,3 +368,37 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_profile_sets_what_its_router_does_and_keys_hold_nevertheless() {
+    let relay = |overrides: &[&str]| read(LEAST, overrides).scenario.relay.gossip;
+    let nim = relay(&["relay.profile=nim"]);
+    assert_eq!(nim.policy.profile, "nim");
+    assert_eq!(nim.degrees, Config::waku().degrees);
+    assert_eq!(nim.gossip_retransmissions, 1);
+    let of_libp2p = relay(&["relay.profile=nim", "relay.base=libp2p"]);
+    assert_eq!(of_libp2p.degrees.d_out, 3);
+    let with_key = relay(&["relay.profile=nim", "relay.gossip_retransmissions=2"]);
+    assert_eq!(with_key.gossip_retransmissions, 2);
+    assert_eq!(relay(&["relay.profile=undertone"]), Config::waku());
+}
+
+#[test]
+fn a_handshake_takes_the_place_of_a_number_of_packets() {
+    let network = |overrides: &[&str]| read(LEAST, overrides).scenario.network;
+    assert_eq!(network(&["network.handshake=constant"]).handshake, None);
+    let rust = network(&["network.handshake=rust"]);
+    assert_eq!(rust.handshake.map(|known| known.name), Some("rust"));
+    let both = ["network.handshake=rust", "network.setup_packets=4"];
+    assert!(error(LEAST, &both).contains("setup_packets"));
+}
+
+#[test]
+fn every_multiplexer_has_a_name_and_the_default_has_no_window() {
+    let mux = |overrides: &[&str]| read(LEAST, overrides).scenario.network.mux.0;
+    assert_eq!(mux(&[]).name, "none");
+    assert_eq!(mux(&[]).flow_control, None);
+    for (name, _) in undertone_sim::scenario::Multiplexer::all() {
+        assert_eq!(mux(&[&format!("network.mux={name}")]).name, name);
+    }
+}

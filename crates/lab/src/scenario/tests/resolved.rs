@@ -47,7 +47,13 @@ fn what_is_resolved_is_the_same_scenario_again() {
         "messages = 1\n",
         "messages = 3\nspacing_s = 1\nwarm_up_messages = 2\nwarm_up_spacing_s = 0.25\n",
     );
+    let shaken = LEAST.replace(
+        "one_way_ms = 50\n",
+        "one_way_ms = 50\nhandshake = \"rust\"\nmux = \"yamux-js\"\n",
+    );
+    assert!(read(&shaken, &[]).scenario.network.handshake.is_some());
     texts.extend([
+        ("shaken", shaken.as_str()),
         ("libp2p", libp2p.as_str()),
         ("many", many.as_str()),
         ("warm", warm.as_str()),

@@ -4,7 +4,7 @@ use undertone_settings::{MS, S, TomlValue};
 use undertone_sim::scenario::{Delay, Network, Qdisc};
 
 use super::values::{WrittenTable, count, list, matrix, named, shortest, text, time};
-use crate::scenario::read::{BYTES_PER_MBIT, MULTIPLEXERS, TCP_PROFILES};
+use crate::scenario::read::{BYTES_PER_MBIT, TCP_PROFILES};
 
 pub(super) fn write(network: &Network) -> TomlValue {
     let mut table = WrittenTable::default();
@@ -40,10 +40,14 @@ pub(super) fn write(network: &Network) -> TomlValue {
     table.set("tcp", named(&network.tcp, TCP_PROFILES));
     let shrinks = TomlValue::Bool(network.slow_start_after_idle);
     table.set("slow_start_after_idle", shrinks);
-    table.set("setup_packets", count(network.setup_packets));
+    let handshake = network.handshake.map(|known| known.name);
+    table.set("handshake", text(handshake.unwrap_or("constant")));
+    if handshake.is_none() {
+        table.set("setup_packets", count(network.setup_packets));
+    }
     table.set("mux_overhead_bytes", count(network.mux_overhead_bytes));
     table.set("mux_piece_bytes", count(network.mux_piece_bytes));
-    table.set("mux", named(&network.mux, MULTIPLEXERS));
+    table.set("mux", text(network.mux.0.name));
     table.finish()
 }
 

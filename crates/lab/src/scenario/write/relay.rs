@@ -10,6 +10,7 @@ use crate::scenario::read::{LARGE, LIMITS, ROUTER, SCORE, THRESHOLDS, TOPIC};
 pub(super) fn write(setup: &RelaySetup) -> TomlValue {
     let mut table = WrittenTable::default();
     let config = &setup.gossip;
+    table.set("profile", text(config.policy.profile));
     table.set("protocol", text(&setup.protocol));
     table.set("max_message_bytes", count(setup.max_message_bytes as u64));
     table.set("topics", count(setup.topics));

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, thread::available_parallelism};
 
-use undertone_membership::evm::{Contract, Mode};
+use undertone_membership::evm::{ContractName, ContractNameError, Mode};
 use undertone_message::{NetworkPreset, RlnParams};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
@@ -80,13 +80,13 @@ impl Resolver {
         if urls.iter().any(|url| !url.contains("://")) {
             return Err(raw.rln_eth_rpc.bad());
         }
-        let address = raw.rln_eth_contract.get()?.unwrap_or_default();
+        let name = raw.rln_eth_contract.get()?.unwrap_or_default();
+        let bad = |error: ContractNameError| raw.rln_eth_contract.bad_because(error.to_string());
+        let name: ContractName = name.parse().map_err(|_| raw.rln_eth_contract.bad())?;
         let chain_id = raw.rln_eth_chain_id.get()?.filter(|id| *id > 0);
+        let contract = name.on_chain(chain_id).map_err(bad)?;
         Ok(Some(ChainConfig {
-            contract: Contract {
-                chain_id: chain_id.ok_or_else(|| raw.rln_eth_chain_id.bad())?,
-                address: address.parse().map_err(|_| raw.rln_eth_contract.bad())?,
-            },
+            contract: contract.ok_or_else(|| raw.rln_eth_chain_id.bad())?,
             mode: self.mode()?,
             urls,
             store,

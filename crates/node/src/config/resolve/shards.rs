@@ -1,9 +1,10 @@
 //! Resolves the shards that a node joins, and their content topics.
 
+use undertone_message::pubsub_topic::MAX_SHARD_INDEX;
 use undertone_message::{ContentTopic, NetworkPreset, Shard, shard_of};
 
 use super::Resolver;
-use crate::config::ConfigError;
+use crate::config::{ConfigError, ShardBandwidth};
 
 /// Most content topics in a configuration; the REST cache holds no more.
 const CONTENT_TOPICS_MAX: usize = 4096;
@@ -38,6 +39,33 @@ impl Resolver {
             Ok((text, shard))
         };
         topics.into_iter().map(carried).collect()
+    }
+
+    /// Bandwidth of the shards, as far as it is limited.
+    pub(super) fn shard_bandwidth(&self) -> Result<ShardBandwidth, ConfigError> {
+        let key = &self.raw.shard_bandwidth;
+        let mut bandwidth = ShardBandwidth::default();
+        for text in key.get()?.unwrap_or_default() {
+            let (shard, bytes) = match text.split_once(':') {
+                Some((shard, bytes)) => (Some(shard.trim()), bytes.trim()),
+                None => (None, text.trim()),
+            };
+            let shard = shard.map(str::parse).transpose();
+            let bytes: Option<u64> = bytes.parse().ok().filter(|bytes| *bytes > 0);
+            match (shard, bytes) {
+                (Ok(None), Some(bytes)) => bandwidth.each_bytes_per_s = Some(bytes),
+                (Ok(Some(shard)), Some(bytes)) if shard <= MAX_SHARD_INDEX => {
+                    bandwidth.of_shard.insert(shard, bytes);
+                }
+                _ => {
+                    return Err(key.bad_because(format!(
+                        "bytes per second, 1 or more, or SHARD:BYTES with a shard of 0 to {MAX_SHARD_INDEX}; \
+                         {text:?} is neither"
+                    )));
+                }
+            }
+        }
+        Ok(bandwidth)
     }
 
     /// Configured shards, by default all of the network or shard 0 with static sharding, and those

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc as std_mpsc};
+use std::time::Duration;
 use std::{io, thread};
 
 use tokio::sync::mpsc;
@@ -12,6 +13,9 @@ use undertone_rln::{Epoch, Fr, RateLimitProof};
 use super::event::RlnEvent;
 use super::source::ProofSource;
 use crate::driver::tokens::pool::PoolMonitor;
+
+#[cfg(test)]
+mod tests;
 
 /// Request for a proof.
 struct ProveJob {
@@ -38,7 +42,13 @@ pub(crate) struct ProofThread {
     pub(super) tokens: Option<PoolMonitor>,
     pub(super) commitment: Option<Fr>,
     ended: Arc<AtomicBool>,
+    /// Disconnected once the source is dropped, and with it the lock on the message-id counter.
+    released: std_mpsc::Receiver<()>,
 }
+
+/// Longest time that the end of a proof is waited for. A proof takes a tenth of it on a slow and busy machine; more can only
+/// be a disk that does not answer.
+const LAST_PROOF: Duration = Duration::from_secs(5);
 
 impl ProofThread {
     pub(super) fn start(
@@ -49,15 +59,36 @@ impl ProofThread {
         let (jobs, received) = std_mpsc::channel();
         let ended = Arc::new(AtomicBool::new(false));
         let has_ended = Arc::clone(&ended);
+        let (release, released) = std_mpsc::channel();
         thread::Builder::new()
             .name("rln-prove".into())
-            .spawn(move || prove_loop(&received, source, &events, &has_ended))?;
+            .spawn(move || {
+                prove_loop(&received, source, &events, &has_ended);
+                drop(release);
+            })?;
         Ok(Self {
             jobs,
             tokens,
             commitment,
             ended,
+            released,
         })
+    }
+
+    /// Ends the thread and waits until its source is dropped, so that the counter is free for a node that starts next.
+    ///
+    /// Nobody may still have to answer the thread: the receiver of its events must be closed and empty.
+    pub(super) fn stop(mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        // The thread waits for jobs, and the monitor of the pool holds the counter, too.
+        drop(std::mem::replace(&mut self.jobs, std_mpsc::channel().0));
+        self.tokens = None;
+        if self.released.recv_timeout(LAST_PROOF) == Err(std_mpsc::RecvTimeoutError::Timeout) {
+            tracing::error!(
+                waited_s = LAST_PROOF.as_secs(),
+                "a proof did not end in time; its message-id counter stays locked until this program ends"
+            );
+        }
     }
 
     /// Requests a proof; unless `skip` is `No`, one with an id that no other node has used.

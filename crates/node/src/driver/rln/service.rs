@@ -65,9 +65,13 @@ impl RlnService {
         })
     }
 
-    /// Stops the threads and waits until the membership is saved.
+    /// Stops the threads, and waits until the message-id counter is free and the membership saved. The receiver of the
+    /// events must be closed and empty: a proof may be waiting for an answer to one.
     pub(crate) fn stop(self) {
         drop(self.stop);
+        if let Some(publisher) = self.publisher {
+            publisher.stop();
+        }
         // A panic of the thread was logged where it happened.
         let _ = self.follower.join();
     }

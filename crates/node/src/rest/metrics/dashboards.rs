@@ -178,6 +178,7 @@ impl MetricsPage<'_> {
         self.gauge("peer_store_size", "Known peers", snapshot.known_peers)?;
         let relayed = [("relay", snapshot.totals.delivered)].into_iter();
         self.counters("node_messages", "Messages received", "type", relayed)?;
+        self.waku_bytes(&snapshot.topics)?;
         let version = [(env!("CARGO_PKG_VERSION"), 1)].into_iter();
         self.gauges("version", "Version", "version", version)?;
         let sizes = &snapshot.totals.message_sizes;

@@ -170,6 +170,7 @@ fn relay_failure(failure: &PublishFailure) -> RelayFailure {
         | PublishFailure::NotSubscribed { .. }
         | PublishFailure::NotRelaying
         | PublishFailure::Busy { .. }
+        | PublishFailure::Bandwidth { .. }
         | PublishFailure::NoPeers
         | PublishFailure::Timeout
         | PublishFailure::ShuttingDown => RelayFailure::NoPeers,

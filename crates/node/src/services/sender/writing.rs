@@ -1,50 +1,18 @@
 //! Writing of the send queue, and what happens while the disk refuses it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use undertone_services::sending::{Output, SendId};
 
 use super::driver::SenderDriver;
-use super::handle::{AcceptReply, SendFailure, SenderCall};
+use super::handle::{SendFailure, SenderCall};
 use super::queue::QueueWrite;
-use super::report::SendReport;
+use super::step::SenderStep;
 
 /// Pause before a failed write is repeated.
 const REPEAT_AFTER: Duration = Duration::from_secs(1);
-
-/// Changes that are written together, and what follows once they are on disk.
-#[derive(Default)]
-pub(super) struct SenderStep {
-    pub(super) writes: Vec<QueueWrite>,
-    /// Callers whose messages are accepted by the write.
-    pub(super) accepted: Vec<(AcceptReply, SendId)>,
-    pub(super) reports: Vec<SendReport>,
-    pub(super) begun: Vec<Output>,
-}
-
-impl SenderStep {
-    /// Takes a message that was not kept out of the step, by the numbers of all its fragments; returns its reports. Its
-    /// last number is still to be written, which shows when the disk takes writes again.
-    fn withdraw(&mut self, ids: &BTreeSet<SendId>) -> Vec<SendReport> {
-        self.writes.retain(|write| match write {
-            QueueWrite::Put(id, _) | QueueWrite::Erase(id) => !ids.contains(id),
-            QueueWrite::Note(report) => !ids.contains(&report.id),
-            QueueWrite::Skip(_) | QueueWrite::Forget(_) => true,
-        });
-        self.writes
-            .extend(ids.last().copied().map(QueueWrite::Skip));
-        let is_other = |id: SendId| !ids.contains(&id);
-        self.begun
-            .retain(|output| output.message_id().is_none_or(is_other));
-        self.reports
-            .extract_if(.., |report| ids.contains(&report.id))
-            .collect()
-    }
-}
 
 impl SenderDriver {
     /// Writes the changes of a step to disk, again and again while the disk refuses them: nothing is begun before its

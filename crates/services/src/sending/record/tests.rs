@@ -4,7 +4,7 @@ use undertone_message::WakuMessage;
 
 use super::{SendRecord, SendRecordError, SendStage, SenderLimits, checksum};
 use crate::sending::SendId;
-use crate::sending::parts::{PartEnd, PartPlace};
+use crate::sending::part::{PartEnd, PartPlace};
 
 fn sample() -> SendRecord {
     let mut message = WakuMessage::new(b"hello".to_vec(), "/app/1/chat/proto");

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_node::services::{ServiceFailure, ServicesHandle};
 use undertone_services::history::{
@@ -20,8 +21,11 @@ const RECENT: usize = 100;
 /// Questions that may wait for the store.
 const QUEUE: usize = 8;
 
-/// Times that a store is looked for when the chat begins, and the pause between two of them.
-const TRIES: u32 = 20;
+/// Time for which a store is looked for when the chat begins: on a busy machine it takes a while until peers are connected
+/// and have said what they offer.
+const LOOK_FOR: Duration = Duration::from_secs(60);
+
+/// Pause between two questions.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Answer of a store that is still to come.
@@ -57,7 +61,7 @@ pub(super) trait RoomHistory: Send {
 
 /// Question to the store.
 #[derive(Debug)]
-pub(super) enum StoreQuestion {
+pub(super) enum HistoryQuestion {
     /// Asks for the last messages of the room.
     Recent(RoomPlace),
 }
@@ -90,18 +94,32 @@ impl RoomHistory for StoreHistory {
             limit: u32::try_from(count).unwrap_or(PAGE_MAX).min(PAGE_MAX),
         };
         Box::pin(async move {
-            let mut tries = 1;
+            let give_up = Instant::now() + LOOK_FOR;
             let answer = loop {
                 match self.0.query_store(None, query.clone()).await {
-                    // The node has just started, and its peers may not have said yet what they offer.
-                    Err(ServiceFailure::NoPeer { .. }) if tries < TRIES => tries += 1,
+                    Err(failure) if may_pass(&failure) && Instant::now() < give_up => {
+                        tokio::time::sleep(PAUSE).await;
+                    }
                     answer => break answer?,
                 }
-                tokio::time::sleep(PAUSE).await;
             };
             let data = answer.page.entries.into_iter().filter_map(|one| one.data);
             Ok(data.map(|data| data.message).collect())
         })
+    }
+}
+
+/// Whether another try may succeed, perhaps with another store.
+fn may_pass(failure: &ServiceFailure) -> bool {
+    match failure {
+        // The node has just started, and its peers may not have said yet what they offer.
+        ServiceFailure::NoPeer { .. } => true,
+        // A connection that was just made, or a store that is busy with its own start.
+        ServiceFailure::Dial { .. }
+        | ServiceFailure::Refused { .. }
+        | ServiceFailure::BadAnswer { .. }
+        | ServiceFailure::TimedOut { .. } => true,
+        _ => false,
     }
 }
 
@@ -121,13 +139,13 @@ pub(super) fn open(services: ServicesHandle) -> Box<dyn RoomHistory> {
 /// Starts asking a store, one question at a time. Questions that find the queue full are dropped.
 pub(super) fn start(
     mut history: Box<dyn RoomHistory>,
-) -> (mpsc::Sender<StoreQuestion>, mpsc::Receiver<StoreReply>) {
+) -> (mpsc::Sender<HistoryQuestion>, mpsc::Receiver<StoreReply>) {
     let (questions, mut asked) = mpsc::channel(QUEUE);
     let (answers, answered) = mpsc::channel(QUEUE);
     tokio::spawn(async move {
         while let Some(question) = asked.recv().await {
             let answer = match question {
-                StoreQuestion::Recent(place) => {
+                HistoryQuestion::Recent(place) => {
                     StoreReply::Recent(history.recent(&place, RECENT).await)
                 }
             };

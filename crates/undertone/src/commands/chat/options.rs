@@ -80,6 +80,9 @@ pub(crate) struct Args {
     /// Go on after the end of the input, until SIGTERM or SIGINT; else the chat ends when other nodes have its messages
     #[arg(long)]
     pub(super) listen: bool,
+    /// Longest wait for other nodes after the end of the input, in seconds; what none has by then stays in the queue
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = clap::value_parser!(u32).range(..=86_400))]
+    pub(super) end_wait_s: u32,
     #[command(flatten)]
     node: NodeFlags<ChatKeys>,
 }

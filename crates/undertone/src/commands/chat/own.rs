@@ -156,6 +156,12 @@ impl OwnMessages {
         open.count()
     }
 
+    /// Numbers of the messages that nobody else has yet.
+    pub(super) fn open_numbers(&self) -> Vec<u64> {
+        let open = self.messages.iter().filter(|own| own.state.is_open());
+        open.map(|own| own.number).collect()
+    }
+
     /// Numbers in the queue of the messages whose state may change.
     pub(super) fn followed(&self) -> Vec<SendId> {
         let is_followed = |own: &&OwnMessage| own.state.is_open() || own.state.is_propagating();

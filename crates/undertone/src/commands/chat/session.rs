@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rand_core::CryptoRng;
 use tokio::sync::mpsc;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 use undertone_node::command::{Connectedness, PeerSnapshot};
 use undertone_node::handle::{Delivery, NodeHandle, Stopped};
@@ -16,7 +16,7 @@ use undertone_node::services::{
 };
 
 use super::events::{ChatEvent, ChatMessage, ChatStart};
-use super::history::{RoomPlace, StoreQuestion, StoreReply};
+use super::history::{HistoryQuestion, RoomPlace, StoreReply};
 use super::own::{OwnMessages, OwnState};
 use super::room::ChatRoom;
 use super::standing::{ChatStatus, MessageBudget};
@@ -104,26 +104,28 @@ pub(super) struct ChatSession<F, R> {
     pub(super) clock_ahead_ns: i64,
     /// Whether peers to connect to are configured.
     pub(super) has_peers_to_dial: bool,
+    /// Longest time from the end of the input to the end of the chat.
+    pub(super) end_wait: Duration,
     /// Sender of [`Wires::outcomes`].
     pub(super) outcomes: mpsc::UnboundedSender<QueueAnswer>,
     /// Questions to the store, if there is one.
-    pub(super) questions: Option<mpsc::Sender<StoreQuestion>>,
+    pub(super) questions: Option<mpsc::Sender<HistoryQuestion>>,
     /// Messages of this user.
     pub(super) own: OwnMessages,
     /// Messages that this user wrote, by their hashes without a timestamp.
-    pub(super) written: SeenMessages,
+    pub(super) written: ShownMessages,
     /// Messages that were shown.
-    pub(super) seen: SeenMessages,
+    pub(super) seen: ShownMessages,
 }
 
 /// Hashes of the last messages that were shown.
 #[derive(Debug, Default)]
-pub(super) struct SeenMessages {
+pub(super) struct ShownMessages {
     order: VecDeque<MessageHash>,
     hashes: BTreeSet<MessageHash>,
 }
 
-impl SeenMessages {
+impl ShownMessages {
     /// Adds a message; returns whether it is new.
     fn insert(&mut self, hash: MessageHash) -> bool {
         if !self.hashes.insert(hash) {
@@ -143,6 +145,8 @@ impl SeenMessages {
 enum SessionFault {
     Node(Stopped),
     Front(io::Error),
+    /// The time after the end of the input is over, and these messages have reached nobody.
+    Unsent(Vec<u64>),
 }
 
 impl From<Stopped> for SessionFault {
@@ -176,6 +180,7 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
             // A closed pipe is no failure: the reader stopped early on purpose, as `head` does.
             Err(SessionFault::Front(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Err(SessionFault::Front(error)) => Err(Failure::new(format!("the terminal: {error}"))),
+            Err(SessionFault::Unsent(numbers)) => Err(unsent(&numbers, self.end_wait)),
         }
     }
 
@@ -194,13 +199,15 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         } = wires;
         self.front.show(&ChatEvent::Ready(ready))?;
         self.resume(&resumed)?;
-        self.ask(StoreQuestion::Recent(RoomPlace {
+        self.ask(HistoryQuestion::Recent(RoomPlace {
             pubsub_topic: self.room.pubsub_topic.clone(),
             content_topic: self.room.content_topic.clone(),
         }));
         let mut tick = tokio::time::interval(LOOK_EVERY);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut has_input, mut is_ending) = (true, false);
+        let time_is_up = tokio::time::sleep(self.end_wait);
+        tokio::pin!(time_is_up);
         loop {
             let takes_input = !self.front.waits() || self.own.open() < OPEN_MAX;
             tokio::select! {
@@ -215,13 +222,23 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
                     None => has_input = false,
                     Some(input) => match self.typed(input).await? {
                         ControlFlow::Break(()) => return Ok(()),
-                        ControlFlow::Continue(ends) => is_ending |= ends,
+                        ControlFlow::Continue(true) if !is_ending => {
+                            is_ending = true;
+                            time_is_up.as_mut().reset(Instant::now() + self.end_wait);
+                        }
+                        ControlFlow::Continue(_) => {}
                     },
                 },
                 Some(outcome) = outcomes.recv() => self.answered(outcome)?,
                 Some(news) = news.next() => self.learn(news).await?,
                 Some(answer) = next(&mut answers) => self.told(answer)?,
                 _ = tick.tick() => self.look().await?,
+                () = &mut time_is_up, if is_ending => {
+                    return match self.own.open_numbers() {
+                        none if none.is_empty() => Ok(()),
+                        numbers => Err(SessionFault::Unsent(numbers)),
+                    };
+                }
             }
             self.front.flush()?;
             if is_ending && self.own.open() == 0 {
@@ -403,7 +420,7 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         }
     }
 
-    fn ask(&self, question: StoreQuestion) {
+    fn ask(&self, question: HistoryQuestion) {
         if let Some(questions) = &self.questions {
             // A store that is slow is asked again later.
             let _ = questions.try_send(question);
@@ -454,6 +471,23 @@ async fn next(answers: &mut Option<mpsc::Receiver<StoreReply>>) -> Option<StoreR
         }
         None => std::future::pending().await,
     }
+}
+
+/// Failure of a chat whose messages have reached nobody in time.
+fn unsent(numbers: &[u64], waited: Duration) -> Failure {
+    let listed: Vec<_> = numbers.iter().map(u64::to_string).collect();
+    let (messages, they) = match numbers.len() {
+        1 => ("message", "it waits"),
+        _ => ("messages", "they wait"),
+    };
+    Failure::new(format!(
+        "{messages} {} reached no other node within {} s after the end of the input; {they} in the send queue",
+        listed.join(", "),
+        waited.as_secs(),
+    ))
+    .with_help(
+        "start a chat or a node with the same --data-dir to send what waits, or raise --end-wait-s",
+    )
 }
 
 fn peer_line(peer: &PeerSnapshot) -> String {

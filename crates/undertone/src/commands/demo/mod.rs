@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use undertone_fleet::demo::{self, DemoOptions};
 
-use self::report::Tables;
+use self::report::DemoTables;
 use super::Failure;
 use super::progress::Spinner;
 
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(&report);
         println!("{}", text.expect("numbers, lists and fixed keys only"));
     } else {
-        Tables(&report).print();
+        DemoTables(&report).print();
     }
     let verdict = report.verdict();
     verdict.map_err(|shortcoming| Failure::new(shortcoming.to_string()))

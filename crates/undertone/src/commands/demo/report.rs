@@ -7,9 +7,9 @@ use undertone_fleet::demo::{DemoReport, Slashing};
 use super::published;
 
 /// Results of the demo, as tables.
-pub(super) struct Tables<'a>(pub(super) &'a DemoReport);
+pub(super) struct DemoTables<'a>(pub(super) &'a DemoReport);
 
-impl Tables<'_> {
+impl DemoTables<'_> {
     /// Prints the tables.
     pub(super) fn print(&self) {
         let report = self.0;

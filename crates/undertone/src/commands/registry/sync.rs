@@ -6,7 +6,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde::Serialize;
 use undertone_contracts::Address;
-use undertone_membership::evm::{ChainStatus, Contract, EvmConfig, EvmRegistry, Health};
+use undertone_membership::evm::{
+    ChainStatus, Contract, ContractName, EvmConfig, EvmRegistry, Health,
+};
 
 use super::{Failure, chain, output};
 use crate::commands::progress::Spinner;
@@ -23,9 +25,9 @@ pub(super) struct Args {
     /// preferred endpoint first: the others are asked when it fails
     #[arg(long, value_name = "URL", required = true)]
     rpc: Vec<String>,
-    /// Address of the membership contract
+    /// Membership contract: its address, or eip155:CHAIN:ADDRESS
     #[arg(long, value_name = "ADDRESS")]
-    contract: Address,
+    contract: ContractName,
     /// File that stores the members read from the chain; created if absent, continued otherwise
     #[arg(long, value_name = "FILE")]
     store: PathBuf,
@@ -55,13 +57,15 @@ struct Synced {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    let chain_id = match args.chain_id {
-        Some(chain_id) => chain_id,
-        None => ask_chain_id(args)?,
-    };
-    let contract = Contract {
-        chain_id,
-        address: args.contract,
+    let named = args.contract.on_chain(args.chain_id);
+    let named =
+        named.map_err(|error| Failure::usage(format!("--contract {}: {error}", args.contract)))?;
+    let contract = match named {
+        Some(contract) => contract,
+        None => Contract {
+            chain_id: ask_chain_id(args)?,
+            address: args.contract.address,
+        },
     };
     let config = EvmConfig::new(contract, args.rpc.clone(), args.store.clone(), ROOT_WINDOW);
     let began = Instant::now();
@@ -76,7 +80,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let view = view.lock();
     let synced = Synced {
         contract: contract.address,
-        chain_id,
+        chain_id: contract.chain_id,
         store: args.store.clone(),
         block,
         members: view.tree().occupied(),

@@ -6,8 +6,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Serialize;
-use undertone_contracts::Address;
 use undertone_membership::SqliteRegistry;
+use undertone_membership::evm::ContractName;
 use undertone_message::NetworkPreset;
 use undertone_rln::{Fr, IdentityFile};
 
@@ -19,14 +19,14 @@ pub(super) struct Args {
     /// File of the registry; created if absent
     #[arg(long, value_name = "FILE", required_unless_present = "contract")]
     registry: Option<PathBuf>,
-    /// Address of a membership contract, instead of a file
+    /// Membership contract instead of a file: its address, or eip155:CHAIN:ADDRESS
     #[arg(
         long,
         value_name = "ADDRESS",
         requires = "rpc",
         conflicts_with_all = ["registry", "network"]
     )]
-    contract: Option<Address>,
+    contract: Option<ContractName>,
     /// RPC endpoint of the contract's chain, like http://127.0.0.1:8545
     #[arg(
         long,

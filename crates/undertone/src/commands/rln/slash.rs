@@ -50,7 +50,7 @@ pub(super) struct Args {
 }
 
 #[derive(Serialize)]
-struct Slashed {
+struct SlashReceipt {
     commitment: String,
     index: u32,
     receiver: Address,
@@ -88,7 +88,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
         let slashed = contract.slash(&account, &secret, receiver).await?;
         Ok((committed, slashed))
     })?;
-    let slashed = Slashed {
+    let slashed = SlashReceipt {
         commitment: element(&poseidon(&[secret])),
         index: slashed.index,
         receiver,
@@ -156,7 +156,7 @@ fn hex_digits(mut text: Vec<u8>) -> Vec<u8> {
     text.strip_prefix(b"0x").map(<[u8]>::to_vec).unwrap_or(text)
 }
 
-impl fmt::Display for Slashed {
+impl fmt::Display for SlashReceipt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         output::fields(
             f,

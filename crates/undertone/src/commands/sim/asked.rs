@@ -8,7 +8,7 @@ use super::super::Failure;
 use super::{Args, scenario_failure};
 
 /// Scenario to run with some seeds.
-pub(super) struct Asked {
+pub(super) struct SimRequest {
     pub(super) loaded: Loaded,
     pub(super) seeds: Vec<u64>,
     /// Runs whose traces the new ones must have.
@@ -17,7 +17,7 @@ pub(super) struct Asked {
     command: String,
 }
 
-impl Asked {
+impl SimRequest {
     /// Reads the scenario that the flags name.
     pub(super) fn read(args: &Args) -> Result<Self, Failure> {
         let given = match (&args.seeds, args.seed) {

@@ -17,7 +17,7 @@ use undertone_lab::scenario::{self, SeedsError};
 
 use super::interrupt::Interrupt;
 use super::{Failure, output};
-use asked::Asked;
+use asked::SimRequest;
 
 pub(crate) use list::print as print_list;
 pub(crate) use runner::{COMMIT, Runner, scenario_failure, warn_of_memory};
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if args.bench {
         return bench::run(seed, threads(args.threads), args.json);
     }
-    let asked = Asked::read(args)?;
+    let asked = SimRequest::read(args)?;
     let published = match args.compare {
         true => Some(compare::published(&asked.loaded.scenario.name)?),
         false => None,
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Runs every seed, until the user interrupts it; a run that was stopped is kept, too.
-fn simulate(args: &Args, asked: &Asked, interrupt: &Interrupt) -> Result<Campaign, Failure> {
+fn simulate(args: &Args, asked: &SimRequest, interrupt: &Interrupt) -> Result<Campaign, Failure> {
     let runner = Runner {
         loaded: &asked.loaded,
         threads: threads(args.threads),

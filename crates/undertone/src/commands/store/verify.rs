@@ -88,7 +88,7 @@ impl<'a> HistoryVerification<'a> {
         let tolerance = RootTolerance::new(gap_ns, gap_ns.saturating_add(ns(args.registry_lag_s)))
             .with_max_age_ns(args.max_root_age_s.map(ns));
         let cannot_start = |error: String| Failure::new(format!("cannot start: {error}"));
-        let key = Key::load().map_err(|error| cannot_start(error.to_string()))?;
+        let key = Key::of(rln.params.circuit).map_err(|error| cannot_start(error.to_string()))?;
         let patience = Duration::from_secs(args.selection.patience_s);
         let membership = PastMembership::open(rln, patience, progress)?;
         let verified = Verified {

@@ -1,5 +1,5 @@
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng as _;
@@ -13,10 +13,12 @@ use undertone_node::services::{
 };
 use undertone_payload::SymmetricKey;
 
-use super::{ChatSession, Front, OPEN_MAX, QueueAnswer, SEEN_MAX, SeenMessages, now_ns, timeless};
+use super::{
+    ChatSession, Front, OPEN_MAX, QueueAnswer, SEEN_MAX, ShownMessages, now_ns, timeless, unsent,
+};
 use crate::commands::chat::events::ChatEvent;
 use crate::commands::chat::history::{
-    self, PendingStoreReply, RoomHistory, RoomPlace, StoreQuestion,
+    self, HistoryQuestion, PendingStoreReply, RoomHistory, RoomPlace,
 };
 use crate::commands::chat::own::{OwnMessages, OwnState};
 use crate::commands::chat::room::ChatRoom;
@@ -66,11 +68,12 @@ fn session(key: Option<u8>) -> ChatSession<Recorder, ChaCha8Rng> {
         budget: Some(MessageBudget::new(3, 600)),
         clock_ahead_ns: 0,
         has_peers_to_dial: false,
+        end_wait: Duration::from_secs(60),
         outcomes: mpsc::unbounded_channel().0,
         questions: None,
         own: OwnMessages::default(),
-        written: SeenMessages::default(),
-        seen: SeenMessages::default(),
+        written: ShownMessages::default(),
+        seen: ShownMessages::default(),
     }
 }
 
@@ -252,6 +255,19 @@ fn no_more_messages_are_under_way_than_can_be_followed() {
     assert!(matches!(&session.front.0[..], [ChatEvent::Note { .. }]));
 }
 
+#[test]
+fn what_reached_nobody_in_time_is_named() {
+    let said = |numbers: &[u64]| unsent(numbers, Duration::from_secs(60)).into_message();
+    let one = said(&[3]);
+    assert!(
+        one.contains("message 3 reached no other node within 60 s"),
+        "{one}"
+    );
+    let two = said(&[3, 5]);
+    assert!(two.contains("messages 3, 5 reached"), "{two}");
+    assert!(two.contains("they wait in the send queue"), "{two}");
+}
+
 /// A store with two messages, one of which was heard too.
 struct Store;
 
@@ -275,7 +291,7 @@ async fn the_past_is_shown_without_what_was_heard_already() {
     session.heard(&new).unwrap();
     let (questions, mut answers) = history::start(Box::new(Store));
     session.questions = Some(questions);
-    session.ask(StoreQuestion::Recent(RoomPlace {
+    session.ask(HistoryQuestion::Recent(RoomPlace {
         pubsub_topic: room(None).pubsub_topic,
         content_topic: room(None).content_topic,
     }));
@@ -300,7 +316,7 @@ async fn the_past_is_shown_without_what_was_heard_already() {
 
 #[test]
 fn memory_for_shown_messages_is_bounded() {
-    let mut seen = SeenMessages::default();
+    let mut seen = ShownMessages::default();
     let hash = |n: usize| MessageHash(std::array::from_fn(|i| (n >> (8 * (i % 4))) as u8));
     for n in 0..=SEEN_MAX {
         assert!(seen.insert(hash(n)));

@@ -1,0 +1,213 @@
+//! GossipSub v1.2 over message sizes and over numbers of publishers: nim's router over its muxer beside the published charts,
+//! and this router on the same network.
+
+use super::super::super::{Context, ExperimentError, Findings};
+use crate::published::{GOSSIPSUB_V12_SERIES, rows};
+use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
+
+/// Number of nodes of the published runs.
+const NODES: u32 = 1_500;
+/// Agreement that is asked for.
+const WITHIN: f64 = 0.15;
+
+const WHY_LATENCY: &str = "Not stated: how rates and latencies are combined, connections, what warmed them up, and the order in \
+                           which writes reach sockets; charts are read by eye.";
+const WHY_DUPLICATES: &str = "Duplicates follow from how long copies are under way beside one another: what is not stated of the \
+                              network decides them, and how long nim's queues hold a copy that its receiver no longer wants.";
+
+/// One point of a published series.
+struct SeriesPoint {
+    series: &'static str,
+    publishers: u32,
+    payload_kb: u32,
+    spacing_ms: f64,
+    total_gb: Option<f64>,
+    mean_latency_ms: Option<f64>,
+    duplicates: Option<f64>,
+    iwants_per_message: Option<f64>,
+}
+
+impl SeriesPoint {
+    fn all() -> Vec<Self> {
+        let points = rows(GOSSIPSUB_V12_SERIES).filter_map(|row| {
+            let number = |at: usize| row.get(at).and_then(|cell| cell.parse::<f64>().ok());
+            Some(Self {
+                series: row.first()?,
+                publishers: row.get(1)?.parse().ok()?,
+                payload_kb: row.get(2)?.parse().ok()?,
+                spacing_ms: number(3)?,
+                total_gb: number(4),
+                mean_latency_ms: number(5),
+                duplicates: number(6),
+                iwants_per_message: number(7),
+            })
+        });
+        points.collect()
+    }
+
+    fn name(&self) -> String {
+        match self.series {
+            "size" => format!("{} KB", self.payload_kb),
+            _ => format!("{} publishers", self.publishers),
+        }
+    }
+
+    fn set(&self, nodes: u32) -> Vec<String> {
+        vec![
+            format!("scenario.nodes={nodes}"),
+            format!("traffic.publisher_count={}", self.publishers),
+            format!("traffic.messages={}", self.publishers),
+            format!("traffic.payload_bytes={}", self.payload_kb * 1_000),
+            format!("traffic.spacing_s={}", self.spacing_ms / 1e3),
+        ]
+    }
+}
+
+/// Figures of one router at one point, by seed.
+struct Measured {
+    gigabytes: Vec<f64>,
+    mean_ms: Vec<f64>,
+    duplicates: Vec<f64>,
+    iwants: Vec<f64>,
+    delivered: (u64, u64),
+}
+
+fn measure(
+    context: &mut Context<'_>,
+    point: &SeriesPoint,
+    nodes: u32,
+    router: &[&str],
+) -> Result<Measured, ExperimentError> {
+    let set = point.set(nodes);
+    let set: Vec<&str> = set
+        .iter()
+        .map(String::as_str)
+        .chain(router.iter().copied())
+        .collect();
+    let runs = context.simulate("gossipsub-v12", &set, 1)?;
+    let of = |figure: &dyn Fn(&crate::report::Summary) -> Option<f64>| -> Vec<f64> {
+        runs.iter().filter_map(|run| figure(&run.summary)).collect()
+    };
+    Ok(Measured {
+        gigabytes: of(&|run| Some(run.bytes.wire as f64 / 1e9)),
+        mean_ms: of(&|run| run.latency_ms.map(|latency| latency.mean)),
+        duplicates: of(&|run| run.bytes.copies_per_delivery.map(|copies| copies - 1.0)),
+        iwants: of(&|run| {
+            let asked = run.bytes.kinds.get("iwant")?.count;
+            Some(asked as f64 / run.delivered.max(1) as f64)
+        }),
+        delivered: runs
+            .first()
+            .map_or((0, 0), |run| (run.summary.delivered, run.summary.expected)),
+    })
+}
+
+/// Adds the figures, a table and two charts.
+pub(super) fn add(
+    context: &mut Context<'_>,
+    findings: &mut Findings,
+) -> Result<(), ExperimentError> {
+    let nodes = context.by_scale(200, NODES);
+    let every = context.by_scale(4, 1);
+    let mut table = Table::new(
+        format!("v1.2 in series: {nodes} nodes, published for {NODES}"),
+        &[
+            "",
+            "router",
+            "total GB",
+            "mean ms",
+            "duplicates",
+            "IWANT per delivery",
+            "delivered",
+        ],
+    );
+    let mut curves = [Vec::new(), Vec::new(), Vec::new()];
+    for point in SeriesPoint::all().into_iter().step_by(every) {
+        let nim = measure(context, &point, nodes, &[])?;
+        let own = measure(context, &point, nodes, &["relay.profile=undertone"])?;
+        let shown = |values: &[f64]| values.first().map_or("-".to_owned(), |v| format!("{v:.2}"));
+        let published = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v}"));
+        table.push([
+            point.name(),
+            "published".to_owned(),
+            published(point.total_gb),
+            published(point.mean_latency_ms),
+            published(point.duplicates),
+            published(point.iwants_per_message),
+            String::new(),
+        ]);
+        for (router, measured) in [("nim", &nim), ("undertone", &own)] {
+            table.push([
+                point.name(),
+                router.to_owned(),
+                shown(&measured.gigabytes),
+                shown(&measured.mean_ms),
+                shown(&measured.duplicates),
+                shown(&measured.iwants),
+                format!("{}/{}", measured.delivered.0, measured.delivered.1),
+            ]);
+        }
+        if point.series == "size" {
+            let x = f64::from(point.payload_kb);
+            let ms = [
+                point.mean_latency_ms,
+                nim.mean_ms.first().copied(),
+                own.mean_ms.first().copied(),
+            ];
+            for (curve, ms) in curves.iter_mut().zip(ms) {
+                curve.extend(ms.map(|ms| [x, ms]));
+            }
+        }
+        // A smaller network has fewer hops, so that only the published size is judged.
+        let criterion = match nodes {
+            NODES => Criterion::Within(WITHIN),
+            _ => Criterion::Shown,
+        };
+        let name = |what: &str| format!("v1.2, nim, {}: {what}", point.name());
+        let figures = [
+            (
+                "mean latency",
+                "ms",
+                point.mean_latency_ms,
+                &nim.mean_ms,
+                WHY_LATENCY,
+            ),
+            (
+                "duplicates",
+                "",
+                point.duplicates,
+                &nim.duplicates,
+                WHY_DUPLICATES,
+            ),
+        ];
+        for (what, unit, published, ours, why) in figures {
+            let Some(published) = published else {
+                continue;
+            };
+            let figure = Figure::published(name(what), unit, published, ours, criterion);
+            findings.figures.push(figure.because(why));
+        }
+        findings.figures.push(Figure::ours(
+            format!("v1.2, Undertone's router, {}: mean latency", point.name()),
+            "ms",
+            &own.mean_ms,
+        ));
+    }
+    findings.tables.push(table);
+    let [published, nim, own] = curves;
+    findings.charts.push(
+        Chart::new(
+            "v1.2: mean latency over the size of messages",
+            Axis::linear("KB"),
+            Axis::linear("ms"),
+        )
+        .with("published", Role::Published, Shape::Line(published))
+        .with("nim's router", Role::Ours, Shape::Line(nim))
+        .with("Undertone's router", Role::Ours, Shape::Line(own)),
+    );
+    findings.note(
+        "The series of v1.2 are of nim's profile (relay.profile = nim) over nim's multiplexer, beside Undertone's own router on \
+         the same network. The charts were read by eye to some 10 %.",
+    );
+    Ok(())
+}

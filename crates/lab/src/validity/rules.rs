@@ -1,0 +1,134 @@
+//! Rules of validity, one for each mechanism that was not checked, or is known to be off.
+
+use undertone_sim::scenario::{FaultKind, TcpProfile};
+
+use super::ValidityRule;
+use super::facts::RunFacts;
+
+/// Receive window with which streams of every yamux begin, bytes.
+const YAMUX_BYTES: u64 = 256 << 10;
+const KB: u64 = 1_000;
+/// 100 Mbit/s.
+const FAST_BYTES_PER_S: u64 = 12_500_000;
+/// Connections from which on the order in which they share an uplink decides the first message.
+const MANY_CONNECTIONS: u64 = 50;
+/// Share of an uplink from which on messages of several senders meet in queues.
+const BUSY: f64 = 0.5;
+/// Packets that handshakes open a window to, about; below, their number decides how many rounds a first message takes.
+const FEW_PACKETS_BYTES: u64 = 10 * KB;
+const MANY_PACKETS_BYTES: u64 = 150 * KB;
+
+/// The rules, in the order in which results list them.
+pub const RULES: &[ValidityRule] = &[
+    ValidityRule {
+        name: "mux-not-measured",
+        says: "messages exceed the multiplexer's window, whose rules were read in its source and not measured",
+        applies: |run| {
+            let mux = run.scenario.network.mux.0;
+            let window = mux.flow_control.map(|flow| flow.initial_bytes);
+            !mux.is_measured && window.is_some_and(|window| run.longest_bytes > window)
+        },
+    },
+    ValidityRule {
+        name: "mux-none",
+        says: "messages exceed the 256 KiB with which streams of every yamux begin, and no multiplexer is modelled",
+        applies: |run| run.scenario.network.mux.0.name == "none" && run.longest_bytes > YAMUX_BYTES,
+    },
+    ValidityRule {
+        name: "quic-congestion",
+        says: "streams are those of QUIC, but the congestion window is that of the TCP profile",
+        applies: |run| run.scenario.network.mux.0.name == "quic",
+    },
+    ValidityRule {
+        name: "cold-many",
+        says: "cold connections: a message over 150 KB goes to 50 connections or more at up to 100 Mbit/s; Shadow was up to \
+               41 % slower there",
+        applies: |run| {
+            run.has_cold_messages
+                && run.longest_bytes > 150 * KB
+                && run.copies >= MANY_CONNECTIONS
+                && run.uplink_bytes_per_s <= FAST_BYTES_PER_S
+        },
+    },
+    ValidityRule {
+        name: "after-cold",
+        says: "messages over 250 KB soon after a cold one, with IDONTWANT: more links stay cold than in the reference, and the \
+               slowest deliveries are too late",
+        applies: |run| {
+            run.has_idontwant
+                && run.longest_bytes > 250 * KB
+                && run.spacing_ns.is_some()
+                && run.scenario.warm_up_messages < 2
+        },
+    },
+    ValidityRule {
+        name: "setup-constant",
+        says: "cold connections: what handshakes have opened of their windows is one number for all, and decides how many \
+               rounds a first message of 10 to 150 KB takes",
+        applies: |run| {
+            run.has_cold_messages
+                && run.scenario.network.handshake.is_none()
+                && (FEW_PACKETS_BYTES..=MANY_PACKETS_BYTES).contains(&run.longest_bytes)
+        },
+    },
+    ValidityRule {
+        name: "send-buffer",
+        says: "the kernel's tuning of send buffers, which can cost a message over 100 KB a round trip, is not modelled",
+        applies: |run| {
+            run.scenario.network.tcp == TcpProfile::Linux && run.longest_bytes > 100 * KB
+        },
+    },
+    ValidityRule {
+        name: "fragments",
+        says: "messages are fragmented: warm ones were 3 % faster than in Shadow, with another distribution",
+        applies: |run| run.scenario.relay.fragments > 1,
+    },
+    ValidityRule {
+        name: "shared-uplinks",
+        says: "messages follow so fast that copies of several share an uplink; no run with many senders was compared",
+        applies: |run| run.load() > BUSY,
+    },
+    ValidityRule {
+        name: "router-profile",
+        says: "the router follows rules read in another implementation's source, and was not compared with its nodes",
+        applies: |run| run.scenario.relay.gossip.policy.profile != "undertone",
+    },
+    ValidityRule {
+        name: "loss",
+        says: "packets are lost at random: recovery from losses was compared with no other network",
+        applies: |run| {
+            let network = &run.scenario.network;
+            let of_places = network.place_loss.iter().flatten();
+            network.loss > 0.0 || of_places.into_iter().any(|loss| *loss > 0.0)
+        },
+    },
+    ValidityRule {
+        name: "jitter",
+        says: "delays vary: jitter is added to bursts and not to packets, and was compared with no other network",
+        applies: |run| run.scenario.network.jitter_ns > 0,
+    },
+    ValidityRule {
+        name: "faults",
+        says: "nodes or links fail: what connections do then was compared with no other network",
+        applies: fails,
+    },
+    ValidityRule {
+        name: "light-clients",
+        says: "light clients and their services: their streams were compared with no other network",
+        applies: |run| run.scenario.services.is_some(),
+    },
+];
+
+fn fails(run: &RunFacts<'_>) -> bool {
+    let mut kinds = run.scenario.faults.iter().map(|fault| fault.kind);
+    // What nodes do of themselves is not the network's.
+    kinds.any(|kind| {
+        !matches!(
+            kind,
+            FaultKind::Spam { .. }
+                | FaultKind::Silent
+                | FaultKind::Join
+                | FaultKind::ClockSkew { .. }
+        )
+    })
+}

@@ -1,0 +1,35 @@
+//! Collections that are empty most of the time.
+
+/// Collection that takes one pointer while it is empty: a host has many connections, of which few are busy.
+#[derive(Clone, Debug)]
+pub(crate) struct Seldom<C>(Option<Box<C>>);
+
+impl<C> Default for Seldom<C> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<C: Default> Seldom<C> {
+    /// The collection, if it may hold anything.
+    pub(crate) fn get(&self) -> Option<&C> {
+        self.0.as_deref()
+    }
+
+    /// The collection, if it may hold anything.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut C> {
+        self.0.as_deref_mut()
+    }
+
+    /// The collection, to which something is added.
+    pub(crate) fn fill(&mut self) -> &mut C {
+        self.0.get_or_insert_default()
+    }
+
+    /// Gives the collection's memory back if `is_empty` says that it holds nothing.
+    pub(crate) fn release(&mut self, is_empty: impl FnOnce(&C) -> bool) {
+        if self.0.as_deref().is_some_and(is_empty) {
+            self.0 = None;
+        }
+    }
+}

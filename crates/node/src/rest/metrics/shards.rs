@@ -1,0 +1,54 @@
+//! Metrics of the bytes of each shard.
+
+use std::fmt;
+
+use prometheus_client::encoding::NoLabelSet;
+use prometheus_client::metrics::MetricType;
+
+use super::MetricsPage;
+use crate::command::TopicSnapshot;
+
+/// Labels of a counter of bytes.
+type ByteLabels<'a> = [(&'static str, &'a str); 3];
+
+impl MetricsPage<'_> {
+    /// Writes what the shards used, and what their bandwidth did not admit.
+    pub(super) fn shards(&mut self, topics: &[TopicSnapshot]) -> fmt::Result {
+        let help =
+            "Copies dropped and ids not asked for because the bandwidth of their shard was used up";
+        let (name, counter) = ("shard_over_bandwidth", MetricType::Counter);
+        let mut metric = self.metric(name, help, None, counter)?;
+        for TopicSnapshot { topic, traffic, .. } in topics {
+            for (what, total) in [
+                ("dropped", traffic.dropped),
+                ("not_requested", traffic.not_requested),
+            ] {
+                let labels = [("topic", topic.as_str()), ("what", what)];
+                let mut one = metric.encode_family(&labels)?;
+                one.encode_counter::<NoLabelSet, _, u64>(&total, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the bytes of the shards under the name of the reference node: `gross` are all copies, `net` valid messages
+    /// once each, or copies for peers. As there, the length is that of message and topic name.
+    pub(super) fn waku_bytes(&mut self, topics: &[TopicSnapshot]) -> fmt::Result {
+        let help = "Bytes of messages, by topic, type and direction";
+        let (name, counter) = ("relay_network_bytes", MetricType::Counter);
+        let mut metric = self.metric(name, help, None, counter)?;
+        for TopicSnapshot { topic, traffic, .. } in topics {
+            for (kind, direction, total) in [
+                ("gross", "in", traffic.received_bytes),
+                ("net", "in", traffic.accepted_bytes),
+                ("net", "out", traffic.sent_bytes),
+            ] {
+                let labels: ByteLabels<'_> =
+                    [("topic", topic), ("type", kind), ("direction", direction)];
+                let mut one = metric.encode_family(&labels)?;
+                one.encode_counter::<NoLabelSet, _, u64>(&total, None)?;
+            }
+        }
+        Ok(())
+    }
+}
