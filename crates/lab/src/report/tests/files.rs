@@ -49,6 +49,9 @@ fn the_summary_has_the_promised_shape() {
             },
             "packets_dropped": 5,
         },
+        "router_profile": "undertone",
+        "mux": "none",
+        "validity": [],
         "violations": [],
         "trace_hash": "ab".repeat(32),
     });
