@@ -12,16 +12,15 @@ use undertone_rln::{Epoch, Fr, Pool, PoolConfig, ProofRequest, RateLimitProof, R
 use super::member::{MemberProofs, no_id, skip_taken};
 use super::priority;
 use super::rln::ProofSource;
-use pool::{PoolMonitor, PoolState, ReservedId, TokenPool};
+use pool::{PoolMonitor, PoolState, ReservedId, TokenPool, let_go};
 
 /// Proof source of a member whose tokens are prepared ahead. A send takes the token of its message id if that
 /// is ready, and generates a full proof otherwise; it never waits for the thread's work.
 ///
-/// Dropping the source waits for the thread's end, within one token's preparation, because the thread holds the message-id
-/// counter, which whoever comes next has to open.
+/// The message-id counter is let go when the source is dropped. The thread ends later, within one token's preparation,
+/// which may take long on a busy machine because its priority is low.
 pub struct PooledProofs {
     pool: Arc<TokenPool>,
-    ahead: Option<thread::JoinHandle<()>>,
 }
 
 impl PooledProofs {
@@ -38,7 +37,7 @@ impl PooledProofs {
             clock: member.clock,
             prover: member.prover,
             view: member.view,
-            counter: Mutex::new(member.counter),
+            counter: Mutex::new(Some(member.counter)),
             trouble: Mutex::new(None),
             state: Mutex::new(PoolState {
                 tokens: Pool::new(config),
@@ -49,16 +48,16 @@ impl PooledProofs {
             changed: Condvar::new(),
             config,
         });
-        let mut ahead = None;
         if config.size > 0 {
             let pool = Arc::clone(&pool);
-            let thread = thread::Builder::new().name("rln-tokens".into());
-            ahead = Some(thread.spawn(move || {
-                priority::lower();
-                pool.prepare_ahead();
-            })?);
+            thread::Builder::new()
+                .name("rln-tokens".into())
+                .spawn(move || {
+                    priority::lower();
+                    pool.prepare_ahead();
+                })?;
         }
-        Ok(Self { pool, ahead })
+        Ok(Self { pool })
     }
 
     /// Returns a monitor of the pool's state.
@@ -103,7 +102,8 @@ impl ProofSource for PooledProofs {
             .nullifiers(pool.generation, epoch, &RlnIdentifier::WAKU);
         let clock = pool.clock.now();
         let mut counter = pool.counter.lock();
-        skip_taken(&mut counter, &clock, epoch, nullifier_of, is_taken).map_err(no_id)
+        let counter = counter.as_mut().ok_or_else(let_go).map_err(no_id)?;
+        skip_taken(counter, &clock, epoch, nullifier_of, is_taken).map_err(no_id)
     }
 
     fn commitment(&self) -> Option<Fr> {
@@ -117,12 +117,7 @@ impl ProofSource for PooledProofs {
 
 impl Drop for PooledProofs {
     fn drop(&mut self) {
-        self.pool.state.lock().ended = true;
-        self.pool.changed.notify_all();
-        if let Some(ahead) = self.ahead.take() {
-            // A panic of the thread was logged where it happened.
-            let _ = ahead.join();
-        }
+        self.pool.end();
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Each request that is served is a debt of its peer. Debts are paid off by time: the limit's rate is divided equally among
 //! the peers that have one, as fair queueing divides a link. What may be owed together is bounded, and a peer with a debt is
-//! served while it owes at most seven times what is still free beside a reserve for those without. So a peer alone gets three
-//! quarters of a burst and then the whole rate, greedy ones get an equal share each, and one that asks less often than that
+//! served while it owes at most three times what is still free beside a reserve, a quarter, for those without. So a peer alone
+//! gets more than half of a burst and then the whole rate, greedy ones get an equal share each, and one that asks less often than that
 //! is served, whatever they do. Under many names at once a flood can use up the reserve; only then are all in the same boat.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,10 +16,10 @@ use super::RateLimit;
 mod tests;
 
 /// Debt that one peer may have for each request that is free.
-const DEBT_PER_FREE: u128 = 7;
+const DEBT_PER_FREE: u128 = 3;
 
-/// Part of the volume that only peers without a debt may use: one in so many requests, at least one.
-const RESERVED_ONE_IN: u128 = 8;
+/// Part of what may be owed that only peers without a debt may use: one in so many requests.
+const RESERVED_ONE_IN: u128 = 4;
 
 /// Budget of requests that is shared by all peers.
 ///
@@ -31,8 +31,6 @@ pub(super) struct FairBudget<K> {
     request: u128,
     /// Most that may be owed together.
     capacity: u128,
-    /// Part of the capacity for peers without a debt.
-    reserved: u128,
     /// Maximum number of peers with a debt of their own.
     max_peers: usize,
     /// Sum of all debts.
@@ -56,7 +54,6 @@ impl<K: Ord + Copy> FairBudget<K> {
         let mut budget = Self {
             limit,
             request,
-            reserved: (u128::from(limit.volume) / RESERVED_ONE_IN).max(1) * request,
             capacity: u128::from(capacity).saturating_mul(request),
             max_peers,
             owed: 0,
@@ -78,7 +75,8 @@ impl<K: Ord + Copy> FairBudget<K> {
             return false;
         };
         let debt = self.debt(Some(peer));
-        let free = left.saturating_sub(self.reserved);
+        let reserved = (self.capacity - self.debt(None)) / RESERVED_ONE_IN;
+        let free = left.saturating_sub(reserved);
         if debt > 0 && debt + self.request > DEBT_PER_FREE.saturating_mul(free) {
             return false;
         }

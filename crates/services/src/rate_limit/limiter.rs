@@ -64,7 +64,7 @@ impl<K: Ord + Copy> RateLimiter<K> {
     /// Creates a limiter of all requests together, which are divided fairly among the peers that send some.
     ///
     /// The number of requests at once is the volume, stretched tenfold for periods of up to a second, threefold for those
-    /// of up to a minute, else twofold (nwaku); only the volume itself at first. A peer alone gets about three quarters of
+    /// of up to a minute, else twofold (nwaku); only the volume itself at first. A peer alone gets more than half of
     /// them. The rate goes in equal parts to the peers that ask for more than theirs; what others do not use is theirs,
     /// too.
     pub fn shared(limit: RateLimit, limits: RateLimiterLimits) -> Self {

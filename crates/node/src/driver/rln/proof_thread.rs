@@ -75,14 +75,16 @@ impl ProofThread {
         })
     }
 
-    /// Ends the thread and waits until its source is dropped, so that the counter is free for a node that starts next.
+    /// Ends the thread and lets its message-id counter go, so that it is free for a node that starts next.
     ///
     /// Nobody may still have to answer the thread: the receiver of its events must be closed and empty.
     pub(super) fn stop(mut self) {
         self.ended.store(true, Ordering::Relaxed);
-        // The thread waits for jobs, and the monitor of the pool holds the counter, too.
         drop(std::mem::replace(&mut self.jobs, std_mpsc::channel().0));
-        self.tokens = None;
+        if let Some(tokens) = self.tokens.take() {
+            // The counter is free at once; only a source without a pool is waited for.
+            return tokens.end();
+        }
         if self.released.recv_timeout(LAST_PROOF) == Err(std_mpsc::RecvTimeoutError::Timeout) {
             tracing::error!(
                 waited_s = LAST_PROOF.as_secs(),

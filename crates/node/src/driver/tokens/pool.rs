@@ -29,7 +29,8 @@ pub(crate) struct TokenPool {
     pub(crate) clock: MemberClock,
     pub(crate) prover: Arc<Prover>,
     pub(crate) view: SharedView,
-    pub(crate) counter: Mutex<MessageIdCounter>,
+    /// Counter of message ids; `None` once the source has ended, so that another node may open its file.
+    pub(crate) counter: Mutex<Option<MessageIdCounter>>,
     /// Error that kept the last id from being written to disk, if any.
     pub(crate) trouble: Mutex<Option<String>>,
     pub(crate) state: Mutex<PoolState>,
@@ -62,7 +63,17 @@ pub struct PoolMonitor {
     pub(crate) pool: Arc<TokenPool>,
 }
 
+/// Error of a counter that was let go for another node.
+pub(crate) fn let_go() -> CounterError {
+    CounterError::Locked("message-id counter".into())
+}
+
 impl PoolMonitor {
+    /// Ends the source behind the pool, also while it is making a proof: its id is on disk already.
+    pub(crate) fn end(&self) {
+        self.pool.end();
+    }
+
     /// Returns the present state of the pool.
     pub fn snapshot(&self) -> TokenSnapshot {
         TokenSnapshot {
@@ -95,6 +106,7 @@ impl PoolMonitor {
 
     fn allowance_at(&self, clock: &WallClock) -> Option<EpochAllowance> {
         let counter = self.pool.counter.try_lock()?;
+        let counter = counter.as_ref()?;
         let limit = counter.limit();
         let used = match counter.ready(clock.epoch(), clock) {
             Ok(next_id) => next_id,
@@ -112,6 +124,7 @@ impl PoolMonitor {
     pub(crate) fn refusal(&self) -> Option<String> {
         let clock = self.pool.clock.now();
         let counter = self.pool.counter.try_lock()?;
+        let counter = counter.as_ref()?;
         let refused = counter.ready(clock.epoch(), &clock).err();
         let trouble = self.pool.trouble.lock().clone();
         refused.map(|error| error.to_string()).or(trouble)
@@ -122,7 +135,10 @@ impl TokenPool {
     /// Reserves the next id of `epoch`, and takes its token if one is ready.
     pub(crate) fn reserve(&self, epoch: Epoch) -> Result<ReservedId, CounterError> {
         self.state.lock().sending = true;
-        let reserved = self.counter.lock().reserve(epoch, &self.clock.now());
+        let reserved = match &mut *self.counter.lock() {
+            Some(counter) => counter.reserve(epoch, &self.clock.now()),
+            None => Err(let_go()),
+        };
         *self.trouble.lock() = match &reserved {
             Err(error @ CounterError::Io { .. }) => Some(error.to_string()),
             _ => None,
@@ -138,6 +154,13 @@ impl TokenPool {
             Ok(token) => ReservedId::WithToken(Box::new(token)),
             Err(reserved) => ReservedId::Bare(reserved),
         })
+    }
+
+    /// Ends the source: no message id is given out any more, and the counter's file is free for another node.
+    pub(crate) fn end(&self) {
+        self.state.lock().ended = true;
+        self.changed.notify_all();
+        *self.counter.lock() = None;
     }
 
     /// Prepares tokens until the source is dropped.
@@ -180,7 +203,9 @@ impl TokenPool {
         loop {
             let sends = state.sends;
             drop(state);
-            let around = self.surroundings();
+            let Some(around) = self.surroundings() else {
+                return (self.state.lock(), Work::Idle);
+            };
             let is_member = self.view.lock().path(self.index).is_some();
             state = self.state.lock();
             // The token of the send would be dropped as one whose id is used up. The end of the
@@ -238,21 +263,23 @@ impl TokenPool {
         self.clock.now().unix_now_ns
     }
 
-    fn surroundings(&self) -> PoolInputs {
+    /// What the pool needs to know; `None` once the source has ended.
+    fn surroundings(&self) -> Option<PoolInputs> {
         let clock = self.clock.now();
         let epoch = clock.epoch();
         let (upcoming, limit) = {
             let counter = self.counter.lock();
+            let counter = counter.as_ref()?;
             (counter.upcoming(epoch, &clock), counter.limit())
         };
         let epoch_ns = clock.epoch_size_s.saturating_mul(1_000_000_000);
-        PoolInputs {
+        Some(PoolInputs {
             now_ns: clock.unix_now_ns,
             epoch,
             next_epoch_at_ns: epoch.0.saturating_add(1).saturating_mul(epoch_ns),
             upcoming,
             limit,
             root_version: self.view.lock().revision(),
-        }
+        })
     }
 }

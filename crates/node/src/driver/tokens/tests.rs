@@ -123,6 +123,8 @@ fn a_token_is_kept_while_its_send_reserves_the_id() {
     let _reserved = pool
         .counter
         .lock()
+        .as_mut()
+        .unwrap()
         .reserve(Epoch(0), &pool.clock.now())
         .unwrap();
     assert_eq!(ready_after_a_look(), 1);
@@ -221,6 +223,8 @@ fn nothing_is_proved_before_the_membership_is_known() {
             .pool
             .counter
             .lock()
+            .as_ref()
+            .unwrap()
             .upcoming(Epoch(0), &pooled.pool.clock.now()),
         Some(0)
     );

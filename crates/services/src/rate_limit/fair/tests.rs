@@ -59,10 +59,11 @@ impl Naive {
         let request = self.limit.period.as_nanos();
         let owed: u128 = self.debts.values().sum();
         let debt = self.debts.get(&Some(peer)).copied().unwrap_or(0);
-        let reserved = u128::from((self.limit.volume / 8).max(1)) * request;
+        let nobodys = self.debts.get(&None).copied().unwrap_or(0);
+        let reserved = (self.capacity - nobodys) / 4;
         let has_room = owed + request <= self.capacity;
         let is_in_bounds =
-            || debt + request <= 7 * (self.capacity - owed - request).saturating_sub(reserved);
+            || debt + request <= 3 * (self.capacity - owed - request).saturating_sub(reserved);
         let allowed = has_room && (debt == 0 || is_in_bounds());
         if allowed {
             *self.debts.entry(Some(peer)).or_default() += request;
