@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::steps::{Outcome, archive, cargo, lossy};
+use crate::steps::{Outcome, archive, cargo, lossy, walls};
 
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";
@@ -35,14 +35,16 @@ pub(crate) enum Campaign {
     Archive,
     Sync,
     Hostile,
+    Nat,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Tables,
         Self::RandomProofs,
         Self::Sync,
+        Self::Nat,
         Self::SendKill,
         Self::Light,
         Self::ArchiveKill,
@@ -61,6 +63,7 @@ impl Campaign {
             Self::Archive => "archive",
             Self::Sync => "sync",
             Self::Hostile => "hostile",
+            Self::Nat => "nat",
         }
     }
 
@@ -87,6 +90,9 @@ impl Campaign {
             }
             Self::Sync => {
                 "two stores of 100,000 messages that differ in 1,000 are made equal, a minute"
+            }
+            Self::Nat => {
+                "nodes behind routers that translate addresses reach each other, minutes; needs root, nftables and miniupnpd"
             }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
@@ -130,6 +136,15 @@ impl Campaign {
                     "--nocapture",
                 ],
             ],
+            // With the dev profile, because it waits most of the time.
+            Self::Nat => &[&[
+                "test",
+                "--workspace",
+                "--test=walls",
+                "--",
+                "--ignored",
+                "--nocapture",
+            ]],
             // With the dev profile, in which the suite runs it with fewer kills.
             Self::SendKill => &[&[
                 "test",
@@ -204,6 +219,11 @@ impl Campaign {
     pub(crate) fn run(self, root: &Path, arguments: &[String]) -> Outcome {
         if matches!(self, Self::ArchiveKill | Self::Archive | Self::SendKill)
             && let Err(reason) = archive::install()
+        {
+            return Outcome::Failed(reason);
+        }
+        if self == Self::Nat
+            && let Err(reason) = walls::install()
         {
             return Outcome::Failed(reason);
         }

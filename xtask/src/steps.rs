@@ -20,6 +20,7 @@ mod outside;
 mod package;
 mod page;
 mod selection;
+pub(crate) mod walls;
 mod wasm;
 
 /// Program that contracts, interop and the check of the page need besides Rust.
