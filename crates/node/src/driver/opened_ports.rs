@@ -18,13 +18,15 @@ pub(crate) struct OpenedPorts {
 }
 
 impl OpenedPorts {
-    /// Begins to ask the router for the ports that the node listens on, and for that of discv5.
+    /// Begins to ask the router for the ports that the node listens on, and for that of discv5. What was `configured` says
+    /// which they are, because not all addresses of a port that is open on all interfaces are known at the start.
     pub(crate) fn ask(
         method: MappingMethod,
+        configured: &[Multiaddr],
         listening: &[Multiaddr],
         discv5_port: Option<u16>,
     ) -> Self {
-        let mut ports: BTreeSet<_> = listening.iter().filter_map(port_of).collect();
+        let mut ports = asked_for(configured, listening);
         let discv5 = discv5_port.filter(|_| !ports.is_empty());
         ports.extend(discv5.map(|number| LocalPort {
             kind: PortKind::Udp,
@@ -90,12 +92,30 @@ impl EventLoop {
     }
 }
 
+/// Ports to be asked for; those that the system chose are taken from the addresses that the node listens on.
+fn asked_for(configured: &[Multiaddr], listening: &[Multiaddr]) -> BTreeSet<LocalPort> {
+    let chosen: Vec<_> = listening.iter().filter_map(number_of).collect();
+    let wanted = configured.iter().filter_map(port_of);
+    let numbered = wanted.flat_map(|port| match port.number {
+        0 => chosen
+            .iter()
+            .copied()
+            .filter(|chosen| chosen.kind == port.kind)
+            .collect(),
+        _ => vec![port],
+    });
+    numbered.collect()
+}
+
 /// Port of an address that a router can lead to: of IPv4, and not only this host's own.
 fn port_of(address: &Multiaddr) -> Option<LocalPort> {
     match ip_of(address)? {
-        IpAddr::V4(ip) if !ip.is_loopback() => {}
-        _ => return None,
+        IpAddr::V4(ip) if !ip.is_loopback() => number_of(address),
+        _ => None,
     }
+}
+
+fn number_of(address: &Multiaddr) -> Option<LocalPort> {
     address.iter().find_map(|part| {
         let (kind, number) = match part {
             Protocol::Tcp(number) => (PortKind::Tcp, number),
@@ -143,6 +163,24 @@ mod tests {
         assert_eq!(port("/ip4/127.0.0.1/tcp/60000"), None);
         assert_eq!(port("/ip6/fd00::2/tcp/60000"), None);
         assert_eq!(port("/dns4/node.example/tcp/60000"), None);
+    }
+
+    #[test]
+    fn a_port_on_all_interfaces_is_asked_for_whichever_of_them_is_known_first() {
+        let known = [address("/ip4/127.0.0.1/tcp/60000")];
+        let asked = asked_for(&[address("/ip4/0.0.0.0/tcp/60000")], &known);
+        let tcp = LocalPort {
+            kind: PortKind::Tcp,
+            number: 60_000,
+        };
+        assert_eq!(Vec::from_iter(asked), [tcp]);
+        let asked = asked_for(&[address("/ip4/0.0.0.0/tcp/0")], &known);
+        assert_eq!(
+            Vec::from_iter(asked),
+            [tcp],
+            "the one that the system chose"
+        );
+        assert!(asked_for(&[address("/ip4/127.0.0.1/tcp/0")], &known).is_empty());
     }
 
     #[test]

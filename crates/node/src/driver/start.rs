@@ -143,12 +143,12 @@ async fn build(
         certificate: certificate.as_ref().map(CertificateWatch::renewed),
     })
     .map_err(|error| StartError::Transport(error.to_string()))?;
-    let addresses = super::listen::listen(&mut swarm, options.listen).await?;
+    let addresses = super::listen::listen(&mut swarm, options.listen.clone()).await?;
     for address in options.announced.over(&addresses) {
         swarm.add_external_address(address);
     }
     let ports = match options.port_mapping {
-        Some(method) => OpenedPorts::ask(method, &addresses, udp_port),
+        Some(method) => OpenedPorts::ask(method, &options.listen, &addresses, udp_port),
         None => OpenedPorts::default(),
     };
     let (rln_sender, rln_events) = mpsc::unbounded_channel();

@@ -19,8 +19,8 @@ const SETTLING: Duration = Duration::from_secs(180);
 /// Time for one node to reach another, by whatever means.
 const REACHING: Duration = Duration::from_secs(20);
 
-/// Time after a connection for a direct one to replace it: three attempts of ten seconds, and some more.
-const PUNCHING: Duration = Duration::from_secs(45);
+/// Time after a connection for a direct one to replace it: three attempts, each of ten seconds at most.
+const PUNCHING: Duration = Duration::from_secs(30);
 
 const POLL: Duration = Duration::from_millis(250);
 
