@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::steps::{Outcome, archive, cargo, lossy, python};
+use crate::steps::{Outcome, archive, cargo, lossy, python, walls};
 
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";
@@ -37,16 +37,18 @@ pub(crate) enum Campaign {
     Hostile,
     Ray,
     Notebooks,
+    Nat,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Tables,
         Self::RandomProofs,
         Self::Sync,
         Self::Ray,
         Self::Notebooks,
+        Self::Nat,
         Self::SendKill,
         Self::Light,
         Self::ArchiveKill,
@@ -67,6 +69,7 @@ impl Campaign {
             Self::Hostile => "hostile",
             Self::Ray => "ray",
             Self::Notebooks => "notebooks",
+            Self::Nat => "nat",
         }
     }
 
@@ -93,6 +96,9 @@ impl Campaign {
             }
             Self::Sync => {
                 "two stores of 100,000 messages that differ in 1,000 are made equal, a minute"
+            }
+            Self::Nat => {
+                "nodes behind routers that translate addresses reach each other, minutes; needs root, nftables and miniupnpd"
             }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
@@ -142,6 +148,15 @@ impl Campaign {
                     "--nocapture",
                 ],
             ],
+            // With the dev profile, because it waits most of the time.
+            Self::Nat => &[&[
+                "test",
+                "--workspace",
+                "--test=walls",
+                "--",
+                "--ignored",
+                "--nocapture",
+            ]],
             // With the dev profile, in which the suite runs it with fewer kills.
             Self::SendKill => &[&[
                 "test",
@@ -222,6 +237,11 @@ impl Campaign {
         }
         if matches!(self, Self::ArchiveKill | Self::Archive | Self::SendKill)
             && let Err(reason) = archive::install()
+        {
+            return Outcome::Failed(reason);
+        }
+        if self == Self::Nat
+            && let Err(reason) = walls::install()
         {
             return Outcome::Failed(reason);
         }

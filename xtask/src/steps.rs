@@ -21,6 +21,7 @@ mod package;
 mod page;
 pub(crate) mod python;
 mod selection;
+pub(crate) mod walls;
 mod wasm;
 
 /// Program that contracts, interop and the check of the page need besides Rust.

@@ -12,7 +12,8 @@ mod snapshots;
 pub use sender::{ProofRefusal, SendBudget, SendConditions, SenderQuestion};
 pub use snapshots::{
     EpochAllowance, GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot,
-    NodeTotals, RlnSnapshot, TokenSnapshot, TopicSnapshot, VerifierSnapshot,
+    NodeTotals, PassageTotals, Reachable, RlnSnapshot, TokenSnapshot, TopicSnapshot,
+    VerifierSnapshot,
 };
 
 /// Request to a running node. The answer goes to `reply`; a dropped receiver is not an error.
@@ -370,6 +371,8 @@ pub struct NodeInfo {
     pub enr_uri: Option<String>,
     /// Topics that the node is subscribed to.
     pub subscriptions: Vec<PubsubTopic>,
+    /// What peers say about reaching the node.
+    pub reachable: Reachable,
 }
 
 /// Health of a node and its protocols.

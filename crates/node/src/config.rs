@@ -16,7 +16,9 @@ use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
-use crate::driver::{AnnouncedAddresses, CertificateFiles, ConnectionLimits};
+use crate::driver::{
+    AnnouncedAddresses, CertificateFiles, ConnectionLimits, MappingMethod, PassageOptions,
+};
 use crate::rest::TokenScope;
 
 mod error;
@@ -66,6 +68,10 @@ pub struct NodeConfig {
     pub quic_port: Option<u16>,
     /// Addresses at which others reach the node.
     pub announced: AnnouncedAddresses,
+    /// How the router in front of the node is asked to open the node's ports; `None` for not at all.
+    pub port_mapping: Option<MappingMethod>,
+    /// Ways through walls that the node uses and offers.
+    pub passage: PassageOptions,
     /// Settings of the REST server, `None` when off.
     pub rest: Option<RestListen>,
     /// Address of a separate server for `/metrics`, `None` when off; REST serves `/metrics` too.

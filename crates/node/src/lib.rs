@@ -10,6 +10,7 @@ pub mod driver;
 mod files_limit;
 pub mod handle;
 pub mod logging;
+mod portmap;
 pub mod rest;
 pub mod services;
 mod swarm;

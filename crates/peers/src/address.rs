@@ -44,11 +44,7 @@ impl AddressRules {
         if !address.iter().any(has_port) {
             return false;
         }
-        // A relayed address names a second peer; whether it may be dialled is the relay's matter.
-        if address
-            .iter()
-            .any(|part| matches!(part, Protocol::P2pCircuit))
-        {
+        if is_relayed(address) && !names_one_relay(address) {
             return false;
         }
         match host_of(address) {
@@ -65,6 +61,24 @@ impl AddressRules {
         }
         self.allows_private || is_global(ip)
     }
+}
+
+/// Whether an address leads through a relay.
+fn is_relayed(address: &Multiaddr) -> bool {
+    let is_circuit = |part| matches!(part, Protocol::P2pCircuit);
+    address.iter().any(is_circuit)
+}
+
+/// Whether a relayed address names one relay, the address of which comes first and is judged like any other, and then
+/// nothing but the peer behind it.
+fn names_one_relay(address: &Multiaddr) -> bool {
+    let without = without_peer(address);
+    let parts: Vec<_> = without.iter().collect();
+    let [direct @ .., Protocol::P2p(_), Protocol::P2pCircuit] = parts.as_slice() else {
+        return false;
+    };
+    let is_of_peers = |part: &Protocol<'_>| matches!(part, Protocol::P2p(_) | Protocol::P2pCircuit);
+    !direct.iter().any(is_of_peers)
 }
 
 /// Host part of an address.

@@ -291,6 +291,8 @@ async fn assemble_all(
         .keypair(keypair.clone())
         .listen(listen_addresses(config))
         .announced(config.announced.clone())
+        .port_mapping(config.port_mapping)
+        .passage(config.passage.clone())
         .certificate(config.websocket_certificate.clone())
         .relay(relay)
         .protocols(protocols.iter().cloned())

@@ -168,6 +168,37 @@ pub struct NodeTotals {
     pub message_sizes: MessageSizes,
 }
 
+/// What peers say about reaching the node.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reachable {
+    /// Nobody has said so far.
+    #[default]
+    Unknown,
+    /// Peers can reach the node.
+    Yes,
+    /// Peers cannot reach the node.
+    No,
+}
+
+/// Circuits through relays, and holes punched, since the start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PassageTotals {
+    /// Peers that were given a place, by which others reach them through this node.
+    pub reservations: u64,
+    /// Peers that were not.
+    pub reservations_denied: u64,
+    /// Circuits of others through this node.
+    pub circuits: u64,
+    /// Circuits that were refused.
+    pub circuits_denied: u64,
+    /// Own connections through relays, in both directions.
+    pub relayed: u64,
+    /// Connections through relays that a direct one has replaced.
+    pub holes_punched: u64,
+    /// Connections through relays that no direct one could replace.
+    pub holes_failed: u64,
+}
+
 /// All counters and gauges, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricsSnapshot {
@@ -185,6 +216,10 @@ pub struct MetricsSnapshot {
     pub totals: NodeTotals,
     /// Proofs whose verdict the relay waits for.
     pub checks_waiting: usize,
+    /// What peers say about reaching the node.
+    pub reachable: Reachable,
+    /// Circuits through relays, and holes punched.
+    pub passage: PassageTotals,
     /// State of rate limiting; `None` when it is off.
     pub rln: Option<RlnSnapshot>,
 }

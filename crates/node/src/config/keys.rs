@@ -134,14 +134,29 @@ table! {
             "the secret key of the certificate, in PEM []";
         quic_support: bool = "false", "quic-support", BOOL, "listen for QUIC too, and dial it first";
         quic_port: u16 = "60000", "quic-port", PORT, "UDP port of QUIC";
-        nat: String = "none", "nat", "none, or extip:IP",
-            "how others reach the node through a router: at a public IP address whose ports lead here";
+        nat: String = "none", "nat", "none, any, upnp, pmp or extip:IP",
+            "how others reach the node through a router: by ports that it opens, asked by UPnP or NAT-PMP (any: either), \
+             or at a public IP address whose ports lead here";
         dns4_domain_name: String, "dns4-domain-name", "a host name",
             "host name at which others reach the node []";
         ext_multiaddr: Vec<String>, "ext-multiaddr", "a list of multiaddresses",
             "further addresses at which others reach the node []";
         ext_multiaddr_only: bool = "false", "ext-multiaddr-only", BOOL,
             "tell others of no address but those of ext-multiaddr";
+        autonat: bool = "true", "autonat", BOOL,
+            "ask peers at public addresses whether they reach the node, and answer those that ask";
+        relay_client: String = "auto", "relay-client", "auto, true or false",
+            "be reached through relays, and punch holes: while peers cannot reach the node, from the start, or never";
+        circuit_relay: bool = "true", "circuit-relay", BOOL,
+            "let peers behind walls be reached through this node, if others reach it";
+        circuit_relay_reservations: usize = "128" [1..=4096], "circuit-relay-reservations", "a number, 1 to 4096",
+            "most peers that are reached through this node";
+        circuit_relay_circuits: usize = "16" [1..=4096], "circuit-relay-circuits", "a number, 1 to 4096",
+            "most circuits through this node at a time, of which one peer has a quarter";
+        circuit_relay_s: u64 = "120" [1..=86_400], "circuit-relay-s", "seconds, 1 to 86400",
+            "time after which a circuit is closed";
+        circuit_relay_bytes: u64 = "131072" [1024..], "circuit-relay-bytes", "bytes, 1024 or more",
+            "bytes after which a circuit is closed, in each direction";
         ports_shift: u16 = "0", "ports-shift", "a number, 0 to 65535", "added to every non-zero port";
         rest: bool = "true", "rest", BOOL, "serve the REST API";
         rest_address: IpAddr = "127.0.0.1", "rest-address", IP, "where the REST API listens";

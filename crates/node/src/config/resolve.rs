@@ -51,6 +51,8 @@ impl Resolver {
             websocket_certificate: self.websocket_certificate()?,
             quic_port: self.quic_port()?,
             announced: self.announced()?,
+            port_mapping: self.port_mapping()?,
+            passage: self.passage()?,
             rest: self.rest()?,
             metrics: self.metrics()?,
             metrics_names: self.raw.metrics_names.get()?,

@@ -136,10 +136,12 @@ fn every_key_can_be_set_from_text() {
             Kind::Integer if key.name == "rln-verify-threads" => "64",
             Kind::Integer if key.name == "rln-batch-from" => "2",
             Kind::Integer if key.name == "gossip.fragment-bytes" => "1000",
+            Kind::Integer if key.name == "circuit-relay-bytes" => "2048",
             Kind::Integer | Kind::Float | Kind::IntegerList => "1",
             Kind::Text if key.expected == "an IP address" => "127.0.0.2",
             Kind::Text if key.name == "network" => "twn",
             Kind::Text if key.name == "nat" => "extip:203.0.113.7",
+            Kind::Text if key.name == "relay-client" => "true",
             Kind::Text if key.name == "gossip.strategy" => "reduced",
             Kind::Text if key.name == "log-level" => "debug",
             Kind::Text if key.name == "log-format" => "json",
@@ -190,6 +192,8 @@ fn every_key_can_be_set_from_text() {
         let with_it = load_flags(&around);
         let with_it = with_it.unwrap_or_else(|e| panic!("{}: {e}", key.name));
         let on_by_default = [
+            "autonat",
+            "circuit-relay",
             "rest",
             "relay",
             "rln",

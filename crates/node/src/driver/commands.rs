@@ -8,14 +8,14 @@ use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::{self as relay, Input, ProofFailure, PublishError, Rejection};
 
 use super::event_loop::EventLoop;
-use super::peers::KnownPeer;
+use super::peers::{KnownPeer, without_peer_id};
 use super::requests::PendingPublish;
 use super::rln::RlnService;
 use crate::command::{
     Command, ConnectFailure, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot,
     PublishFailure, Published, SubscribeFailure, TopicSnapshot,
 };
-use crate::swarm::is_quic;
+use crate::swarm::is_relayed;
 
 impl EventLoop {
     pub(crate) fn on_command(&mut self, command: Command) {
@@ -65,7 +65,8 @@ impl EventLoop {
             }
             Command::Connect { address, reply } => {
                 let tcp = address.iter().any(|part| matches!(part, Protocol::Tcp(_)));
-                if tcp || is_quic(&address) {
+                let quic = address.iter().any(|part| part == Protocol::QuicV1);
+                if tcp || quic {
                     self.dial(address, Some(reply));
                 } else {
                     let _ = reply.send(Err(ConnectFailure::Unsupported { address }));
@@ -268,7 +269,9 @@ impl EventLoop {
         let mut external: Vec<_> = self.swarm.external_addresses().cloned().collect();
         // The library keeps them in no order, and a record that only changes its order would be a new one.
         external.sort();
-        let listening = self.swarm.listeners().filter(|_| !self.hides_listening);
+        // Places at relays are external addresses too.
+        let listening = self.swarm.listeners();
+        let listening = listening.filter(|own| !self.hides_listening && !is_relayed(own));
         external.into_iter().chain(listening.cloned()).collect()
     }
 
@@ -283,10 +286,11 @@ impl EventLoop {
             peer_id,
             listen_addresses: addresses
                 .iter()
-                .map(|address| address.clone().with(Protocol::P2p(peer_id)))
+                .map(|address| without_peer_id(address).with(Protocol::P2p(peer_id)))
                 .collect(),
             enr_uri: found.or_else(own),
             subscriptions: self.joined.iter().cloned().collect(),
+            reachable: self.passage.reachable,
         }
     }
 
@@ -314,6 +318,8 @@ impl EventLoop {
             topics: router.joined().iter().map(topic).collect(),
             totals: self.totals.clone(),
             checks_waiting: self.relay.checks_waiting(),
+            reachable: self.passage.reachable,
+            passage: self.passage.totals.clone(),
             rln: self.rln.as_ref().map(RlnService::snapshot),
         }
     }

@@ -16,6 +16,8 @@ use super::events::{NodeEvent, TimedEvent};
 use super::fallbacks::Fallbacks;
 use super::fragmenter::Fragmenter;
 use super::offered::PrunedOffer;
+use super::opened_ports::OpenedPorts;
+use super::passage::PassageState;
 use super::peer_news::PeerNews;
 use super::peers::PeerTable;
 use super::posts::Posts;
@@ -83,6 +85,10 @@ pub(crate) struct EventLoop {
     pub(crate) certificate: Option<CertificateWatch>,
     /// Whether others are told only of the addresses that the operator announces.
     pub(crate) hides_listening: bool,
+    /// Ports that the router in front of the node has opened.
+    pub(crate) ports: OpenedPorts,
+    /// Whether others reach this node, and through which relays.
+    pub(crate) passage: PassageState,
     /// Signed record (ENR) of the node.
     pub(crate) record: NodeRecord,
     /// Peers that were counted when their score fell below the graylist threshold, and have not recovered.
@@ -133,10 +139,15 @@ impl EventLoop {
                     self.on_swarm_event(event);
                     false
                 }
+                news = self.ports.next() => {
+                    self.on_port_news(news);
+                    false
+                }
                 _ = redial.tick() => {
                     self.tell_scores();
                     self.redial();
                     self.watch_shards();
+                    self.look_after_passage();
                     self.tell_connections();
                     self.check_certificate(false);
                     false
@@ -185,6 +196,7 @@ impl EventLoop {
             }
         }
         self.close_connections().await;
+        self.ports.give_back().await;
         for (_, publishing) in std::mem::take(&mut self.publishing) {
             let _ = publishing.reply.send(Err(PublishFailure::ShuttingDown));
         }
@@ -410,9 +422,11 @@ impl EventLoop {
             SwarmEvent::Behaviour(BehaviourEvent::Identify(event)) => self.on_identify(event),
             SwarmEvent::Behaviour(BehaviourEvent::Metadata(event)) => self.on_metadata(event),
             SwarmEvent::Behaviour(BehaviourEvent::Ping(event)) => self.on_ping(event),
+            SwarmEvent::Behaviour(BehaviourEvent::Passage(event)) => self.on_passage(event),
             SwarmEvent::NewListenAddr { address, .. } => {
                 tracing::info!(%address, "listening");
             }
+            SwarmEvent::ListenerClosed { listener_id, .. } => self.listener_closed(listener_id),
             SwarmEvent::ConnectionEstablished {
                 peer_id,
                 connection_id,
@@ -440,6 +454,7 @@ impl EventLoop {
                 ..
             } => {
                 self.peers.disconnected(peer_id);
+                self.passage.observed.forget(&peer_id);
                 self.manage(undertone_peers::Input::Disconnected(peer_id));
                 self.tell_services(PeerNews::Disconnected(peer_id));
             }
@@ -451,7 +466,9 @@ impl EventLoop {
                 if self.fall_back(connection_id, &error) {
                     return;
                 }
-                if let Some(peer) = peer_id {
+                // A further connection to a connected peer, such as one dialled for that peer, says nothing of it.
+                let peer = peer_id.filter(|peer| !self.swarm.is_connected(peer));
+                if let Some(peer) = peer {
                     let asked = self.dialling.get(&connection_id);
                     let address = asked.map(|dialling| &dialling.address);
                     self.peers.unreachable(peer, address);

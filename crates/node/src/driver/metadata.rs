@@ -6,7 +6,8 @@ use undertone_message::WakuMetadata;
 
 use super::event_loop::EventLoop;
 use super::peer_news::PeerNews;
-use crate::swarm::METADATA_PROTOCOL;
+use super::peers::ip_of;
+use crate::swarm::{METADATA_PROTOCOL, is_relayed};
 
 /// Most protocol ids kept of one peer; longer lists are not plausible.
 const PROTOCOLS_MAX: usize = 64;
@@ -28,6 +29,10 @@ impl EventLoop {
             .map(ToString::to_string)
             .collect();
         known.agent = info.agent_version.chars().take(AGENT_BYTES_MAX).collect();
+        let seen = ip_of(&info.observed_addr).filter(|_| !is_relayed(&info.observed_addr));
+        if let Some(seen) = seen {
+            self.passage.observed.note(peer_id, seen);
+        }
         self.peers.listens_at(peer_id, &info.listen_addrs);
         self.managed_identified(peer_id, &info.listen_addrs);
         let known = self.peers.known(peer_id);

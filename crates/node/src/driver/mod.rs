@@ -21,8 +21,11 @@ mod member;
 mod membership;
 mod membership_source;
 mod metadata;
+mod observed;
 mod offered;
+mod opened_ports;
 mod options;
+mod passage;
 mod peer_news;
 mod peers;
 mod posting;
@@ -32,6 +35,7 @@ mod pubsub;
 mod record;
 mod reports;
 mod requests;
+mod reservations;
 mod rln;
 mod sending;
 mod shard_watch;
@@ -40,7 +44,11 @@ mod time;
 mod tokens;
 mod verify;
 
-pub use crate::swarm::{CertificateError, CertificateFiles, ConnectionLimits};
+pub use crate::portmap::MappingMethod;
+pub use crate::swarm::{
+    CertificateError, CertificateFiles, CircuitLimits, ConnectionLimits, PassageOptions,
+    RelayClient,
+};
 pub use announced::AnnouncedAddresses;
 pub use error::StartError;
 pub use events::{NodeEvent, TimedEvent};

@@ -15,7 +15,8 @@ use super::membership_source::{MembershipSource, SharedView};
 use super::peer_news::PeerNews;
 use super::rln::{MembershipProbe, ProofSource};
 use crate::discovery::DiscoveryPorts;
-use crate::swarm::{CertificateFiles, ConnectionLimits, ServiceStreams};
+use crate::portmap::MappingMethod;
+use crate::swarm::{CertificateFiles, ConnectionLimits, PassageOptions, ServiceStreams};
 
 /// Pubsub protocol id that every Waku relay knows.
 const WAKU_RELAY: &str = "/vac/waku/relay/2.0.0";
@@ -31,6 +32,8 @@ pub struct NodeOptions {
     pub(super) keypair: Keypair,
     pub(super) listen: Vec<Multiaddr>,
     pub(super) announced: AnnouncedAddresses,
+    pub(super) port_mapping: Option<MappingMethod>,
+    pub(super) passage: PassageOptions,
     pub(super) certificate: Option<CertificateFiles>,
     pub(super) relay: RelayConfig,
     pub(super) network: &'static str,
@@ -58,6 +61,8 @@ impl NodeOptions {
             keypair: Keypair::generate_secp256k1(),
             listen: Vec::new(),
             announced: AnnouncedAddresses::default(),
+            port_mapping: None,
+            passage: PassageOptions::none(),
             certificate: None,
             relay: RelayConfig::for_network(network),
             network: network.name,
@@ -90,6 +95,21 @@ impl NodeOptions {
     /// Sets the addresses at which others reach the node; without them, it tells those that it listens on.
     pub fn announced(self, announced: AnnouncedAddresses) -> Self {
         Self { announced, ..self }
+    }
+
+    /// Sets how the router in front of the node is asked to open the node's ports; without it, it is not asked.
+    pub fn port_mapping(self, port_mapping: impl Into<Option<MappingMethod>>) -> Self {
+        let port_mapping = port_mapping.into();
+        Self {
+            port_mapping,
+            ..self
+        }
+    }
+
+    /// Sets the ways through walls that the node uses and offers: AutoNAT, circuits through relays, hole punching. Without
+    /// them, it has none.
+    pub fn passage(self, passage: PassageOptions) -> Self {
+        Self { passage, ..self }
     }
 
     /// Sets the certificate for listening on addresses of WebSocket with TLS (`…/wss`). A node that runs takes the new

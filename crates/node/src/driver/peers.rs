@@ -114,8 +114,9 @@ impl PeerTable {
             && known.is_inbound
             && endpoint.is_listener()
             && known.address.as_ref().and_then(ip_of) == ip_of(&address);
+        // A peer that connected through a relay has none.
         if !is_told {
-            known.address = Some(address);
+            known.address = Some(address).filter(|address| !address.is_empty());
         }
         known.connected = Connectedness::Connected;
         known.is_closing = false;
@@ -201,20 +202,21 @@ impl PeerTable {
     }
 }
 
-/// Returns an address without the peer id at its end.
+/// Returns an address without the peer id at its end. That of a relay stands before it.
 pub(crate) fn without_peer_id(address: &Multiaddr) -> Multiaddr {
+    let mut address = address.clone();
+    if peer_id_of(&address).is_some() {
+        address.pop();
+    }
     address
-        .iter()
-        .filter(|part| !matches!(part, Protocol::P2p(_)))
-        .collect()
 }
 
 /// Returns the peer id at the end of an address.
 pub(crate) fn peer_id_of(address: &Multiaddr) -> Option<PeerId> {
-    address.iter().find_map(|part| match part {
-        Protocol::P2p(peer) => Some(peer),
+    match address.iter().last() {
+        Some(Protocol::P2p(peer)) => Some(peer),
         _ => None,
-    })
+    }
 }
 
 /// Returns the IP address in an address.

@@ -122,7 +122,9 @@ fn new_peer(
     let features = Features::of(protocol.as_ref())?;
     let mut described = NewPeer::new(ix, features, direction(endpoint));
     described.identity = peer.to_bytes().into();
-    described.ip = ip_of(endpoint.get_remote_address());
+    // Behind a relay it is the relay's.
+    let is_direct = !endpoint.is_relayed();
+    described.ip = ip_of(endpoint.get_remote_address()).filter(|_| is_direct);
     Some(described)
 }
 

@@ -13,7 +13,7 @@ use sha3::{Digest as _, Keccak256};
 use undertone_message::PubsubTopic;
 use undertone_peers::Capabilities;
 
-use super::peers::ip_of;
+use super::peers::{ip_of, without_peer_id};
 
 mod rlp;
 #[cfg(test)]
@@ -209,7 +209,8 @@ fn content(
         .collect();
     others.sort_by_key(|address| is_of_this_host(address));
     for address in others {
-        let bytes = address.to_vec();
+        // The record names the node, so its address need not.
+        let bytes = without_peer_id(address).to_vec();
         let Ok(len) = u16::try_from(bytes.len()) else {
             continue;
         };

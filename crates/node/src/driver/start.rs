@@ -14,7 +14,9 @@ use super::connections::PeerConnections;
 use super::error::StartError;
 use super::event_loop::EventLoop;
 use super::fragmenter::Fragmenter;
+use super::opened_ports::OpenedPorts;
 use super::options::NodeOptions;
+use super::passage::PassageState;
 use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
@@ -135,15 +137,20 @@ async fn build(
         services: options
             .services
             .unwrap_or_else(|| ServiceStreams::new(Vec::new()).0),
+        passage: options.passage.clone(),
         has_quic: options.listen.iter().any(swarm::is_quic),
         hides_listening: options.announced.hides_listening(),
         certificate: certificate.as_ref().map(CertificateWatch::renewed),
     })
     .map_err(|error| StartError::Transport(error.to_string()))?;
-    let addresses = super::listen::listen(&mut swarm, options.listen).await?;
+    let addresses = super::listen::listen(&mut swarm, options.listen.clone()).await?;
     for address in options.announced.over(&addresses) {
         swarm.add_external_address(address);
     }
+    let ports = match options.port_mapping {
+        Some(method) => OpenedPorts::ask(method, &options.listen, &addresses, udp_port),
+        None => OpenedPorts::default(),
+    };
     let (rln_sender, rln_events) = mpsc::unbounded_channel();
     let rln = options
         .rln
@@ -189,6 +196,8 @@ async fn build(
         connections,
         certificate,
         hides_listening: options.announced.hides_listening(),
+        ports,
+        passage: PassageState::new(options.passage.relay_client),
         record,
         graylisted: Default::default(),
         shards: Default::default(),
@@ -199,6 +208,7 @@ async fn build(
         event_loop.subscribe(topic)?;
     }
     event_loop.redial();
+    event_loop.look_after_passage();
     event_loop.tell_connections();
     Ok((event_loop, delivering, addresses))
 }

@@ -9,6 +9,7 @@ use super::{
     App,
     errors::{ApiError, NodeStopped},
 };
+use crate::command::Reachable;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -28,6 +29,8 @@ struct InfoBody {
     /// Signed record of EIP-778; missing if the key is not secp256k1.
     #[serde(skip_serializing_if = "Option::is_none")]
     enr_uri: Option<String>,
+    /// Whether peers can reach the node, as they say: `yes`, `no` or `unknown`.
+    reachable: &'static str,
 }
 
 /// Addresses with peer id
@@ -50,6 +53,11 @@ async fn info(State(app): State<App>) -> Result<Json<InfoBody>, ApiError> {
             .map(ToString::to_string)
             .collect(),
         enr_uri: info.enr_uri,
+        reachable: match info.reachable {
+            Reachable::Yes => "yes",
+            Reachable::No => "no",
+            Reachable::Unknown => "unknown",
+        },
     }))
 }
 

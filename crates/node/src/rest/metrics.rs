@@ -28,6 +28,7 @@ use crate::services::{ArchiveCounts, LightStatus, SendQueueState, ServicesHandle
 
 mod chain;
 mod dashboards;
+mod passage;
 mod shards;
 mod sync;
 
@@ -119,6 +120,7 @@ impl Collector for SharedSnapshot {
         let mut page = MetricsPage(encoder);
         page.node(&self.0)?;
         page.gossip(&self.0)?;
+        page.passage(&self.0)?;
         match &self.0.rln {
             Some(rln) => page.rln(rln),
             None => Ok(()),

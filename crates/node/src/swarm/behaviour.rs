@@ -18,6 +18,7 @@ use super::frames::Reading;
 use super::handler::{FromHandler, Handler, ToHandler};
 use super::in_transit::InTransit;
 use super::outbox::Outbox;
+use super::passage::Muted;
 use super::session::{Session, SessionStep};
 use super::stream_tasks::InboundFrames;
 use super::upgrade::StreamUpgrade;
@@ -78,10 +79,12 @@ pub(crate) struct Pubsub {
     establishing: BTreeMap<ConnectionId, Outbox>,
     events: VecDeque<ToSwarm<PubsubEvent, THandlerInEvent<Self>>>,
     waker: Option<Waker>,
+    /// Connections that carry no pubsub.
+    muted: Muted,
 }
 
 impl Pubsub {
-    pub(crate) fn new(config: PubsubConfig) -> Self {
+    pub(crate) fn new(config: PubsubConfig, muted: Muted) -> Self {
         Self {
             upgrade: StreamUpgrade {
                 protocols: Arc::from(config.protocols),
@@ -95,6 +98,7 @@ impl Pubsub {
             establishing: BTreeMap::new(),
             events: VecDeque::new(),
             waker: None,
+            muted,
         }
     }
 
@@ -140,14 +144,23 @@ impl Pubsub {
         // All connections to a peer share its outbound queue.
         let known = self.outbox(&peer).cloned();
         let outbox = known.unwrap_or_else(|| Outbox::new(self.queue));
-        self.establishing.insert(connection, outbox.clone());
+        let is_muted = self.muted.contains(connection);
+        if !is_muted {
+            self.establishing.insert(connection, outbox.clone());
+        }
         let reading = Reading {
             frame_bytes_max: self.frame_bytes_max,
             long_frame_bytes: self.long_frame_bytes,
             in_transit: self.in_transit.clone(),
             peer,
         };
-        let (upgrade, inbound) = (self.upgrade.clone(), self.inbound.clone());
+        let inbound = self.inbound.clone();
+        let upgrade = match is_muted {
+            true => StreamUpgrade {
+                protocols: Arc::default(),
+            },
+            false => self.upgrade.clone(),
+        };
         Handler::new(connection, upgrade, outbox, inbound, reading)
     }
 

@@ -14,6 +14,7 @@ mod in_transit;
 mod limits;
 mod metadata;
 mod outbox;
+mod passage;
 mod places;
 mod quic;
 mod renewable_tls;
@@ -34,7 +35,9 @@ pub(crate) use in_transit::InTransit;
 pub use limits::ConnectionLimits;
 pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
 pub(crate) use outbox::Gate;
-pub(crate) use quic::is_quic;
+pub use passage::{CircuitLimits, PassageOptions, RelayClient};
+pub(crate) use passage::{HOP_PROTOCOL, PassageEvent};
+pub(crate) use quic::{is_quic, is_relayed};
 pub(crate) use stream_request::{InboundStream, StreamOpenError};
 pub(crate) use stream_tasks::{InboundFrames, Received};
 pub(crate) use streams::{ServiceStreams, StreamChannels, StreamOpener};
@@ -46,6 +49,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use admission::Admission;
+use passage::{Muted, Passage};
 
 /// Interval at which identify repeats itself on a connection.
 const IDENTIFY_INTERVAL: Duration = Duration::from_secs(300);
@@ -73,6 +77,7 @@ pub(crate) struct Behaviour {
     pub(crate) ping: ping::Behaviour,
     pub(crate) metadata: request_response::Behaviour<MetadataCodec>,
     pub(crate) services: ServiceStreams,
+    pub(crate) passage: Passage,
 }
 
 /// Reason why the transports could not be set up.
@@ -93,6 +98,7 @@ pub(crate) struct SwarmOptions {
     pub(crate) pubsub: PubsubConfig,
     pub(crate) limits: ConnectionLimits,
     pub(crate) services: ServiceStreams,
+    pub(crate) passage: PassageOptions,
     /// Whether the transports include QUIC.
     pub(crate) has_quic: bool,
     /// Whether peers are told only of external addresses.
@@ -112,6 +118,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmErro
         pubsub,
         limits,
         services,
+        passage,
         has_quic,
         hides_listening,
         certificate,
@@ -120,10 +127,14 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmErro
         .with_agent_version(agent)
         .with_interval(IDENTIFY_INTERVAL)
         .with_hide_listen_addrs(hides_listening)
-        .with_push_listen_addr_updates(false);
+        // A node that has found a relay, or whose router has opened a port, is reachable from then on.
+        .with_push_listen_addr_updates(true);
+    let own = keypair.public().to_peer_id();
+    let muted = Muted::default();
+    let (passage, circuits) = Passage::new(own, &passage, muted.clone());
     let behaviour = Behaviour {
         admission: Admission::new(limits.clone()),
-        pubsub: Pubsub::new(pubsub),
+        pubsub: Pubsub::new(pubsub, muted),
         identify: identify::Behaviour::new(identify),
         ping: ping::Behaviour::new(
             ping::Config::new()
@@ -132,11 +143,17 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmErro
         ),
         metadata: metadata::behaviour(),
         services,
+        passage,
     };
-    let transport = transport::build(&keypair, limits, has_quic, certificate.unwrap_or_default())?;
+    let transport = transport::build(
+        &keypair,
+        limits,
+        has_quic,
+        certificate.unwrap_or_default(),
+        circuits,
+    )?;
     let config = libp2p::swarm::Config::with_tokio_executor()
         .with_idle_connection_timeout(IDLE_TIMEOUT)
         .with_max_negotiating_inbound_streams(NEGOTIATING_STREAMS_MAX);
-    let peer_id = keypair.public().to_peer_id();
-    Ok(Swarm::new(transport, behaviour, peer_id, config))
+    Ok(Swarm::new(transport, behaviour, own, config))
 }

@@ -38,9 +38,14 @@ const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
 
 type QuicTransport = Boxed<(PeerId, StreamMuxerBox)>;
 
-/// Whether an address is one of QUIC.
+/// Whether an address is one of QUIC, without a relay in between.
 pub(crate) fn is_quic(address: &Multiaddr) -> bool {
-    address.iter().any(|part| part == Protocol::QuicV1)
+    address.iter().any(|part| part == Protocol::QuicV1) && !is_relayed(address)
+}
+
+/// Whether an address leads through a relay.
+pub(crate) fn is_relayed(address: &Multiaddr) -> bool {
+    address.iter().any(|part| part == Protocol::P2pCircuit)
 }
 
 /// Builds the transport from UDP sockets to streams.
@@ -77,7 +82,10 @@ impl Transport for QuicOnly {
         id: ListenerId,
         address: Multiaddr,
     ) -> Result<(), TransportError<Self::Error>> {
-        self.0.listen_on(id, address)
+        match is_quic(&address) {
+            true => self.0.listen_on(id, address),
+            false => Err(TransportError::MultiaddrNotSupported(address)),
+        }
     }
 
     fn remove_listener(&mut self, id: ListenerId) -> bool {

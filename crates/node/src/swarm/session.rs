@@ -3,7 +3,8 @@
 //! The newest connection becomes the carrier once the peer has accepted a stream on it, because an older one
 //! may be dead without having been closed. A peer that dials a second time has lost its first connection, and
 //! with it all that it knew of this node: that begins a new session. Two nodes that dial each other at the
-//! same moment have two connections and one session.
+//! same moment have two connections and one session. A direct connection is preferred to one through a relay, which is
+//! closed once the direct one carries frames in both directions.
 
 use libp2p::core::ConnectedPoint;
 use libp2p::swarm::{ConnectionId, StreamProtocol};
@@ -102,6 +103,7 @@ impl Session {
         }
         let mut steps = self.replace_session(id);
         steps.push(SessionStep::Read(id));
+        steps.extend(self.retire_relayed());
         steps
     }
 
@@ -147,6 +149,7 @@ impl Session {
             steps.extend([SessionStep::Opened(id), SessionStep::Read(id)]);
         }
         steps.extend(self.choose_carrier());
+        steps.extend(self.retire_relayed());
         steps
     }
 
@@ -185,11 +188,7 @@ impl Session {
     /// Lets only the newest connection open streams to the peer: some implementations allow one stream per
     /// peer and reset the older one.
     fn choose_writer(&mut self) -> Vec<SessionStep> {
-        let usable = self.connections.iter().rev();
-        let newest = usable
-            .filter(|known| !known.unsupported)
-            .map(|known| known.id)
-            .next();
+        let newest = self.best(|known| !known.unsupported);
         let mut steps = Vec::new();
         for known in &mut self.connections {
             let may_write = Some(known.id) == newest;
@@ -201,9 +200,33 @@ impl Session {
         steps
     }
 
+    /// The newest of the connections that fit, a direct one if there is any.
+    fn best(&self, fits: impl Fn(&PubsubConnection) -> bool) -> Option<ConnectionId> {
+        let fitting = self.connections.iter().filter(|known| fits(known));
+        let best = fitting.max_by_key(|known| (!known.endpoint.is_relayed(), known.id));
+        best.map(|known| known.id)
+    }
+
+    /// Gives up connections through relays if a direct one carries frames in both directions.
+    fn retire_relayed(&mut self) -> Vec<SessionStep> {
+        let carries = |known: &PubsubConnection| {
+            !known.endpoint.is_relayed() && known.heard && known.writable
+        };
+        if !self.connections.iter().any(carries) {
+            return Vec::new();
+        }
+        let relayed = |known: &PubsubConnection| known.endpoint.is_relayed();
+        let (given_up, kept) = std::mem::take(&mut self.connections)
+            .into_iter()
+            .partition(relayed);
+        self.connections = kept;
+        let given_up: Vec<PubsubConnection> = given_up;
+        let closed = given_up.into_iter();
+        closed.map(|known| SessionStep::Close(known.id)).collect()
+    }
+
     fn choose_carrier(&mut self) -> Option<SessionStep> {
-        let writable = self.connections.iter().rev().find(|known| known.writable);
-        let carrier = writable.map(|known| known.id);
+        let carrier = self.best(|known| known.writable);
         if self.carrier == carrier {
             return None;
         }

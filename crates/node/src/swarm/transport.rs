@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use libp2p::core::muxing::StreamMuxerBox;
 use libp2p::core::transport::timeout::TransportTimeout;
-use libp2p::core::transport::{Boxed, OrTransport};
+use libp2p::core::transport::{Boxed, OptionalTransport, OrTransport};
 use libp2p::core::upgrade::{SelectUpgrade, Version};
 use libp2p::identity::Keypair;
-use libp2p::{PeerId, Transport, dns, noise, tcp, websocket};
+use libp2p::{PeerId, Transport, dns, noise, relay, tcp, websocket};
 
 use super::SwarmError;
 use super::certificate::RenewedCertificate;
@@ -37,12 +37,13 @@ const MPLEX_STREAMS_MAX: usize = 12;
 const MPLEX_BUFFERED_FRAMES_MAX: usize = 2;
 
 /// Builds the transport from socket to streams, with QUIC if asked for, and with TLS on the WebSocket port if there
-/// is a `certificate`. Handshakes of peers that dial are bounded by `limits`.
+/// is a `certificate`; `circuits` carries connections through relays. Handshakes of peers that dial are bounded by `limits`.
 pub(crate) fn build(
     keypair: &Keypair,
     limits: ConnectionLimits,
     has_quic: bool,
     certificate: RenewedCertificate,
+    circuits: Option<relay::client::Transport>,
 ) -> Result<Boxed<(PeerId, StreamMuxerBox)>, SwarmError> {
     let plain = dns::tokio::Transport::system(sockets())?;
     let mut websocket = websocket::Config::new(dns::tokio::Transport::system(sockets())?);
@@ -52,7 +53,9 @@ pub(crate) fn build(
     mplex
         .set_max_num_streams(MPLEX_STREAMS_MAX)
         .set_max_buffer_size(MPLEX_BUFFERED_FRAMES_MAX);
-    let upgraded = OrTransport::new(websocket, plain)
+    let circuits = circuits.map_or_else(OptionalTransport::none, OptionalTransport::some);
+    // Circuits come first: a relay's own transport would take their addresses for its own.
+    let upgraded = OrTransport::new(circuits, OrTransport::new(websocket, plain))
         .upgrade(Version::V1Lazy)
         .authenticate(noise::Config::new(keypair)?)
         .multiplex(SelectUpgrade::new(YamuxUpgrade::default(), mplex))

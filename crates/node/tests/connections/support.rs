@@ -49,20 +49,28 @@ impl Node {
         static_peers: Vec<Multiaddr>,
         limits: ConnectionLimits,
     ) -> Self {
+        Self::with(|options| {
+            options
+                .keypair(keypair)
+                .listen(listen)
+                .static_peers(static_peers)
+                .connections(limits)
+        })
+        .await
+    }
+
+    /// Starts a node with these options beside those that all nodes of these tests have.
+    pub(crate) async fn with(choose: impl FnOnce(NodeOptions) -> NodeOptions) -> Self {
         let preset = NetworkPreset::by_name("local").expect("a known network");
         let mut relay = RelayConfig::for_network(&preset);
         relay.cluster_id = 66;
         relay.rln = None;
         let (sender, events) = mpsc::unbounded_channel();
         let options = NodeOptions::for_network(&preset)
-            .keypair(keypair)
-            .listen(listen)
             .relay(relay)
             .topics([topic()])
-            .static_peers(static_peers)
-            .connections(limits)
             .events(sender);
-        let running = start(options).await.expect("loopback is there");
+        let running = start(choose(options)).await.expect("loopback is there");
         Self { running, events }
     }
 

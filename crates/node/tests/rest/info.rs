@@ -39,7 +39,8 @@ async fn a_node_without_an_answer_is_not_healthy() {
 #[tokio::test]
 async fn info_and_version_have_two_paths_each() {
     let api = Api::start(Script::default());
-    let info = format!(r#"{{"listenAddresses":["/ip4/127.0.0.1/tcp/60000/p2p/{PEER_A}"]}}"#);
+    let address = format!("/ip4/127.0.0.1/tcp/60000/p2p/{PEER_A}");
+    let info = format!(r#"{{"listenAddresses":["{address}"],"reachable":"unknown"}}"#);
     for path in ["/info", "/debug/v1/info"] {
         assert_eq!(api.get(path).await, (StatusCode::OK, info.clone()));
     }

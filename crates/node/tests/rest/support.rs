@@ -279,6 +279,7 @@ async fn answer(
                     ],
                     enr_uri: None,
                     subscriptions: vec![shard(0), shard(1)],
+                    reachable: Default::default(),
                 };
                 let _ = reply.send(info);
             }

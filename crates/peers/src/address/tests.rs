@@ -70,14 +70,32 @@ fn own_addresses_are_refused_with_and_without_an_identity() {
 }
 
 #[test]
-fn long_and_relayed_addresses_are_refused() {
+fn long_addresses_are_refused() {
     let name = "a".repeat(300);
     assert!(!rules().accepts(&address(&format!("/dns4/{name}/tcp/1"))));
-    let relay = crate::tests::peer(7);
-    let relayed = address("/ip4/8.8.8.8/tcp/1")
-        .with(Protocol::P2p(relay))
+}
+
+#[test]
+fn a_relayed_address_is_that_of_one_relay_and_judged_like_it() {
+    let (relay, peer) = (crate::tests::peer(7), crate::tests::peer(8));
+    let through = |text: &str| {
+        address(text)
+            .with(Protocol::P2p(relay))
+            .with(Protocol::P2pCircuit)
+    };
+    let good = through("/ip4/8.8.8.8/tcp/1");
+    assert!(rules().accepts(&good));
+    assert!(rules().accepts(&good.clone().with(Protocol::P2p(peer))));
+    assert!(!rules().accepts(&through("/ip4/10.0.0.1/tcp/1")));
+    // Without the relay's identity, with two relays, and with something behind the relay.
+    let nameless = address("/ip4/8.8.8.8/tcp/1").with(Protocol::P2pCircuit);
+    assert!(!rules().accepts(&nameless));
+    let twice = good
+        .clone()
+        .with(Protocol::P2p(peer))
         .with(Protocol::P2pCircuit);
-    assert!(!rules().accepts(&relayed));
+    assert!(!rules().accepts(&twice));
+    assert!(!rules().accepts(&good.with(Protocol::Tcp(9))));
 }
 
 #[test]

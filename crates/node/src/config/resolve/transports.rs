@@ -1,13 +1,36 @@
 //! Keys of the transports beside TCP, and of the addresses that others are told.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use super::Resolver;
 use crate::config::ConfigError;
-use crate::driver::{AnnouncedAddresses, CertificateFiles, without_peer_id};
+use crate::driver::{
+    AnnouncedAddresses, CertificateFiles, CircuitLimits, MappingMethod, PassageOptions,
+    RelayClient, without_peer_id,
+};
 
 /// Longest host name, characters.
 const NAME_MAX: usize = 253;
+
+/// What stands between the node and the Internet.
+#[derive(Clone, Copy)]
+enum Nat {
+    /// Nothing that the node should ask.
+    None,
+    /// A router that opens ports.
+    Ask(MappingMethod),
+    /// A router that leads ports of this address to the node.
+    At(IpAddr),
+}
+
+/// Values of `nat` that are a word.
+const NATS: [(&str, Nat); 4] = [
+    ("none", Nat::None),
+    ("any", Nat::Ask(MappingMethod::Any)),
+    ("upnp", Nat::Ask(MappingMethod::Upnp)),
+    ("pmp", Nat::Ask(MappingMethod::Pmp)),
+];
 
 impl Resolver {
     /// Port of WebSocket, with or without TLS.
@@ -65,17 +88,58 @@ impl Resolver {
         })
     }
 
+    /// How the router is asked to open ports.
+    pub(super) fn port_mapping(&self) -> Result<Option<MappingMethod>, ConfigError> {
+        Ok(match self.nat()? {
+            Nat::Ask(method) => Some(method),
+            Nat::None | Nat::At(_) => None,
+        })
+    }
+
+    /// Ways through walls.
+    pub(super) fn passage(&self) -> Result<PassageOptions, ConfigError> {
+        let raw = &self.raw;
+        let relay_client = match raw.relay_client.get()?.to_ascii_lowercase().as_str() {
+            "auto" => RelayClient::IfUnreachable,
+            "true" => RelayClient::Always,
+            "false" => RelayClient::Never,
+            _ => return Err(raw.relay_client.bad_because("auto, true or false")),
+        };
+        let circuits_max = raw.circuit_relay_circuits.get()?;
+        let limits = CircuitLimits {
+            reservations_max: raw.circuit_relay_reservations.get()?,
+            circuits_max,
+            circuits_per_peer_max: (circuits_max / 4).max(1),
+            circuit: Duration::from_secs(raw.circuit_relay_s.get()?),
+            circuit_bytes_max: raw.circuit_relay_bytes.get()?,
+            ..CircuitLimits::default()
+        };
+        Ok(PassageOptions {
+            autonat: raw.autonat.get()?,
+            circuits: raw.circuit_relay.get()?.then_some(limits),
+            relay_client,
+            ..PassageOptions::default()
+        })
+    }
+
     fn public_ip(&self) -> Result<Option<IpAddr>, ConfigError> {
+        Ok(match self.nat()? {
+            Nat::At(ip) => Some(ip),
+            Nat::None | Nat::Ask(_) => None,
+        })
+    }
+
+    fn nat(&self) -> Result<Nat, ConfigError> {
         let key = &self.raw.nat;
-        let nat = key.get()?.to_ascii_lowercase();
-        if nat == "none" {
-            return Ok(None);
-        }
-        let ip = nat.strip_prefix("extip:").and_then(|ip| ip.parse().ok());
-        let ip: Option<IpAddr> = ip.filter(|ip: &IpAddr| !ip.is_unspecified());
-        ip.map(Some).ok_or_else(|| {
+        let text = key.get()?.to_ascii_lowercase();
+        let named = NATS.iter().find(|(name, _)| *name == text);
+        let at = || {
+            let ip: IpAddr = text.strip_prefix("extip:")?.parse().ok()?;
+            (!ip.is_unspecified()).then_some(Nat::At(ip))
+        };
+        named.map(|(_, nat)| *nat).or_else(at).ok_or_else(|| {
             key.bad_because(
-                "none, or extip: with the public IP address; the node opens no ports at a router, so forward them there",
+                "none; any, upnp or pmp to have the router open the ports; or extip: with the public IP address",
             )
         })
     }

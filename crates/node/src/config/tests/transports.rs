@@ -1,6 +1,7 @@
 //! Keys of the transports beside TCP.
 
 use super::{flag_error, load_flags};
+use crate::driver::{MappingMethod, PassageOptions, RelayClient};
 
 /// Keys that are valid only together.
 pub(super) const SECURE: [(&str, &str); 3] = [
@@ -43,7 +44,7 @@ fn announced_addresses_come_from_the_keys_of_nwaku() {
     assert_eq!(all.name.as_deref(), Some("node.example"));
     assert_eq!((all.more.len(), all.only_more), (1, false));
     for (key, value, remedy) in [
-        ("nat", "upnp", "forward them there"),
+        ("nat", "igd", "any, upnp or pmp"),
         ("nat", "extip:0.0.0.0", "public IP address"),
         ("nat", "203.0.113.7", "extip:"),
         (
@@ -57,4 +58,42 @@ fn announced_addresses_come_from_the_keys_of_nwaku() {
         let error = flag_error(key, value);
         assert!(error.contains(remedy), "{key} = {value}: {error}");
     }
+}
+
+#[test]
+fn a_router_is_asked_for_ports_only_if_nat_says_so() {
+    let asked = |nat| load_flags(&[("nat", nat)]).unwrap().port_mapping;
+    assert_eq!(load_flags(&[]).unwrap().port_mapping, None);
+    assert_eq!(asked("none"), None);
+    assert_eq!(asked("extip:203.0.113.7"), None);
+    assert_eq!(asked("any"), Some(MappingMethod::Any));
+    assert_eq!(asked("UPnP"), Some(MappingMethod::Upnp));
+    assert_eq!(asked("pmp"), Some(MappingMethod::Pmp));
+}
+
+#[test]
+fn ways_through_walls_are_on_by_default_and_bounded_by_keys() {
+    let passage = |flags: &[(&str, &str)]| load_flags(flags).unwrap().passage;
+    assert_eq!(passage(&[]), PassageOptions::default());
+    let changed = passage(&[
+        ("autonat", "false"),
+        ("relay-client", "true"),
+        ("circuit-relay-reservations", "7"),
+        ("circuit-relay-circuits", "40"),
+        ("circuit-relay-s", "60"),
+        ("circuit-relay-bytes", "2048"),
+    ]);
+    assert!(!changed.autonat);
+    assert_eq!(changed.relay_client, RelayClient::Always);
+    let limits = changed.circuits.unwrap();
+    assert_eq!((limits.reservations_max, limits.circuits_max), (7, 40));
+    assert_eq!(limits.circuits_per_peer_max, 10);
+    assert_eq!(
+        (limits.circuit.as_secs(), limits.circuit_bytes_max),
+        (60, 2_048)
+    );
+    let off = passage(&[("circuit-relay", "false"), ("relay-client", "false")]);
+    assert_eq!((off.circuits, off.relay_client), (None, RelayClient::Never));
+    let error = flag_error("relay-client", "perhaps");
+    assert!(error.contains("auto, true or false"), "{error}");
 }

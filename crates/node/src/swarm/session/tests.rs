@@ -124,3 +124,40 @@ fn a_peer_that_never_spoke_pubsub_goes_without_a_word() {
     session.unsupported(id(0));
     assert_eq!(session.closed(id(0)), []);
 }
+
+fn through_a_relay() -> ConnectedPoint {
+    ConnectedPoint::Dialer {
+        address: "/ip4/127.0.0.1/tcp/2/p2p-circuit"
+            .parse()
+            .expect("a constant"),
+        role_override: libp2p::core::Endpoint::Dialer,
+        port_use: libp2p::core::transport::PortUse::New,
+    }
+}
+
+#[test]
+fn a_direct_connection_replaces_one_through_a_relay_when_it_carries_both_ways() {
+    let mut session = open(through_a_relay());
+    let steps = session.established(id(1), dialled_by_us());
+    assert_eq!(steps, [Write(id(0), false), Write(id(1), true)]);
+    // The peer may still send on the relayed one until it has a stream on the other.
+    assert_eq!(session.writable(id(1), protocol()), [Renewed(id(1))]);
+    assert_eq!(
+        session.heard(id(1), protocol()),
+        [Read(id(1)), Close(id(0))]
+    );
+    assert_eq!(session.closed(id(0)), []);
+    assert_eq!(session.carrier(), Some(id(1)));
+}
+
+#[test]
+fn a_connection_through_a_relay_never_replaces_a_direct_one() {
+    let mut session = open(dialled_by_us());
+    assert_eq!(session.established(id(1), through_a_relay()), []);
+    assert_eq!(
+        session.heard(id(1), protocol()),
+        [Read(id(1)), Close(id(1))]
+    );
+    assert_eq!(session.carrier(), Some(id(0)));
+    assert_eq!(session.closed(id(0)), [Closed]);
+}

@@ -143,7 +143,7 @@ flags! {
     "peer-persistence" => Not("peers are always remembered, in <data-dir>/peers.sqlite");
     "dns-addrs-name-server" => Key("dns-discovery-name-server", values::same);
     "dns4-domain-name" => Key("dns4-domain-name", values::same);
-    "relay-client" => None_("there is no circuit relay; behind a NAT the node is reached by peers it dialled only");
+    "relay-client" => Key("relay-client", values::relay_client);
     "relay" => Key("relay", values::boolean);
     "relay-peer-exchange" => Not("peers exchange addresses by the peer exchange protocol");
     "relay-shard-manager" => Not("peers are always chosen by shard");

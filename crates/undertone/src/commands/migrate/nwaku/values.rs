@@ -44,14 +44,20 @@ pub(super) fn boolean(text: &str) -> Result<NewValue, String> {
     }
 }
 
-/// Keeps a public IP address and the wish for none; ports are opened at no router.
+/// Keeps the wish to be reached through relays; without it, that begins when peers cannot reach the node.
+pub(super) fn relay_client(text: &str) -> Result<NewValue, String> {
+    let wish = boolean(text)?;
+    Ok(match wish.text.as_deref() {
+        Some("true") => wish,
+        _ => plain("auto"),
+    })
+}
+
+/// Keeps how the node is reached through a router: the words are the same.
 pub(super) fn nat(text: &str) -> Result<NewValue, String> {
     let nat = text.to_ascii_lowercase();
     match nat.as_str() {
-        "none" => Ok(plain(nat)),
-        "any" | "upnp" | "pmp" => Ok(left_out(
-            "no port is opened at a router; forward the ports yourself, and name the public address with nat = extip:IP",
-        )),
+        "any" | "none" | "pmp" | "upnp" => Ok(plain(nat)),
         _ if nat.starts_with("extip:") => Ok(plain(nat)),
         _ => Err("any, none, upnp, pmp or extip:IP".to_owned()),
     }

@@ -1,0 +1,322 @@
+//! UPnP (Internet Gateway Device): a router is searched by multicast, described in XML, and asked by SOAP over HTTP.
+//!
+//! Anyone in the local network can answer a search, so answers are bounded in number, size and time, only the host
+//! that answered is asked, and the XML is searched for the few texts that are needed instead of being parsed.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::net::UdpSocket;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::http::{self, HttpError, HttpRequest};
+use super::{LocalPort, PortKind};
+
+/// Time for routers to answer a search.
+const SEARCH: Duration = Duration::from_secs(3);
+
+/// Time for one request to the router.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// Most answers to a search that are looked at.
+const ANSWERS_MAX: usize = 16;
+
+/// Longest answer to a search, bytes; what follows is cut off.
+const ANSWER_BYTES: usize = 2048;
+
+/// Kinds of router that are searched.
+const ROUTERS: [&str; 2] = [
+    "urn:schemas-upnp-org:device:InternetGatewayDevice:1",
+    "urn:schemas-upnp-org:device:InternetGatewayDevice:2",
+];
+
+/// Services that open ports.
+const SERVICES: [&str; 3] = [
+    "urn:schemas-upnp-org:service:WANIPConnection:1",
+    "urn:schemas-upnp-org:service:WANIPConnection:2",
+    "urn:schemas-upnp-org:service:WANPPPConnection:1",
+];
+
+/// Name under which the router lists the node's ports.
+const NAME: &str = "undertone";
+
+/// Code of the error that another host has the port.
+const CONFLICT: u16 = 718;
+
+/// Code of the error that the router opens ports without end only.
+const ONLY_PERMANENT: u16 = 725;
+
+/// Reason why a request failed.
+#[derive(Debug, Error)]
+pub(crate) enum UpnpError {
+    #[error("socket: {0}")]
+    Socket(#[from] std::io::Error),
+    #[error("no router answers to UPnP")]
+    Silent,
+    #[error("the router does not answer in time")]
+    TimedOut,
+    #[error("the router's answer: {0}")]
+    Http(#[from] HttpError),
+    #[error("the router's answer lacks {0}")]
+    Lacks(&'static str),
+    #[error("another host has the port")]
+    Conflict,
+    #[error("the router refuses, with UPnP code {0}")]
+    Refused(u16),
+}
+
+/// Router that opens ports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Gateway {
+    at: SocketAddr,
+    /// Path of the service that opens ports.
+    path: String,
+    /// Type of that service.
+    service: &'static str,
+    /// This host's address, as the router sees it.
+    own: IpAddr,
+}
+
+/// Searches for a router; `ssdp` is the address that they listen to.
+pub(super) async fn search(ssdp: SocketAddr) -> Result<Gateway, UpnpError> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
+    for router in ROUTERS {
+        let question = format!(
+            "M-SEARCH * HTTP/1.1\r\nHOST: {ssdp}\r\nST: {router}\r\nMAN: \"ssdp:discover\"\r\nMX: 2\r\n\r\n"
+        );
+        socket.send_to(question.as_bytes(), ssdp).await?;
+    }
+    let end = Instant::now() + SEARCH;
+    let mut failure = UpnpError::Silent;
+    let mut asked = Vec::new();
+    for _ in 0..ANSWERS_MAX {
+        let mut buffer = [0; ANSWER_BYTES];
+        let Ok(received) = timeout_at(end, socket.recv_from(&mut buffer)).await else {
+            break;
+        };
+        let (len, from) = received?;
+        let text = String::from_utf8_lossy(buffer.get(..len).unwrap_or_default());
+        // A router answers once for each kind; another host's description would be of another host's choice.
+        let Some(location) = location(&text).filter(|location| location.0.ip() == from.ip()) else {
+            continue;
+        };
+        if asked.contains(&location) {
+            continue;
+        }
+        match describe(location.0, &location.1).await {
+            Ok(gateway) => return Ok(gateway),
+            Err(error) => failure = error,
+        }
+        asked.push(location);
+    }
+    Err(failure)
+}
+
+/// Address and path of a router's description, in its answer to a search.
+fn location(answer: &str) -> Option<(SocketAddr, String)> {
+    let mut lines = answer.lines();
+    let url = lines.find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.trim()
+            .eq_ignore_ascii_case("location")
+            .then_some(value.trim())
+    })?;
+    address_and_path(url)
+}
+
+/// Takes apart a URL whose host is an IP address.
+fn address_and_path(url: &str) -> Option<(SocketAddr, String)> {
+    let rest = url.strip_prefix("http://")?;
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let with_port = || Some(SocketAddr::new(host.parse().ok()?, 80));
+    let at = host.parse().ok().or_else(with_port)?;
+    Some((at, clean_path(path)?))
+}
+
+/// A path that fits in a line of HTTP; `/` for an empty one.
+fn clean_path(path: &str) -> Option<String> {
+    let fits = path
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'"');
+    let rooted = match path.starts_with('/') {
+        true => path.to_owned(),
+        false => format!("/{path}"),
+    };
+    fits.then_some(rooted)
+}
+
+/// Reads the description at `path` and finds the service that opens ports.
+async fn describe(at: SocketAddr, path: &str) -> Result<Gateway, UpnpError> {
+    let answer = in_time(http::ask(at, &HttpRequest::get(path))).await?;
+    let (service, path) = service(&answer.body).ok_or(UpnpError::Lacks("a service for ports"))?;
+    let own = own_address(at).await?;
+    Ok(Gateway {
+        at,
+        path,
+        service,
+        own,
+    })
+}
+
+/// The service that opens ports, and the path at which it is asked.
+fn service(description: &str) -> Option<(&'static str, String)> {
+    let blocks = description.split("<service>").skip(1);
+    let mut known = blocks.filter_map(|block| {
+        let block = block.split("</service>").next()?;
+        let kind = text_of(block, "serviceType")?;
+        let kind = SERVICES.into_iter().find(|known| *known == kind)?;
+        let url = text_of(block, "controlURL")?;
+        // An absolute URL may name another host; only the one that answered is asked.
+        let path = match url.starts_with("http://") {
+            true => address_and_path(url)?.1,
+            false => clean_path(url)?,
+        };
+        Some((kind, path))
+    });
+    known.next()
+}
+
+/// Text of the first element with this name.
+fn text_of<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
+    let (_, after) = xml.split_once(&format!("<{name}>"))?;
+    let (text, _) = after.split_once("</")?;
+    Some(text.trim())
+}
+
+/// This host's address on the way to the router; nothing is sent.
+async fn own_address(router: SocketAddr) -> Result<IpAddr, UpnpError> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
+    socket.connect(router).await?;
+    Ok(socket.local_addr()?.ip())
+}
+
+async fn in_time<T>(asking: impl Future<Output = Result<T, HttpError>>) -> Result<T, UpnpError> {
+    let answer = timeout(ANSWER, asking).await;
+    Ok(answer.map_err(|_| UpnpError::TimedOut)??)
+}
+
+impl Gateway {
+    /// Asks for the router's public address.
+    pub(super) async fn public_address(&self) -> Result<IpAddr, UpnpError> {
+        let answer = self.call("GetExternalIPAddress", "").await?;
+        let ip = text_of(&answer, "NewExternalIPAddress").and_then(|ip| ip.parse().ok());
+        ip.ok_or(UpnpError::Lacks("its public address"))
+    }
+
+    /// Opens the port with the number `external`; returns how long it stays open, `None` for a router that keeps it
+    /// until told otherwise.
+    pub(super) async fn open(
+        &self,
+        port: LocalPort,
+        external: u16,
+        lease: Duration,
+    ) -> Result<Option<Duration>, UpnpError> {
+        match self.add(port, external, lease.as_secs()).await {
+            Ok(()) => Ok(Some(lease)),
+            Err(UpnpError::Refused(CONFLICT)) => Err(UpnpError::Conflict),
+            // The node closes the port when it stops.
+            Err(UpnpError::Refused(ONLY_PERMANENT)) => {
+                self.add(port, external, 0).await?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn add(&self, port: LocalPort, external: u16, lease_s: u64) -> Result<(), UpnpError> {
+        let (kind, own, number) = (kind(port.kind), self.own, port.number);
+        let arguments = format!(
+            "<NewRemoteHost></NewRemoteHost><NewExternalPort>{external}</NewExternalPort>\
+             <NewProtocol>{kind}</NewProtocol><NewInternalPort>{number}</NewInternalPort>\
+             <NewInternalClient>{own}</NewInternalClient><NewEnabled>1</NewEnabled>\
+             <NewPortMappingDescription>{NAME}</NewPortMappingDescription>\
+             <NewLeaseDuration>{lease_s}</NewLeaseDuration>"
+        );
+        self.call("AddPortMapping", &arguments).await.map(drop)
+    }
+
+    /// Closes a port that was opened with the number `external`.
+    pub(super) async fn close(&self, kind_of: PortKind, external: u16) -> Result<(), UpnpError> {
+        let kind = kind(kind_of);
+        let arguments = format!(
+            "<NewRemoteHost></NewRemoteHost><NewExternalPort>{external}</NewExternalPort>\
+             <NewProtocol>{kind}</NewProtocol>"
+        );
+        self.call("DeletePortMapping", &arguments).await.map(drop)
+    }
+
+    async fn call(&self, action: &str, arguments: &str) -> Result<String, UpnpError> {
+        let service = self.service;
+        let body = format!(
+            "<?xml version=\"1.0\"?>\r\n\
+             <s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" \
+             s:encodingStyle=\"http://schemas.xmlsoap.org/soap/encoding/\"><s:Body>\
+             <u:{action} xmlns:u=\"{service}\">{arguments}</u:{action}></s:Body></s:Envelope>"
+        );
+        let request = HttpRequest {
+            path: &self.path,
+            action: Some(&format!("\"{service}#{action}\"")),
+            body: &body,
+        };
+        let answer = in_time(http::ask(self.at, &request)).await?;
+        if answer.status == 200 {
+            return Ok(answer.body);
+        }
+        let code = text_of(&answer.body, "errorCode").and_then(|code| code.parse().ok());
+        Err(UpnpError::Refused(code.unwrap_or(answer.status)))
+    }
+}
+
+fn kind(port: PortKind) -> &'static str {
+    match port {
+        PortKind::Tcp => "TCP",
+        PortKind::Udp => "UDP",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_is_where_the_answer_says_if_that_is_an_address() {
+        let answer = "HTTP/1.1 200 OK\r\nST: upnp:rootdevice\r\nLocation: http://192.168.1.1:5000/root.xml\r\n\r\n";
+        let expected = ("192.168.1.1:5000".parse().unwrap(), "/root.xml".to_owned());
+        assert_eq!(location(answer), Some(expected));
+        let none = [
+            "HTTP/1.1 200 OK\r\n\r\n",
+            "LOCATION: https://192.168.1.1/x",
+            "LOCATION: http://router.local/x",
+            "LOCATION: http://192.168.1.1/a b",
+            "LOCATION: http://192.168.1.1:99999/x",
+        ];
+        for answer in none {
+            assert_eq!(location(answer), None, "{answer}");
+        }
+        let without_port = address_and_path("http://10.0.0.1").unwrap();
+        assert_eq!(without_port, ("10.0.0.1:80".parse().unwrap(), "/".into()));
+    }
+
+    #[test]
+    fn the_service_is_found_among_others_and_asked_at_a_path() {
+        let of = |kind: &str, url: &str| {
+            format!(
+                "<service><serviceType>{kind}</serviceType><SCPDURL>/s</SCPDURL><controlURL>{url}</controlURL></service>"
+            )
+        };
+        let other = of("urn:schemas-upnp-org:service:Layer3Forwarding:1", "/L3F");
+        for (url, path) in [
+            ("/ctl/IPConn", "/ctl/IPConn"),
+            ("ctl", "/ctl"),
+            ("http://192.168.1.1:80/x", "/x"),
+        ] {
+            let xml = format!("<root>{other}{}</root>", of(SERVICES[1], url));
+            assert_eq!(service(&xml), Some((SERVICES[1], path.to_owned())));
+        }
+        assert_eq!(service(&other), None);
+        assert_eq!(service(&of(SERVICES[0], "/a\r\nX: y")), None);
+        // Depth is nothing to a search for texts.
+        assert_eq!(service(&"<service>".repeat(100_000)), None);
+    }
+}

@@ -1,0 +1,26 @@
+//! Connections that only show that a peer can be reached, and carry no pubsub.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use libp2p::swarm::ConnectionId;
+use parking_lot::Mutex;
+
+/// Connections that carry no pubsub: if they did, the peer would take them for a new session. Their number is bounded
+/// by that of the dials for peers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Muted(Arc<Mutex<BTreeSet<ConnectionId>>>);
+
+impl Muted {
+    pub(super) fn insert(&self, connection: ConnectionId) {
+        self.0.lock().insert(connection);
+    }
+
+    pub(super) fn remove(&self, connection: ConnectionId) {
+        self.0.lock().remove(&connection);
+    }
+
+    pub(crate) fn contains(&self, connection: ConnectionId) -> bool {
+        self.0.lock().contains(&connection)
+    }
+}

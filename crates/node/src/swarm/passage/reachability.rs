@@ -1,0 +1,153 @@
+//! AutoNAT within bounds: what peers say is passed on as an event, and dials for them end as soon as they succeed.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::task::{Context, Poll, Waker};
+
+use libp2p::autonat::v1::{Behaviour, Event};
+use libp2p::core::Endpoint;
+use libp2p::core::transport::PortUse;
+use libp2p::swarm::{
+    CloseConnection, ConnectionDenied, ConnectionId, FromSwarm, NetworkBehaviour, THandler,
+    THandlerInEvent, THandlerOutEvent, ToSwarm,
+};
+use libp2p::{Multiaddr, PeerId};
+
+use super::Muted;
+
+/// Most addresses at which peers see this node that are asked about; whoever names further ones is not heard.
+const CANDIDATES_MAX: usize = 8;
+
+/// AutoNAT. The library would announce any address that a peer claims to have reached, keep every address that a peer
+/// claims to see, and leave the connections open by which it tells peers whether they can be reached.
+pub(crate) struct Reachability {
+    inner: Behaviour,
+    candidates: BTreeSet<Multiaddr>,
+    /// Connections that were dialled for a peer.
+    muted: Muted,
+    /// Those that have shown what they were to show.
+    closing: VecDeque<(PeerId, ConnectionId)>,
+    waker: Option<Waker>,
+}
+
+impl Reachability {
+    pub(super) fn new(inner: Behaviour, muted: Muted) -> Self {
+        Self {
+            inner,
+            candidates: BTreeSet::new(),
+            muted,
+            closing: VecDeque::new(),
+            waker: None,
+        }
+    }
+
+    /// Whether the library is told of a candidate for an external address.
+    fn takes(&mut self, candidate: &Multiaddr) -> bool {
+        let is_known = self.candidates.contains(candidate);
+        let has_room = self.candidates.len() < CANDIDATES_MAX;
+        if !is_known && has_room {
+            self.candidates.insert(candidate.clone());
+        }
+        is_known || has_room
+    }
+}
+
+impl NetworkBehaviour for Reachability {
+    type ConnectionHandler = THandler<Behaviour>;
+    type ToSwarm = Event;
+
+    fn handle_pending_inbound_connection(
+        &mut self,
+        connection: ConnectionId,
+        local: &Multiaddr,
+        remote: &Multiaddr,
+    ) -> Result<(), ConnectionDenied> {
+        self.inner
+            .handle_pending_inbound_connection(connection, local, remote)
+    }
+
+    fn handle_established_inbound_connection(
+        &mut self,
+        connection: ConnectionId,
+        peer: PeerId,
+        local: &Multiaddr,
+        remote: &Multiaddr,
+    ) -> Result<THandler<Self>, ConnectionDenied> {
+        self.inner
+            .handle_established_inbound_connection(connection, peer, local, remote)
+    }
+
+    fn handle_pending_outbound_connection(
+        &mut self,
+        connection: ConnectionId,
+        peer: Option<PeerId>,
+        addresses: &[Multiaddr],
+        role: Endpoint,
+    ) -> Result<Vec<Multiaddr>, ConnectionDenied> {
+        self.inner
+            .handle_pending_outbound_connection(connection, peer, addresses, role)
+    }
+
+    fn handle_established_outbound_connection(
+        &mut self,
+        connection: ConnectionId,
+        peer: PeerId,
+        address: &Multiaddr,
+        role: Endpoint,
+        port_use: PortUse,
+    ) -> Result<THandler<Self>, ConnectionDenied> {
+        self.inner
+            .handle_established_outbound_connection(connection, peer, address, role, port_use)
+    }
+
+    fn on_swarm_event(&mut self, event: FromSwarm<'_>) {
+        match &event {
+            FromSwarm::NewExternalAddrCandidate(candidate) if !self.takes(candidate.addr) => return,
+            FromSwarm::ConnectionEstablished(new) if self.muted.contains(new.connection_id) => {
+                self.closing.push_back((new.peer_id, new.connection_id));
+                if let Some(waker) = self.waker.take() {
+                    waker.wake();
+                }
+            }
+            FromSwarm::ConnectionClosed(closed) => self.muted.remove(closed.connection_id),
+            FromSwarm::DialFailure(failed) => self.muted.remove(failed.connection_id),
+            _ => {}
+        }
+        self.inner.on_swarm_event(event);
+    }
+
+    fn on_connection_handler_event(
+        &mut self,
+        peer: PeerId,
+        connection: ConnectionId,
+        event: THandlerOutEvent<Self>,
+    ) {
+        self.inner
+            .on_connection_handler_event(peer, connection, event);
+    }
+
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<ToSwarm<Self::ToSwarm, THandlerInEvent<Self>>> {
+        loop {
+            match self.inner.poll(cx) {
+                // Whether to believe the peer is decided by the driver, which gets the event too.
+                Poll::Ready(ToSwarm::ExternalAddrConfirmed(_)) => {}
+                Poll::Ready(ToSwarm::Dial { opts }) => {
+                    self.muted.insert(opts.connection_id());
+                    return Poll::Ready(ToSwarm::Dial { opts });
+                }
+                Poll::Ready(other) => return Poll::Ready(other),
+                Poll::Pending => break,
+            }
+        }
+        let Some((peer_id, connection)) = self.closing.pop_front() else {
+            self.waker = Some(cx.waker().clone());
+            return Poll::Pending;
+        };
+        Poll::Ready(ToSwarm::CloseConnection {
+            peer_id,
+            connection: CloseConnection::One(connection),
+        })
+    }
+}

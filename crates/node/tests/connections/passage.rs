@@ -1,0 +1,197 @@
+//! Ways through walls between real nodes over loopback: circuits through a relay, hole punching, AutoNAT.
+
+use std::time::Duration;
+
+use libp2p::multiaddr::Protocol;
+use undertone_message::WakuMessage;
+use undertone_node::command::{MetricsSnapshot, Reachable};
+use undertone_node::driver::{AnnouncedAddresses, CircuitLimits, PassageOptions, RelayClient};
+use undertone_node::{Multiaddr, PeerId};
+
+use super::support::{HANG, Node, now_ns, topic, until_heard};
+
+/// How often something is looked at again.
+const POLL: Duration = Duration::from_millis(20);
+
+fn loopback() -> Multiaddr {
+    "/ip4/127.0.0.1/tcp/0".parse().expect("a constant")
+}
+
+/// A node that relays circuits and nothing else: it is in no mesh.
+async fn relay(limits: CircuitLimits) -> Node {
+    let announced = AnnouncedAddresses {
+        ip: Some([127, 0, 0, 1].into()),
+        ..AnnouncedAddresses::default()
+    };
+    let passage = PassageOptions {
+        circuits: Some(limits),
+        ..PassageOptions::none()
+    };
+    Node::with(|options| {
+        options
+            .listen([loopback()])
+            .announced(announced)
+            .passage(passage)
+            .topics([])
+    })
+    .await
+}
+
+/// A node that is reached through relays.
+async fn behind(relay: &Node, listen: Option<Multiaddr>) -> Node {
+    let peers = [relay.address().clone()];
+    let passage = PassageOptions {
+        relay_client: RelayClient::Always,
+        ..PassageOptions::none()
+    };
+    Node::with(|options| options.listen(listen).static_peers(peers).passage(passage)).await
+}
+
+fn through(relay: &Node, peer: PeerId) -> Multiaddr {
+    let circuit = relay.address().clone().with(Protocol::P2pCircuit);
+    circuit.with(Protocol::P2p(peer))
+}
+
+async fn metrics(node: &Node) -> MetricsSnapshot {
+    *node.running.handle.metrics().await.expect("the node runs")
+}
+
+/// Waits until the metrics of a node satisfy a condition.
+async fn until(node: &Node, is_met: impl Fn(&MetricsSnapshot) -> bool) {
+    let wait = async {
+        while !is_met(&metrics(node).await) {
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    tokio::time::timeout(HANG, wait).await.expect("it comes");
+}
+
+/// Addresses that a node tells others.
+async fn told(node: &Node) -> Vec<Multiaddr> {
+    node.running
+        .handle
+        .info()
+        .await
+        .expect("it runs")
+        .listen_addresses
+}
+
+/// Address by which a node is connected to a peer.
+async fn connected_at(node: &Node, peer: PeerId) -> Option<Multiaddr> {
+    let peers = node.running.handle.peers().await.expect("the node runs");
+    let known = peers.into_iter().find(|known| known.peer_id == peer)?;
+    known.multiaddr
+}
+
+fn is_relayed(address: &Multiaddr) -> bool {
+    address.iter().any(|part| part == Protocol::P2pCircuit)
+}
+
+async fn connect(node: &Node, address: Multiaddr) {
+    let connected = node.running.handle.connect(address).await;
+    connected.expect("the node runs and the relay leads to the peer");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nodes_that_listen_nowhere_exchange_messages_through_a_relay() {
+    let relay = relay(CircuitLimits::default()).await;
+    let hidden = behind(&relay, None).await;
+    let caller = behind(&relay, None).await;
+    until(&relay, |m| m.passage.reservations == 2).await;
+    let circuit = through(&relay, hidden.running.peer_id);
+    assert!(told(&hidden).await.contains(&circuit), "it is announced");
+    connect(&caller, circuit).await;
+    until_heard(&caller, &hidden, HANG).await;
+    until_heard(&hidden, &caller, HANG).await;
+    assert_eq!(metrics(&relay).await.passage.circuits, 1);
+    let at = connected_at(&caller, hidden.running.peer_id).await;
+    assert!(at.is_some_and(|at| is_relayed(&at)));
+    for node in [caller, hidden, relay] {
+        node.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_direct_connection_replaces_the_circuit_and_the_session_goes_on() {
+    let relay = relay(CircuitLimits::default()).await;
+    let hidden = behind(&relay, Some(loopback())).await;
+    let mut caller = behind(&relay, Some(loopback())).await;
+    until(&relay, |m| m.passage.reservations == 2).await;
+    connect(&caller, through(&relay, hidden.running.peer_id)).await;
+    until(&caller, |m| m.passage.holes_punched == 1).await;
+    let direct = async {
+        while connected_at(&caller, hidden.running.peer_id)
+            .await
+            .is_none_or(|at| is_relayed(&at))
+        {
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    tokio::time::timeout(HANG, direct).await.expect("it moves");
+    until_heard(&caller, &hidden, HANG).await;
+    until_heard(&hidden, &caller, HANG).await;
+    assert_eq!(
+        caller.sessions_ended_in(Duration::from_millis(200)).await,
+        0
+    );
+    for node in [caller, hidden, relay] {
+        node.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_carries_no_more_than_it_grants() {
+    let relay = relay(CircuitLimits {
+        reservations_max: 1,
+        circuit_bytes_max: 40_000,
+        ..CircuitLimits::default()
+    })
+    .await;
+    let hidden = behind(&relay, None).await;
+    until(&relay, |m| m.passage.reservations == 1).await;
+    let mut caller = behind(&relay, None).await;
+    until(&relay, |m| m.passage.reservations_denied > 0).await;
+    connect(&caller, through(&relay, hidden.running.peer_id)).await;
+    caller.until_in_mesh().await;
+    let message = WakuMessage {
+        timestamp: Some(now_ns()),
+        ..WakuMessage::new(vec![7; 100_000], "/test/1/a/proto")
+    };
+    // It may be refused, too, if the circuit has ended meanwhile.
+    let _ = caller.running.handle.publish(topic(), message).await;
+    caller.until_peer_is_gone().await;
+    for node in [caller, hidden, relay] {
+        node.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_learns_that_it_is_reached_and_loses_no_session_by_the_question() {
+    let asking = || PassageOptions {
+        autonat: true,
+        first_probe: Duration::from_millis(500),
+        only_global_ips: false,
+        ..PassageOptions::none()
+    };
+    let mut first = Node::with(|options| options.listen([loopback()]).passage(asking())).await;
+    let peers = [first.address().clone()];
+    let second = Node::with(|options| {
+        options
+            .listen([loopback()])
+            .static_peers(peers)
+            .passage(asking())
+    });
+    let mut second = second.await;
+    first.until_in_mesh().await;
+    for node in [&first, &second] {
+        until(node, |m| m.reachable == Reachable::Yes).await;
+    }
+    until_heard(&first, &second, HANG).await;
+    until_heard(&second, &first, HANG).await;
+    let watched = Duration::from_millis(200);
+    assert_eq!(first.sessions_ended_in(watched).await, 0);
+    assert_eq!(second.sessions_ended_in(watched).await, 0);
+    for node in [first, second] {
+        node.stop().await;
+    }
+}
