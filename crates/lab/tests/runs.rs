@@ -79,9 +79,9 @@ fn a_window_that_does_not_grow_slows_large_messages() {
     assert!(free + 900.0 < nim, "{free}, {nim} ms");
 }
 
-/// What real nodes write before their first message opens Shadow's windows, and is counted.
+/// What real nodes write before their first message opens Shadow's windows.
 #[test]
-fn handshakes_open_windows_and_cost_bytes() {
+fn handshakes_open_windows() {
     let run = |setup: &[&str]| {
         let small = [
             "scenario.nodes=30",
@@ -91,17 +91,16 @@ fn handshakes_open_windows_and_cost_bytes() {
         ];
         let summary = simulate("paper-100kb", &[&small, setup].concat());
         assert_eq!(summary.delivered, summary.expected, "{setup:?}");
-        (summary.latency_ms.unwrap().mean, summary.bytes.wire)
+        summary.latency_ms.unwrap().mean
     };
-    let (cold_ms, bytes) = run(&["network.setup_packets=0"]);
+    let cold_ms = run(&["network.setup_packets=0"]);
     for handshake in ["undertone", "rust", "js"] {
         let set = format!("network.handshake={handshake}");
-        let (warmer_ms, more_bytes) = run(&["network.setup_packets=", &set]);
+        let warmer_ms = run(&["network.setup_packets=", &set]);
         assert!(
             warmer_ms + 300.0 < cold_ms,
             "{handshake}: {warmer_ms}, {cold_ms}"
         );
-        assert!(more_bytes > bytes, "{handshake}: {more_bytes}, {bytes}");
     }
 }
 
