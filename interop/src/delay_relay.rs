@@ -23,7 +23,7 @@ pub struct PassingBytes<'a> {
     pub at_us: u64,
     /// Whether the end that dialled sent them.
     pub is_dialler: bool,
-    /// The bytes.
+    /// Bytes of the piece.
     pub bytes: &'a [u8],
 }
 

@@ -18,7 +18,7 @@ struct Cached {
     served: Vec<(PeerIx, u8)>,
 }
 
-/// What was added to the cache between two heartbeats: nothing, in most.
+/// Messages added to the cache between two heartbeats: none, in most.
 #[derive(Debug, Default)]
 struct CacheWindow {
     ids: Option<Box<VecDeque<(MessageId, TopicIx)>>>,
@@ -36,7 +36,7 @@ impl CacheWindow {
 #[derive(Debug)]
 pub(crate) struct Cache {
     messages: IdMap<Cached>,
-    /// What was added, by heartbeat; the newest window in front.
+    /// Messages by the heartbeat after which they were added; the newest window in front.
     windows: VecDeque<CacheWindow>,
     history_length: usize,
     history_gossip: usize,

@@ -16,7 +16,7 @@ pub struct RouterProfile {
     pub name: &'static str,
     /// Origin of every number and rule.
     pub source: &'static str,
-    /// What differs from this router; `None` for this one itself.
+    /// Rules that differ from those of this router; `None` for this one itself.
     pub differs: Option<ProfileRules>,
 }
 

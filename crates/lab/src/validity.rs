@@ -20,7 +20,7 @@ pub use rules::RULES;
 pub struct ValidityRule {
     /// Name of the rule.
     pub name: &'static str,
-    /// What was not checked, as a sentence's beginning without a full stop.
+    /// Mechanism that was not checked, as a sentence's beginning without a full stop.
     pub says: &'static str,
     /// Whether the rule applies to a run.
     applies: fn(&RunFacts<'_>) -> bool,
@@ -31,7 +31,7 @@ pub struct ValidityRule {
 pub struct OutsideChecked {
     /// Name of the rule that applies.
     pub rule: String,
-    /// What was not checked.
+    /// Mechanism that was not checked.
     pub says: String,
 }
 

@@ -89,7 +89,7 @@ impl<P> Default for UnsentFrames<P> {
     }
 }
 
-/// What one end of a connection remembers of lost packets.
+/// Lost packets as one end of a connection remembers them.
 #[derive(Debug)]
 struct Recovery<P> {
     /// Sent packets that were lost.

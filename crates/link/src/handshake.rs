@@ -19,7 +19,7 @@ pub struct HandshakeProfile {
     pub source: &'static str,
 }
 
-/// What one end of a connection has sent before the first frame.
+/// Packets and bytes that one end of a connection has sent before the first frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SentBefore {
     /// Packets with data.
@@ -65,7 +65,7 @@ pub static HANDSHAKES: [HandshakeProfile; 3] = [
 ];
 
 impl HandshakeProfile {
-    /// What one end has sent when the handshake is over. Each write is a packet of its own, or several.
+    /// Packets and bytes that one end has sent when the handshake is over. Each write is a packet of its own, or several.
     pub fn sent_before(&self, profile: &Profile, is_dialler: bool) -> SentBefore {
         let writes = match is_dialler {
             true => self.dialler_bytes,

@@ -3,6 +3,7 @@
 mod receive;
 mod recover;
 mod send;
+mod totals;
 
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,8 @@ use crate::profile::Profile;
 use crate::queue::Timers;
 use crate::rate::LinkRate;
 use crate::uplink::ReadyConnections;
+
+pub use totals::TrafficTotals;
 
 /// A connection of one host, as a small dense integer that the driver hands out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -106,7 +109,7 @@ pub enum Input<P> {
         reverse_delay_ns: u64,
         /// Probability that a packet to the other host is lost, in addition to [`StackConfig::loss`].
         loss: f64,
-        /// What this end has sent during the set-up; `None` for [`StackConfig::setup_packets`].
+        /// Packets and bytes that this end has sent during the set-up; `None` for [`StackConfig::setup_packets`].
         sent_before: Option<SentBefore>,
     },
     /// A connection is closed, and everything queued on it is discarded.
@@ -217,26 +220,6 @@ pub enum Misuse {
     /// `now_ns` is less than in an earlier call.
     #[error("time went backwards")]
     TimeWentBackwards,
-}
-
-/// Traffic totals of a host, in bytes on the wire and in packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TrafficTotals {
-    /// Bytes sent, including acknowledgements and packets that were lost on the way.
-    pub sent_bytes: u64,
-    /// Bytes that passed the downlink, including acknowledgements.
-    pub received_bytes: u64,
-    /// Packets with data that were sent.
-    pub sent_packets: u64,
-    /// Packets with data that passed the downlink.
-    pub received_packets: u64,
-    /// Packets with data that were lost on the way or dropped by the queue.
-    pub lost_packets: u64,
-    /// Packets that were retransmitted.
-    pub repaired_packets: u64,
-    /// Packets that belonged to connections that were closed while they travelled.
-    pub orphaned_packets: u64,
 }
 
 /// Timer of a host.

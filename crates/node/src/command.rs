@@ -371,7 +371,7 @@ pub struct NodeInfo {
     pub enr_uri: Option<String>,
     /// Topics that the node is subscribed to.
     pub subscriptions: Vec<PubsubTopic>,
-    /// What peers say about reaching the node.
+    /// Reachability of the node, as peers tell it.
     pub reachable: Reachable,
 }
 

@@ -207,7 +207,7 @@ impl World {
         turn_ns.max(starts_ns[1])
     }
 
-    /// What an end of a connection has sent during its set-up; `None` if the scenario gives one number for all.
+    /// Packets and bytes that an end of a connection has sent during its set-up; `None` if the scenario gives one number for all.
     pub(crate) fn sent_before(&self, is_dialler: bool) -> Option<link::SentBefore> {
         let handshake = self.scenario.network.handshake?;
         Some(handshake.sent_before(&tcp_profile(&self.scenario), is_dialler))

@@ -73,7 +73,7 @@ pub enum MuxError {
     /// A socket, file or program failed.
     #[error("{what}: {source}")]
     Io {
-        /// What was attempted.
+        /// Step that was attempted.
         what: &'static str,
         /// Error of the operating system.
         source: io::Error,

@@ -11,7 +11,7 @@ pub struct WireRow {
     pub at_us: u64,
     /// Whether the end that dialled sent it, which sends the messages.
     pub is_dialler: bool,
-    /// The frame.
+    /// Frame of the multiplexer.
     pub frame: MuxFrame,
 }
 
@@ -28,7 +28,7 @@ pub struct Recording {
     pub rows: Vec<WireRow>,
 }
 
-/// What the wire shows of one message.
+/// One message as the wire shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeenMessage {
     /// Time from its first frame to its last, microseconds.
@@ -66,7 +66,7 @@ impl Recording {
         text
     }
 
-    /// What the wire shows of each message.
+    /// Each message as the wire shows it.
     #[must_use]
     pub fn seen(&self) -> Vec<SeenMessage> {
         let mut seen = vec![SeenMessage::default(); self.messages as usize];

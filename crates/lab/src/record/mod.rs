@@ -71,7 +71,7 @@ pub struct ExperimentRecord {
 /// Mechanism that was outside what was checked, in one or more of an experiment's simulations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutsideOfRuns {
-    /// The mechanism.
+    /// Mechanism that was outside the checks.
     #[serde(flatten)]
     pub outside: OutsideChecked,
     /// Number of simulations in which it mattered.

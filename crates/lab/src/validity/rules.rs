@@ -8,7 +8,7 @@ use super::facts::RunFacts;
 /// Receive window with which streams of every yamux begin, bytes.
 const YAMUX_BYTES: u64 = 256 << 10;
 const KB: u64 = 1_000;
-/// 100 Mbit/s.
+/// Rate of 100 Mbit/s, from which a link counts as fast.
 const FAST_BYTES_PER_S: u64 = 12_500_000;
 /// Connections from which on the order in which they share an uplink decides the first message.
 const MANY_CONNECTIONS: u64 = 50;

@@ -168,7 +168,7 @@ pub struct NodeTotals {
     pub message_sizes: MessageSizes,
 }
 
-/// What peers say about reaching the node.
+/// Reachability of the node, as peers tell it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reachable {
     /// Nobody has said so far.
@@ -216,7 +216,7 @@ pub struct MetricsSnapshot {
     pub totals: NodeTotals,
     /// Proofs whose verdict the relay waits for.
     pub checks_waiting: usize,
-    /// What peers say about reaching the node.
+    /// Reachability of the node, as peers tell it.
     pub reachable: Reachable,
     /// Circuits through relays, and holes punched.
     pub passage: PassageTotals,

@@ -20,7 +20,7 @@ use crate::swarm::{HOP_PROTOCOL, PassageEvent, RelayClient, is_relayed};
 pub(crate) struct PassageState {
     /// When the node is reached through relays.
     client: RelayClient,
-    /// What peers say about reaching this node.
+    /// Reachability of this node, as peers tell it.
     pub(crate) reachable: Reachable,
     pub(crate) observed: ObservedAddresses,
     reservations: Reservations,

@@ -37,7 +37,7 @@ pub enum MappingMethod {
     Any,
     /// UPnP (Internet Gateway Device) only.
     Upnp,
-    /// NAT-PMP only.
+    /// Only NAT-PMP is asked.
     Pmp,
 }
 
@@ -55,11 +55,11 @@ pub(crate) struct LocalPort {
     pub(crate) number: u16,
 }
 
-/// Where and how the router is asked.
+/// Addresses at which a router is looked for and asked.
 #[derive(Clone, Debug)]
 pub(crate) struct RouterSearch {
     pub(crate) method: MappingMethod,
-    /// Where routers with UPnP are searched for.
+    /// Address to which the search for routers with UPnP is sent.
     pub(crate) ssdp: SocketAddr,
     /// The router's address for NAT-PMP; `None` for that of the default route.
     pub(crate) natpmp: Option<SocketAddr>,

@@ -35,7 +35,7 @@ pub(super) struct FairBudget<K> {
     max_peers: usize,
     /// Sum of all debts.
     owed: u128,
-    /// What a peer that has been in debt all the time has paid.
+    /// Amount that a peer that has been in debt all the time has paid.
     paid: u128,
     /// Value of `paid` at which a peer is free of debt. `None` owes what belongs to no peer that is remembered.
     free_at: BTreeMap<Option<K>, u128>,

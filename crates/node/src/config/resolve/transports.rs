@@ -13,7 +13,7 @@ use crate::driver::{
 /// Longest host name, characters.
 const NAME_MAX: usize = 253;
 
-/// What stands between the node and the Internet.
+/// Kind of router between the node and the Internet.
 #[derive(Clone, Copy)]
 enum Nat {
     /// Nothing that the node should ask.

@@ -263,7 +263,7 @@ impl TokenPool {
         self.clock.now().unix_now_ns
     }
 
-    /// What the pool needs to know; `None` once the source has ended.
+    /// State of the node that the pool depends on; `None` once the source has ended.
     fn surroundings(&self) -> Option<PoolInputs> {
         let clock = self.clock.now();
         let epoch = clock.epoch();
