@@ -15,6 +15,10 @@ const FEW_MAX: usize = 8;
 pub struct FewMap<K, V>(Entries<K, V>);
 
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::box_collection,
+    reason = "a tree beside a vector would make every map eight bytes larger"
+)]
 enum Entries<K, V> {
     /// At most [`FEW_MAX`] entries, sorted by key, in a vector without room for more.
     Few(Vec<(K, V)>),

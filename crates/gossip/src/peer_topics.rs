@@ -4,6 +4,10 @@ use crate::topics::TopicIx;
 
 /// Sorted topics of a peer. Most peers are subscribed to one, which needs no memory of its own.
 #[derive(Clone, Debug, Default)]
+#[expect(
+    clippy::box_collection,
+    reason = "a vector would make the state of every peer eight bytes larger"
+)]
 pub(crate) enum PeerTopics {
     #[default]
     None,
