@@ -154,6 +154,7 @@ fn every_key_can_be_set_from_text() {
                 "/ip4/127.0.0.1/tcp/1"
             }
             Kind::TextList if key.name.ends_with("node") => services::PEER,
+            Kind::TextList if key.name == "shard-bandwidth" => "500000,3:100000",
             Kind::TextList if key.name == "dns-discovery-url" => discovery::LIST,
             Kind::TextList if key.name == "dns-discovery-name-server" => "127.0.0.1:5353",
             Kind::TextList => "/a,/b",

@@ -195,7 +195,7 @@ async fn a_light_node_gets_and_publishes_without_relaying() {
     let peers = first.node.handle.peers().await.unwrap();
     let known = peers.iter().find(|peer| peer.peer_id == us).unwrap();
     for protocol in [
-        "/relay/",
+        "/waku/relay/",
         "/meshsub/",
         "filter-subscribe",
         "lightpush",

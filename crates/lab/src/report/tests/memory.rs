@@ -9,9 +9,10 @@ fn the_estimate_is_near_what_was_measured() {
         let ratio = estimated_bytes(&scenario) as f64 / 1e6 / measured;
         assert!((0.7..1.5).contains(&ratio), "{name}: {ratio}");
     }
-    // A mesh of everybody with everybody does not fit anywhere.
-    let set = ["scenario.nodes=15000", "topology={kind=\"full-mesh\"}"].map(str::to_owned);
-    let scenario = load("small", &set).unwrap().scenario;
+    // A million nodes with two hundred connections each do not fit anywhere.
+    let scenario = load("scale-1m", &["topology.dials=100".to_owned()])
+        .unwrap()
+        .scenario;
     assert!(estimated_bytes(&scenario) > 50_000_000_000);
 }
 
