@@ -2,6 +2,7 @@
 
 import _thread
 import json
+import signal
 import threading
 import time
 from pathlib import Path
@@ -92,14 +93,19 @@ def test_an_exception_of_the_progress_stops_the_run() -> None:
 
 def test_ctrl_c_stops_the_run() -> None:
     begun = threading.Event()
+    # A shell starts what it runs in the background with Ctrl-C ignored, and Python then leaves it so.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt() -> None:
         begun.wait()
         _thread.interrupt_main()
 
     threading.Thread(target=interrupt, daemon=True).start()
-    with pytest.raises(KeyboardInterrupt):
-        ut.run("scale-10k", progress=lambda now: begun.set())
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ut.run("scale-10k", progress=lambda now: begun.set())
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_other_threads_of_python_go_on() -> None:
