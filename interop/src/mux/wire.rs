@@ -64,7 +64,7 @@ impl FrameReader {
     /// Reads the next bytes; returns the frames that end with them.
     ///
     /// # Errors
-    /// [`NoYamux`] for a header that is none.
+    /// `NoYamux` for a header that is none.
     pub fn read(&mut self, mut bytes: &[u8]) -> Result<Vec<MuxFrame>, NoYamux> {
         let mut ended = Vec::new();
         while !bytes.is_empty() {

@@ -12,7 +12,8 @@ use super::{Outcome, cargo, ended};
 mod tests;
 
 /// Packages that others may use, each after those that it depends on.
-const PACKAGES: [&str; 11] = [
+const PACKAGES: [&str; 12] = [
+    "undertone-compact",
     "undertone-wire",
     "undertone-link",
     "undertone-gossip",
