@@ -7,7 +7,7 @@ mod wire;
 
 pub use ends::{Implementation, MuxError, Transfer};
 pub use record::{Recording, WireRow};
-pub use wire::{FrameKind, FrameReader, MuxFrame};
+pub use wire::{FrameKind, MuxFrame, MuxFrameReader};
 
 #[cfg(test)]
 mod tests;

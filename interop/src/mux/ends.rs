@@ -23,7 +23,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
 use super::record::{Recording, WireRow};
-use super::wire::FrameReader;
+use super::wire::MuxFrameReader;
 use crate::delay_relay::{self, Observer, PassingBytes};
 use crate::npm::{self, NpmError};
 
@@ -101,11 +101,11 @@ pub enum MuxError {
 }
 
 /// Rows recorded so far, in the order in which their frames passed the relay.
-type Rows = Arc<Mutex<Vec<WireRow>>>;
+type WireRows = Arc<Mutex<Vec<WireRow>>>;
 
 /// Reads the frames of both directions into rows.
-fn observer(rows: Rows) -> Observer {
-    let mut readers = [FrameReader::default(), FrameReader::default()];
+fn observer(rows: WireRows) -> Observer {
+    let mut readers = [MuxFrameReader::default(), MuxFrameReader::default()];
     Arc::new(Mutex::new(move |passing: PassingBytes<'_>| {
         let PassingBytes {
             at_us,
@@ -133,7 +133,7 @@ impl Transfer {
     /// # Errors
     /// [`MuxError`] if an end cannot be had or fails.
     pub async fn record(&self, implementation: Implementation) -> Result<Recording, MuxError> {
-        let rows = Rows::default();
+        let rows = WireRows::default();
         let run = self.run(implementation, observer(rows.clone()));
         timeout(DEADLINE, run)
             .await
@@ -165,7 +165,7 @@ impl Transfer {
                 Either::Right((ended, _)) => ended.map_err(failed("receive")),
             };
         }
-        let program = Program::of(implementation)?;
+        let program = EndProgram::of(implementation)?;
         let (mut listener, port) = program.listen().await?;
         let to = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let relaying = tokio::spawn(passes(to));
@@ -239,13 +239,13 @@ async fn receive(listener: TcpListener) -> io::Result<()> {
 }
 
 /// Program with an end in another language.
-struct Program {
+struct EndProgram {
     implementation: Implementation,
     command: PathBuf,
     first: Vec<PathBuf>,
 }
 
-impl Program {
+impl EndProgram {
     fn of(implementation: Implementation) -> Result<Self, MuxError> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let (command, first) = match implementation {

@@ -29,12 +29,12 @@ fn frames_are_read_whatever_portions_they_come_in() {
         frame(FrameKind::Data, 0),
     ];
     for portion in 1..bytes.len() {
-        let mut reader = FrameReader::default();
+        let mut reader = MuxFrameReader::default();
         let portions = bytes.chunks(portion);
         let read: Vec<_> = portions.flat_map(|p| reader.read(p).unwrap()).collect();
         assert_eq!(read, wanted, "portions of {portion}");
     }
-    assert!(FrameReader::default().read(&header(9, 1, 0)).is_err());
+    assert!(MuxFrameReader::default().read(&header(9, 1, 0)).is_err());
 }
 
 #[test]

@@ -53,14 +53,14 @@ pub struct NoYamux {
 
 /// Reader of one direction, which is given bytes in any portions.
 #[derive(Debug, Default)]
-pub struct FrameReader {
+pub struct MuxFrameReader {
     header: Vec<u8>,
     /// Bytes of the frame's data that are still to come.
     data_left: usize,
     current: Option<MuxFrame>,
 }
 
-impl FrameReader {
+impl MuxFrameReader {
     /// Reads the next bytes; returns the frames that end with them.
     ///
     /// # Errors

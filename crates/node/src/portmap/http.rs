@@ -51,7 +51,7 @@ impl<'a> HttpRequest<'a> {
 
 /// Answer to a request.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct HttpAnswer {
+pub(super) struct RouterAnswer {
     pub(super) status: u16,
     pub(super) body: String,
 }
@@ -60,7 +60,7 @@ pub(super) struct HttpAnswer {
 pub(super) async fn ask(
     at: SocketAddr,
     request: &HttpRequest<'_>,
-) -> Result<HttpAnswer, HttpError> {
+) -> Result<RouterAnswer, HttpError> {
     let mut stream = TcpStream::connect(at).await?;
     stream.write_all(request.text(at).as_bytes()).await?;
     let mut answer = Vec::new();
@@ -103,7 +103,7 @@ fn is_whole(answer: &[u8]) -> bool {
     len.is_some_and(|len| body.len() >= len)
 }
 
-fn parse(answer: &[u8]) -> Option<HttpAnswer> {
+fn parse(answer: &[u8]) -> Option<RouterAnswer> {
     let (head, body) = parts(answer)?;
     let first = head.lines().next()?.strip_prefix("HTTP/1.")?;
     let status = first.split_whitespace().nth(1)?.parse().ok()?;
@@ -111,7 +111,7 @@ fn parse(answer: &[u8]) -> Option<HttpAnswer> {
         true => without_chunks(body)?,
         false => body.to_vec(),
     };
-    Some(HttpAnswer {
+    Some(RouterAnswer {
         status,
         body: String::from_utf8_lossy(&body).into_owned(),
     })
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn answers_with_a_length_with_chunks_and_without_either_are_read() {
-        let expected = HttpAnswer {
+        let expected = RouterAnswer {
             status: 200,
             body: "<root/>".into(),
         };
