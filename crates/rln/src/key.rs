@@ -94,7 +94,7 @@ impl Key {
     /// Loads the circuit of the deployed Waku networks; see [`Key::of`].
     ///
     /// # Errors
-    /// As [`Key::of`].
+    /// [`KeyError`] when an artefact is not the one that the table of circuits expects; see [`Key::of`].
     pub fn load() -> Result<Arc<Self>, KeyError> {
         Self::of(DEPLOYED)
     }
@@ -156,7 +156,7 @@ impl Key {
 /// Computes the file `row_tables.bin` of a circuit from its other artefacts; takes about ten seconds.
 ///
 /// # Errors
-/// As [`Key::of`].
+/// [`KeyError`] when an artefact is not the one that the table of circuits expects; see [`Key::of`].
 pub fn derive_row_tables(circuit: &str) -> Result<Vec<u8>, KeyError> {
     let spec = CircuitSpec::by_name(circuit)?;
     let (contents, circuit) = key_and_circuit(spec)?;

@@ -54,8 +54,6 @@ pub(super) fn by_name(name: &str) -> Option<&'static KnownFlag> {
 const BOOLS: &[&str] = &[
     "execute",
     "peer-persistence",
-    "relay-client",
-    "relay-peer-exchange",
     "relay-shard-manager",
     "keep-alive",
     "store-message-db-vacuum",
@@ -145,7 +143,7 @@ flags! {
     "dns4-domain-name" => Key("dns4-domain-name", values::same);
     "relay-client" => Key("relay-client", values::relay_client);
     "relay" => Key("relay", values::boolean);
-    "relay-peer-exchange" => Not("peers exchange addresses by the peer exchange protocol");
+    "relay-peer-exchange" => Key("gossip.peer-exchange", values::boolean);
     "relay-shard-manager" => Not("peers are always chosen by shard");
     "rln-relay" => Key("rln", values::boolean);
     "rln-relay-membership-index" => Used("the choice of the keystore's credential");
