@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use thiserror::Error;
 use tracing::Subscriber;
 use tracing_subscriber::{
-    EnvFilter, Layer, fmt, layer::SubscriberExt as _, registry::LookupSpan, reload,
+    Layer, filter::Targets, fmt, layer::SubscriberExt as _, registry::LookupSpan, reload,
     util::SubscriberInitExt as _,
 };
 
@@ -19,7 +19,7 @@ mod tests;
 use line::LogLine;
 
 /// Handle that changes the filter of this process's subscriber.
-static FILTER: OnceLock<reload::Handle<EnvFilter, tracing_subscriber::Registry>> = OnceLock::new();
+static FILTER: OnceLock<reload::Handle<Targets, tracing_subscriber::Registry>> = OnceLock::new();
 
 /// Environment variable whose filter (`info,libp2p=warn`) replaces the configured level.
 pub const VARIABLE: &str = "UNDERTONE_LOG";
@@ -73,28 +73,28 @@ where
 /// Changes the level of this process's log, in place of the configured one and of [`VARIABLE`]. Returns
 /// `false` if logging was not set up here.
 pub fn set_level(level: LogLevel) -> bool {
-    let filter = EnvFilter::new(name(level));
+    let filter = Targets::new().with_default(tracing_level(level));
     FILTER
         .get()
         .is_some_and(|handle| handle.reload(filter).is_ok())
 }
 
-fn name(level: LogLevel) -> &'static str {
+fn tracing_level(level: LogLevel) -> tracing::Level {
     match level {
-        LogLevel::Error => "error",
-        LogLevel::Warn => "warn",
-        LogLevel::Info => "info",
-        LogLevel::Debug => "debug",
-        LogLevel::Trace => "trace",
+        LogLevel::Error => tracing::Level::ERROR,
+        LogLevel::Warn => tracing::Level::WARN,
+        LogLevel::Info => tracing::Level::INFO,
+        LogLevel::Debug => tracing::Level::DEBUG,
+        LogLevel::Trace => tracing::Level::TRACE,
     }
 }
 
-fn parse_filter(level: LogLevel, filter: Option<&str>) -> Result<EnvFilter, LoggingError> {
-    let filter = filter
-        .filter(|text| !text.trim().is_empty())
-        .unwrap_or(name(level));
-    EnvFilter::try_new(filter).map_err(|source| LoggingError::Filter {
-        filter: filter.to_owned(),
-        source,
-    })
+fn parse_filter(level: LogLevel, filter: Option<&str>) -> Result<Targets, LoggingError> {
+    match filter.filter(|text| !text.trim().is_empty()) {
+        Some(text) => text.parse().map_err(|source| LoggingError::Filter {
+            filter: text.to_owned(),
+            source,
+        }),
+        None => Ok(Targets::new().with_default(tracing_level(level))),
+    }
 }

@@ -17,6 +17,8 @@ struct Package {
     main: &'static str,
     /// Crates of the workspace that it depends on, by their folder in `crates`.
     own: &'static [&'static str],
+    /// Whether it has those crates with their default features.
+    default_features: bool,
     /// Other dependencies, as lines of its manifest.
     others: &'static str,
     proof: UsageProof,
@@ -37,6 +39,7 @@ const PACKAGES: [Package; 2] = [
         name: "outside-strategy",
         main: "xtask/outside/strategy.rs",
         own: &["gossip", "link"],
+        default_features: true,
         others: "",
         proof: UsageProof::Runs,
     },
@@ -44,6 +47,8 @@ const PACKAGES: [Package; 2] = [
         name: "outside-node",
         main: "crates/node/examples/embedded_node.rs",
         own: &["message", "node"],
+        // A node without QUIC, which no step of the workspace compiles.
+        default_features: false,
         others: "tokio = { version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }\n",
         proof: UsageProof::Compiles,
     },
@@ -105,7 +110,10 @@ fn manifest(root: &Path, package: &Package, workspace: &str) -> String {
     );
     for own in package.own {
         let path = root.join("crates").join(own);
-        manifest += &format!("undertone-{own} = {{ path = {:?} }}\n", path.display());
+        let path = path.display();
+        let defaults = package.default_features;
+        manifest +=
+            &format!("undertone-{own} = {{ path = \"{path}\", default-features = {defaults} }}\n");
     }
     manifest + package.others + "\n" + &profile(workspace)
 }

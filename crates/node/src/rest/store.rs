@@ -1,4 +1,4 @@
-//! The route `/store/v3/messages`: pages of history, from this node's archive or from a store.
+//! The routes `/store/v3/messages` and [`legacy`]: pages of history, from this node's archive or from a store.
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{ANSWER_TIMEOUT, App, errors::ApiError, params::QueryParams, shapes::RelayWakuMessage};
 use crate::services::{ServiceFailure, ServicesHandle, StoreAnswer};
 
+mod legacy;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +25,9 @@ mod tests;
 const TOO_MANY_REQUESTS: u32 = 429;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(routes!(messages))
+    OpenApiRouter::new()
+        .routes(routes!(messages))
+        .merge(legacy::routes())
 }
 
 /// A page of history.
@@ -147,12 +150,8 @@ impl HistoryRequest {
             false => PageDirection::Backward,
         };
         let limit = params.get("pageSize").map_or(Ok(PAGE_DEFAULT), page_size)?;
-        let peer = params.get("peerAddr").map(|text| {
-            let address = text.parse::<Multiaddr>();
-            address.map_err(|e| format!("Failed parsing remote peer info: MultiAddress.init [{e}]"))
-        });
         Ok(Self {
-            peer: peer.transpose()?,
+            peer: peer_address(params)?,
             include_data,
             hashes,
             content,
@@ -262,26 +261,39 @@ fn truth(name: &str, text: &str) -> Result<bool, String> {
     }
 }
 
-/// Parses a time; one that is not positive is no condition.
+fn peer_address(params: &QueryParams) -> Result<Option<Multiaddr>, String> {
+    let address = params.get("peerAddr").map(str::parse::<Multiaddr>);
+    let failed = |error| format!("Failed parsing remote peer info: MultiAddress.init [{error}]");
+    address.transpose().map_err(failed)
+}
+
 fn time(text: Option<&str>) -> Result<Option<i64>, String> {
-    let Some(text) = text else {
-        return Ok(None);
-    };
-    let time: i64 = text
-        .parse()
-        .map_err(|_| format!("time parsing error: invalid integer: {text}"))?;
-    Ok((time > 0).then_some(time))
+    let invalid = |text| format!("time parsing error: invalid integer: {text}");
+    match text {
+        Some(text) => positive(text).ok_or_else(|| invalid(text)),
+        None => Ok(None),
+    }
+}
+
+/// Parses a time, of which one that is not positive is no condition; `None` if `text` is no integer.
+fn positive(text: &str) -> Option<Option<i64>> {
+    let time = text.parse().ok()?;
+    Some((time > 0).then_some(time))
 }
 
 fn page_size(text: &str) -> Result<u32, String> {
     let size: i64 = text
         .parse()
         .map_err(|_| format!("page size parsing error: invalid integer: {text}"))?;
+    bounded_page_size(size).ok_or_else(|| format!("page size parsing error: {size} is negative"))
+}
+
+/// Size of a page for which `size` messages were asked; `None` if that is negative.
+fn bounded_page_size(size: i64) -> Option<u32> {
     match u32::try_from(size) {
-        Ok(0) => Ok(PAGE_DEFAULT),
-        Ok(size) => Ok(size.min(PAGE_MAX)),
-        Err(_) if size > 0 => Ok(PAGE_MAX),
-        Err(_) => Err(format!("page size parsing error: {size} is negative")),
+        Ok(0) => Some(PAGE_DEFAULT),
+        Ok(size) => Some(size.min(PAGE_MAX)),
+        Err(_) => (size > 0).then_some(PAGE_MAX),
     }
 }
 

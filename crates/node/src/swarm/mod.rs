@@ -1,6 +1,7 @@
 //! The libp2p side: a behaviour of our own that carries pubsub frames, and libp2p's ready-made behaviours.
 
 mod address_group;
+mod address_kind;
 mod admission;
 mod attempts;
 mod behaviour;
@@ -16,6 +17,7 @@ mod metadata;
 mod outbox;
 mod passage;
 mod places;
+#[cfg(feature = "quic")]
 mod quic;
 mod renewable_tls;
 mod session;
@@ -27,6 +29,7 @@ mod transport;
 mod upgrade;
 mod yamux;
 
+pub(crate) use address_kind::{is_quic, is_relayed};
 pub(crate) use behaviour::{Pubsub, PubsubConfig, PubsubEvent};
 pub use certificate::{CertificateError, CertificateFiles};
 pub(crate) use certificate::{CertificateWatch, RenewedCertificate};
@@ -37,7 +40,6 @@ pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
 pub(crate) use outbox::Gate;
 pub use passage::{CircuitLimits, PassageOptions, RelayClient};
 pub(crate) use passage::{HOP_PROTOCOL, PassageEvent};
-pub(crate) use quic::{is_quic, is_relayed};
 pub(crate) use stream_request::{InboundStream, StreamOpenError};
 pub(crate) use stream_tasks::{InboundFrames, Received};
 pub(crate) use streams::{ServiceStreams, StreamChannels, StreamOpener};
@@ -89,6 +91,15 @@ pub(crate) enum SwarmError {
     /// The system's DNS configuration could not be read.
     #[error("DNS: {0}")]
     Dns(#[from] std::io::Error),
+    /// The node is to listen for QUIC, which this program was built without.
+    #[error(
+        "this program was built without QUIC; leave out the addresses with quic-v1, or build it with the feature `quic`"
+    )]
+    #[cfg_attr(
+        feature = "quic",
+        expect(dead_code, reason = "made where the feature is off")
+    )]
+    WithoutQuic,
 }
 
 /// Parts that the swarm is built from.
@@ -110,7 +121,7 @@ pub(crate) struct SwarmOptions {
 /// Builds a swarm that does not listen or dial yet.
 ///
 /// # Errors
-/// [`SwarmError`] if Noise refuses the key or the system's DNS configuration cannot be read.
+/// [`SwarmError`] if Noise refuses the key, QUIC is wanted but not compiled in, or the system's DNS configuration cannot be read.
 pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmError> {
     let SwarmOptions {
         keypair,

@@ -12,8 +12,9 @@ use libp2p::core::muxing::StreamMuxerBox;
 use libp2p::core::transport::timeout::TransportTimeout;
 use libp2p::core::transport::{Boxed, DialOpts, ListenerId, TransportError, TransportEvent};
 use libp2p::identity::Keypair;
-use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId, Transport, dns, quic};
+
+use super::address_kind::is_quic;
 
 /// Time for a handshake with a peer that this node dials. Where UDP is blocked nothing answers, so this is how long the
 /// peer's other addresses wait.
@@ -37,16 +38,6 @@ const STREAM_WINDOW_BYTES: u32 = 9 << 18;
 const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
 
 type QuicTransport = Boxed<(PeerId, StreamMuxerBox)>;
-
-/// Whether an address is one of QUIC, without a relay in between.
-pub(crate) fn is_quic(address: &Multiaddr) -> bool {
-    address.iter().any(|part| part == Protocol::QuicV1) && !is_relayed(address)
-}
-
-/// Whether an address leads through a relay.
-pub(crate) fn is_relayed(address: &Multiaddr) -> bool {
-    address.iter().any(|part| part == Protocol::P2pCircuit)
-}
 
 /// Builds the transport from UDP sockets to streams.
 pub(super) fn build(keypair: &Keypair) -> io::Result<QuicTransport> {

@@ -15,7 +15,6 @@ use super::certificate::RenewedCertificate;
 use super::closing::Closing;
 use super::doorway::Doorway;
 use super::limits::ConnectionLimits;
-use super::quic;
 use super::renewable_tls::RenewableTls;
 use super::yamux::YamuxUpgrade;
 
@@ -36,6 +35,9 @@ const MPLEX_STREAMS_MAX: usize = 12;
 /// Frames buffered in an mplex stream before the connection is no longer read. A frame has up to 1 MiB.
 const MPLEX_BUFFERED_FRAMES_MAX: usize = 2;
 
+/// Transport from dial to streams of a peer whose identity is known.
+type Streams = Boxed<(PeerId, StreamMuxerBox)>;
+
 /// Builds the transport from socket to streams, with QUIC if asked for, and with TLS on the WebSocket port if there
 /// is a `certificate`; `circuits` carries connections through relays. Handshakes of peers that dial are bounded by `limits`.
 pub(crate) fn build(
@@ -44,7 +46,7 @@ pub(crate) fn build(
     has_quic: bool,
     certificate: RenewedCertificate,
     circuits: Option<relay::client::Transport>,
-) -> Result<Boxed<(PeerId, StreamMuxerBox)>, SwarmError> {
+) -> Result<Streams, SwarmError> {
     let plain = dns::tokio::Transport::system(sockets())?;
     let mut websocket = websocket::Config::new(dns::tokio::Transport::system(sockets())?);
     websocket.set_max_data_size(WEBSOCKET_MESSAGE_BYTES_MAX);
@@ -62,14 +64,25 @@ pub(crate) fn build(
         .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(Closing::new(muxer))))
         .boxed();
     let upgraded = match has_quic {
-        true => OrTransport::new(quic::build(keypair)?, upgraded)
-            .map(|either, _| either.into_inner())
-            .boxed(),
+        true => with_quic(keypair, upgraded)?,
         false => upgraded,
     };
     let dialled = TransportTimeout::with_outgoing_timeout(upgraded, DIAL_TIMEOUT);
     let timed = TransportTimeout::with_ingoing_timeout(dialled, limits.handshake_timeout);
     Ok(Doorway::new(timed.boxed(), limits).boxed())
+}
+
+/// Puts QUIC before `others`.
+#[cfg(feature = "quic")]
+fn with_quic(keypair: &Keypair, others: Streams) -> Result<Streams, SwarmError> {
+    let quic = super::quic::build(keypair)?;
+    let either = OrTransport::new(quic, others);
+    Ok(either.map(|either, _| either.into_inner()).boxed())
+}
+
+#[cfg(not(feature = "quic"))]
+fn with_quic(_: &Keypair, _: Streams) -> Result<Streams, SwarmError> {
+    Err(SwarmError::WithoutQuic)
 }
 
 /// TCP transport whose sockets notice that a peer is gone without having closed the connection.

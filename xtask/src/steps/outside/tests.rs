@@ -5,7 +5,11 @@ fn a_package_outside_depends_by_path_and_has_the_profile_of_the_workspace() {
     let workspace = "[workspace]\n\n[profile.dev]\nopt-level = 1\n\n[profile.dev.package.x]\nopt-level = 3\n\n[profile.release]\ndebug = false\n";
     let manifest = manifest(Path::new("/w"), &PACKAGES[0], workspace);
     assert!(manifest.starts_with("[workspace]\n\n[package]\nname = \"outside-strategy\"\n"));
-    assert!(manifest.contains("undertone-gossip = { path = \"/w/crates/gossip\" }\n"));
+    assert!(
+        manifest.contains(
+            "undertone-gossip = { path = \"/w/crates/gossip\", default-features = true }\n"
+        )
+    );
     let profile = "\n[profile.dev]\nopt-level = 1\n\n[profile.dev.package.x]\nopt-level = 3\n\n";
     assert!(manifest.ends_with(profile), "{manifest}");
 }

@@ -44,6 +44,10 @@ impl Resolver {
     pub(super) fn quic_port(&self) -> Result<Option<u16>, ConfigError> {
         let raw = &self.raw;
         let is_on = raw.quic_support.get()?;
+        if is_on && !cfg!(feature = "quic") {
+            let remedy = "false, as this program was built without QUIC; or build it with the feature `quic`";
+            return Err(raw.quic_support.bad_because(remedy));
+        }
         is_on.then(|| self.shifted(&raw.quic_port)).transpose()
     }
 

@@ -7,7 +7,7 @@ use crate::rest::fake::Fake;
 use crate::services::{MountedServices, ServiceCall};
 
 const PATH: &str = "/store/v3/messages";
-const TOPIC: &str = "/app/1/chat/proto";
+pub(super) const TOPIC: &str = "/app/1/chat/proto";
 
 const STORE: MountedServices = MountedServices {
     store: true,
@@ -16,14 +16,14 @@ const STORE: MountedServices = MountedServices {
     peer_exchange: false,
 };
 
-fn message(payload: &'static str, timestamp: i64) -> WakuMessage {
+pub(super) fn message(payload: &'static str, timestamp: i64) -> WakuMessage {
     WakuMessage {
         timestamp: Some(timestamp),
         ..WakuMessage::new(payload, TOPIC)
     }
 }
 
-fn data(message: WakuMessage) -> HistoryEntry {
+pub(super) fn data(message: WakuMessage) -> HistoryEntry {
     HistoryEntry {
         hash: message_hash("/waku/2/rs/66/0", &message),
         data: Some(HistoryData {
@@ -33,7 +33,7 @@ fn data(message: WakuMessage) -> HistoryEntry {
     }
 }
 
-fn answering(outcome: Result<StoreAnswer, ServiceFailure>) -> Fake {
+pub(super) fn answering(outcome: Result<StoreAnswer, ServiceFailure>) -> Fake {
     Fake::new(STORE, move |call| match call {
         ServiceCall::Query { peer, query, reply } => {
             let _ = reply.send(outcome.clone());
@@ -43,7 +43,7 @@ fn answering(outcome: Result<StoreAnswer, ServiceFailure>) -> Fake {
     })
 }
 
-fn page(entries: Vec<HistoryEntry>, next: Option<MessageHash>) -> StoreAnswer {
+pub(super) fn page(entries: Vec<HistoryEntry>, next: Option<MessageHash>) -> StoreAnswer {
     StoreAnswer {
         request_id: String::new(),
         page: HistoryPage { entries, next },

@@ -7,14 +7,6 @@ fn address(text: &str) -> Multiaddr {
     text.parse().expect("a constant")
 }
 
-#[test]
-fn addresses_of_quic_are_known_by_their_version() {
-    assert!(is_quic(&address("/ip4/1.2.3.4/udp/60000/quic-v1")));
-    assert!(is_quic(&address("/dns4/node.example/udp/60000/quic-v1")));
-    assert!(!is_quic(&address("/ip4/1.2.3.4/udp/9000")));
-    assert!(!is_quic(&address("/ip4/1.2.3.4/tcp/60000")));
-}
-
 #[tokio::test]
 async fn other_addresses_are_left_to_the_next_transport() {
     let mut transport = build(&Keypair::generate_ed25519()).expect("DNS is configured");
