@@ -1,42 +1,17 @@
 //! `undertone chat`: a messenger in the terminal, on a node of its own.
 
-mod body;
-mod events;
-mod history;
-mod lines;
 mod options;
-mod own;
-mod room;
-mod screen;
-mod session;
-mod standing;
-mod text;
-mod typed;
 
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc;
-use undertone_node::assemble::{Assembled, assemble};
-use undertone_node::config::NodeConfig;
+use undertone_chat::{Chat, ChatError, LineStyle};
+use undertone_node::assemble::assemble;
 use undertone_node::logging;
 
-use self::events::ChatStart;
-use self::lines::LineFront;
 pub(crate) use self::options::Args;
-use self::own::OwnMessages;
-use self::room::ChatRoom;
-use self::screen::Screen;
-use self::session::{ChatSession, Front, ShownMessages, Wires};
-use self::standing::MessageBudget;
-use self::typed::Input;
 use super::Failure;
-
-/// Messages of the shard that may wait to be shown; further ones are dropped.
-const DELIVERIES: usize = 1024;
-
-const NS_PER_MS: i64 = 1_000_000;
 
 /// Chats until the user ends it.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
@@ -69,116 +44,25 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             !args.json && !args.lines && io::stdout().is_terminal() && io::stdin().is_terminal();
         let ended = if has_screen {
             let log = config.data_dir.join("chat.log");
-            match screen::read_terminal()
-                .and_then(|inputs| Ok((Screen::open(&log, &chat.nick)?, inputs)))
-            {
-                Ok((front, inputs)) => chat.run(front, inputs, stop).await,
-                Err(error) => Err(Failure::new(format!("the terminal: {error}"))
-                    .with_help("use --lines for one line per event")),
-            }
+            chat.run_on_screen(&log, stop).await
         } else {
-            let front = LineFront::new(io::stdout(), args.json, args.listen);
-            chat.run(front, typed::read_lines(), stop).await
+            let style = LineStyle {
+                json: args.json,
+                listen: args.listen,
+            };
+            chat.run_in_lines(style, stop).await
         };
         node.stop().await;
-        ended
+        ended.map_err(failure)
     })
 }
 
-/// A node and a room to chat in.
-struct Chat<'a, R> {
-    config: &'a NodeConfig,
-    node: &'a Assembled,
-    room: ChatRoom,
-    nick: String,
-    rng: R,
-    end_wait: Duration,
-}
-
-impl<R: rand_core::CryptoRng> Chat<'_, R> {
-    async fn run(
-        self,
-        front: impl Front,
-        inputs: mpsc::Receiver<Input>,
-        stop: impl Future<Output = ()>,
-    ) -> Result<(), Failure> {
-        let (config, node) = (self.config, &self.node.node);
-        let clock_ahead_ns = config.clock_ahead_ms.saturating_mul(NS_PER_MS);
-        let (outcomes, settled) = mpsc::unbounded_channel();
-        let services = &self.node.services.handle;
-        let sender = services.sender().clone();
-        // Before the list of what waits, so that no step is missed.
-        let news = sender.news();
-        let resumed = sender.messages().await;
-        let resumed = resumed.map_err(|error| Failure::new(error.to_string()))?;
-        let (light, deliveries) = if config.relay {
-            (None, node.handle.messages(DELIVERIES))
-        } else {
-            let deliveries = services.messages(DELIVERIES);
-            let (topic, content_topic) = (&self.room.pubsub_topic, &self.room.content_topic);
-            let kept =
-                services.keep_subscribed(Some(topic.clone()), vec![content_topic.clone()], None);
-            kept.await
-                .map_err(|error| Failure::new(error.to_string()))?;
-            (Some(services.clone()), deliveries)
-        };
-        let history = history::open(services.clone());
-        let (questions, answers) = history::start(history);
-        let (questions, answers) = (Some(questions), Some(answers));
-        // Nanoseconds to milliseconds.
-        let at_ms = session::now_ns(clock_ahead_ns) / NS_PER_MS.unsigned_abs();
-        let ready = ChatStart {
-            at_ms,
-            peer_id: node.peer_id.to_string(),
-            listen_addresses: node.addresses.iter().map(ToString::to_string).collect(),
-            content_topic: self.room.content_topic.clone(),
-            pubsub_topic: self.room.pubsub_topic.to_string(),
-            nick: self.nick.clone(),
-            encrypted: self.room.key.is_some(),
-            history: questions.is_some(),
-        };
-        let wires = Wires {
-            deliveries,
-            inputs,
-            outcomes: settled,
-            news,
-            answers,
-        };
-        let budget = |rln: &undertone_node::config::RlnConfig| {
-            MessageBudget::new(rln.message_limit, rln.params.epoch_size_s)
-        };
-        let session = ChatSession {
-            front,
-            rng: self.rng,
-            room: self.room,
-            nick: self.nick,
-            node: node.handle.clone(),
-            sender,
-            light,
-            budget: config.rln.as_ref().map(budget),
-            clock_ahead_ns,
-            has_peers_to_dial: has_peers_to_dial(config),
-            end_wait: self.end_wait,
-            outcomes,
-            questions,
-            own: OwnMessages::default(),
-            written: ShownMessages::default(),
-            seen: ShownMessages::default(),
-        };
-        session.run(ready, resumed, wires, stop).await
+fn failure(error: ChatError) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error.remedy() {
+        Some(remedy) => failure.with_help(remedy),
+        None => failure,
     }
-}
-
-/// Whether peers to connect to are configured.
-fn has_peers_to_dial(config: &NodeConfig) -> bool {
-    let services = &config.services;
-    let lists = [
-        &config.static_peers,
-        &services.filter_peers,
-        &services.lightpush_peers,
-        &services.store_peers,
-    ];
-    lists.iter().any(|peers| !peers.is_empty())
 }
 
 /// Waits for a signal that ends the program.

@@ -3,13 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use rand_core::CryptoRng;
+use undertone_chat::{ChatRoom, NICK_CHARS_MAX};
 use undertone_message::{ContentTopic, PubsubTopic, Shard, shard_of};
 use undertone_node::config::{ConfigKey, LogLevel, NodeConfig};
 use undertone_payload::SymmetricKey;
 use zeroize::Zeroizing;
 
-use super::room::ChatRoom;
-use super::text;
 use crate::commands::Failure;
 use crate::commands::node_flags::{NodeFlags, NodeKeySelection};
 
@@ -177,9 +176,9 @@ impl Args {
             // The low digits are meant.
             return Ok(format!("guest-{:04x}", rng.next_u32() as u16));
         };
-        let shown = text::nick(nick.as_bytes());
+        let shown = undertone_chat::nick(nick.as_bytes());
         if *nick != shown {
-            let most = text::NICK_CHARS_MAX;
+            let most = NICK_CHARS_MAX;
             return Err(
                 Failure::usage(format!("--nick {nick:?}: others would see {shown:?}")).with_help(
                     format!("use 1 to {most} characters without control characters, < and >"),

@@ -1,24 +1,17 @@
 //! `undertone migrate nwaku`: flags, keys, membership and archive of the reference node become a folder for ours.
 
-mod archive;
-mod flags;
-mod identity;
-mod mapping;
-mod place;
-mod read;
-mod report;
-mod values;
-
+use std::fmt;
 use std::path::PathBuf;
 
-use undertone_node::config::{NodeConfig, Sources};
+use comfy_table::{ContentArrangement, Table, presets};
+use serde::Serialize;
+use undertone_migrate::{FlagOutcome, MigrateError, Migration, MigrationReport, NwakuSources};
+use zeroize::Zeroizing;
 
-use self::mapping::Mapped;
-use self::place::MigrationFolder;
-use self::read::{Found, ReadFault, Variables};
-use self::report::MigrationReport;
 use super::Failure;
 use crate::commands::output;
+use crate::commands::progress::Spinner;
+use crate::commands::rln::keystore::password;
 
 /// Flags of `undertone migrate nwaku`.
 #[derive(clap::Args, Debug)]
@@ -63,81 +56,102 @@ pub(super) struct Args {
 
 /// Runs the migration: everything that can be wrong in the sources is found before the first file is written.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    let found = gather(args).map_err(|fault| Failure::new(fault.to_string()))?;
-    let mut mapped = Mapped::of(&found.flags);
-    let place = MigrationFolder::check(&args.output)?;
-    let config = checked(&mapped.to_toml(&place.data))?;
-    let key = identity::node_key(args.node_key_file.as_deref(), mapped.secret("nodekey"))?;
-    let member = args.keystore.as_deref().map(|keystore| {
-        let password = args.keystore_password_file.as_deref();
-        identity::member(keystore, password, &mapped, config.rln.as_ref())
-    });
-    let member = member.transpose()?;
-    if let Some(member) = &member {
-        mapped.set_message_limit(member.limit());
+    let mut migration = Migration::read(&args.sources()).map_err(failure)?;
+    if let Some(path) = &args.keystore {
+        let keystore = migration.find_keystore(path).map_err(failure)?;
+        let password = match (&args.keystore_password_file, keystore.password_of_flags()) {
+            (None, Some(password)) => Zeroizing::new(password.to_vec()),
+            (file, _) => password::present(file.as_deref())?,
+        };
+        migration
+            .open_keystore(&keystore, &password)
+            .map_err(failure)?;
     }
-    let toml = mapped.to_toml(&place.data);
-    checked(&toml)?;
-    let source = args.archive.as_deref().map(archive::open).transpose()?;
-
-    place.make()?;
-    let mut report = MigrationReport::new(&args.output, mapped, found.remarks);
-    if let Some(key) = key {
-        report.peer_id = Some(identity::write_node_key(&config.node_key_file, &key)?);
-    }
-    if let Some(member) = member {
-        report.membership = Some(identity::write_member(&member)?);
-    }
-    if let Some(source) = source {
-        report.archive = Some(archive::copy(&source, &place.archive, !args.json)?);
-    }
-    // Last, so that a folder with this file is complete.
-    place::write_new(&place.config, toml.as_bytes())?;
-    output::print(&report, args.json)
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+    let spinner = Spinner::new(!args.json);
+    let progress = |read, all| spinner.say(format!("{read} of {all} messages"));
+    let written = runtime.block_on(migration.write(progress));
+    spinner.finish();
+    output::print(&Printed(written.map_err(failure)?), args.json)
 }
 
-/// Loads a configuration file of ours, which checks it.
-fn checked(toml: &str) -> Result<NodeConfig, Failure> {
-    let sources = Sources {
-        text: Some(toml.to_owned()),
-        ..Sources::default()
-    };
-    NodeConfig::load(&sources).map_err(|error| {
-        Failure::new(format!(
-            "the flags make no valid configuration of ours: {error}"
-        ))
-        .with_help("correct the flag that the error is about in a copy of the file, and give that")
-    })
+impl Args {
+    fn sources(&self) -> NwakuSources {
+        NwakuSources {
+            flags: self.flags.clone(),
+            compose: self.compose.clone(),
+            toml: self.toml.clone(),
+            env: self.env.clone(),
+            node_key_file: self.node_key_file.clone(),
+            archive: self.archive.clone(),
+            output: self.output.clone(),
+        }
+    }
 }
 
-/// Reads all sources; what a later one sets replaces what an earlier one sets.
-fn gather(args: &Args) -> Result<Found, ReadFault> {
-    let environment = match &args.env {
-        Some(path) => read::read_env(path)?,
-        None => Variables::new(),
+fn failure(error: MigrateError) -> Failure {
+    let message = error.to_string();
+    let failure = match error {
+        MigrateError::NoRateLimit => Failure::usage(message),
+        _ => Failure::new(message),
     };
-    let mut all = Found::default();
-    let mut add = |found: Found| {
-        let is_set = |name: &str| found.flags.iter().any(|flag| flag.name == name);
-        all.flags.retain(|flag| !is_set(&flag.name));
-        all.flags.extend(found.flags);
-        all.remarks.extend(found.remarks);
-    };
-    if let Some(path) = &args.toml {
-        add(read::read_toml(path)?);
+    match error.remedy() {
+        Some(remedy) => failure.with_help(remedy),
+        None => failure,
     }
-    if let Some(path) = &args.env {
-        let flags = read::flags_of(&environment, &path.display().to_string());
-        add(Found {
-            flags,
-            remarks: Vec::new(),
-        });
+}
+
+/// Report of a migration in its text form.
+#[derive(Serialize)]
+struct Printed(MigrationReport);
+
+impl fmt::Display for Printed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(report) = self;
+        if !report.flags.is_empty() {
+            let mut table = Table::new();
+            table
+                .load_preset(presets::NOTHING)
+                .set_content_arrangement(ContentArrangement::Dynamic)
+                .set_header(["flag", "value", "becomes", "remark"]);
+            for line in &report.flags {
+                let becomes = match line.outcome {
+                    FlagOutcome::Kept => line.becomes.as_str(),
+                    FlagOutcome::NotNeeded => "(not needed)",
+                    FlagOutcome::NoCounterpart => "NO COUNTERPART",
+                    FlagOutcome::BadValue => "BAD VALUE",
+                    FlagOutcome::Unknown => "UNKNOWN FLAG",
+                };
+                let remark = match line.outcome {
+                    FlagOutcome::BadValue | FlagOutcome::Unknown => {
+                        format!("{} ({})", line.remark, line.place)
+                    }
+                    _ => line.remark.clone(),
+                };
+                table.add_row([&line.flag, &line.value, becomes, &remark]);
+            }
+            writeln!(f, "{table}")?;
+        }
+        for remark in &report.remarks {
+            writeln!(f, "note: {remark}")?;
+        }
+        if let Some(peer_id) = &report.peer_id {
+            writeln!(f, "node key: moved; the peer id stays {peer_id}")?;
+        }
+        if let Some(member) = &report.membership {
+            writeln!(f, "membership: {member}")?;
+        }
+        if let Some(archive) = &report.archive {
+            writeln!(f, "archive: {archive}")?;
+        }
+        let config = report.output.join("undertone.toml");
+        write!(
+            f,
+            "next: undertone node --config-file {} --check",
+            config.display()
+        )
     }
-    if let Some(path) = &args.compose {
-        add(read::read_compose(path, &environment)?);
-    }
-    if let Some(path) = &args.flags {
-        add(read::read_script(path, &environment)?);
-    }
-    Ok(all)
 }

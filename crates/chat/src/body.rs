@@ -1,0 +1,62 @@
+//! Body of a chat message: the protobuf `Chat2Message` of RFC 22, which the toy chats of Waku share.
+
+use thiserror::Error;
+use undertone_wire::{FieldError, FieldReader, FieldValue, put_bytes_field, put_varint_field};
+
+#[cfg(test)]
+mod tests;
+
+const TIMESTAMP: u32 = 1;
+const NICK: u32 = 2;
+const PAYLOAD: u32 = 3;
+
+/// Body of a chat message; borrows the bytes it was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Body<'a> {
+    /// Time when the message was written, Unix seconds; some clients write milliseconds.
+    pub(crate) timestamp: u64,
+    /// Name that the sender gives itself; any bytes.
+    pub(crate) nick: &'a [u8],
+    /// Text, meant to be UTF-8; any bytes.
+    pub(crate) payload: &'a [u8],
+}
+
+/// Reason why bytes are not the body of a chat message; the author's fault.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum BodyError {
+    /// There is neither a nick nor a text.
+    #[error("neither nick nor text")]
+    Empty,
+    /// The bytes are not protobuf.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+}
+
+impl<'a> Body<'a> {
+    /// Encodes the body.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        put_varint_field(&mut out, TIMESTAMP, self.timestamp);
+        put_bytes_field(&mut out, NICK, self.nick);
+        put_bytes_field(&mut out, PAYLOAD, self.payload);
+        out
+    }
+
+    /// Decodes a body. Unknown fields are skipped, and of a repeated one the last counts.
+    pub(crate) fn decode(input: &'a [u8]) -> Result<Self, BodyError> {
+        let mut body = Self::default();
+        let mut fields = FieldReader::new(input);
+        while let Some((number, value)) = fields.field()? {
+            match (number, value) {
+                (TIMESTAMP, FieldValue::Varint(value)) => body.timestamp = value,
+                (NICK, FieldValue::Bytes(bytes)) => body.nick = bytes,
+                (PAYLOAD, FieldValue::Bytes(bytes)) => body.payload = bytes,
+                _ => {}
+            }
+        }
+        if body.nick.is_empty() && body.payload.is_empty() {
+            return Err(BodyError::Empty);
+        }
+        Ok(body)
+    }
+}

@@ -1,0 +1,122 @@
+//! The chat in lines: one for each event, for people and, as JSON, for programs.
+
+use std::io::{self, Write};
+
+use crate::events::{self, ChatEvent, clock};
+use crate::session::Front;
+use crate::typed::{Input, LINE_BYTES_MAX, Typed};
+
+#[cfg(test)]
+mod tests;
+
+/// Front end that writes lines.
+pub(crate) struct LineFront<W> {
+    out: W,
+    is_json: bool,
+    goes_on: bool,
+    /// Standing that was told last, without what changes every second.
+    told: Option<(String, String)>,
+}
+
+impl<W: Write> LineFront<W> {
+    /// Writes to `out`. With `goes_on`, the end of the input is not the end of the chat.
+    pub(crate) fn new(out: W, is_json: bool, goes_on: bool) -> Self {
+        Self {
+            out,
+            is_json,
+            goes_on,
+            told: None,
+        }
+    }
+
+    /// Whether a standing is news.
+    fn is_news(&mut self, event: &ChatEvent) -> bool {
+        let ChatEvent::Standing { standing, .. } = event else {
+            return true;
+        };
+        let told = Some((standing.connection(), standing.publishing_gist()));
+        let is_news = self.told != told;
+        self.told = told;
+        is_news
+    }
+}
+
+impl<W: Write> Front for LineFront<W> {
+    fn show(&mut self, event: &ChatEvent) -> io::Result<()> {
+        if !self.is_news(event) {
+            return Ok(());
+        }
+        if self.is_json {
+            return match event.json() {
+                Some(json) => writeln!(self.out, "{json}"),
+                None => Ok(()),
+            };
+        }
+        for line in lines(event) {
+            writeln!(self.out, "{line}")?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    fn typed(&mut self, input: Input) -> io::Result<Option<Typed>> {
+        Ok(match input {
+            Input::Line(line) if self.is_json => (!line.is_empty()).then_some(Typed::Text(line)),
+            Input::Line(line) => Typed::read(&line),
+            Input::TooLong => Some(Typed::Refused(format!(
+                "a line of more than {LINE_BYTES_MAX} bytes was not sent"
+            ))),
+            Input::End if self.goes_on => None,
+            Input::End => Some(Typed::End),
+            Input::Terminal(_) | Input::Suspend | Input::Resume => None,
+        })
+    }
+
+    fn waits(&self) -> bool {
+        true
+    }
+}
+
+/// Lines for people. Those of a message alone have brackets after the time.
+fn lines(event: &ChatEvent) -> Vec<String> {
+    match event {
+        ChatEvent::Ready(ready) => {
+            let at = clock(ready.at_ms);
+            let lines = events::beginning(ready).into_iter();
+            lines.map(|line| format!("{at} * {line}")).collect()
+        }
+        ChatEvent::Message(message) => {
+            let parts: String = message.parts().into_iter().map(|(_, text)| text).collect();
+            vec![format!("{} {parts}", clock(message.at_ms))]
+        }
+        ChatEvent::Unreadable { at_ms, reason } => {
+            vec![format!(
+                "{} ! cannot read a message: {reason}",
+                clock(*at_ms)
+            )]
+        }
+        ChatEvent::Own {
+            at_ms,
+            number,
+            state,
+            ..
+        } => {
+            let sign = if state.is_warning() { '!' } else { '*' };
+            vec![format!(
+                "{} {sign} message {number}: {}",
+                clock(*at_ms),
+                state.words()
+            )]
+        }
+        ChatEvent::Standing { at_ms, standing } => vec![format!(
+            "{} * {}; {}",
+            clock(*at_ms),
+            standing.connection(),
+            standing.publishing()
+        )],
+        ChatEvent::Note { at_ms, said } => vec![format!("{} * {said}", clock(*at_ms))],
+    }
+}

@@ -1,0 +1,131 @@
+//! What the user types: texts and commands.
+
+use std::io::{self, BufRead};
+
+use tokio::sync::mpsc;
+
+#[cfg(test)]
+mod tests;
+
+/// Longest line of the input, bytes.
+pub(crate) const LINE_BYTES_MAX: usize = 64 * 1024;
+
+/// Lines of the input that may wait.
+const QUEUE: usize = 16;
+
+/// Commands and what they do.
+pub(crate) const COMMANDS: [(&str, &str); 5] = [
+    ("/help", "these commands"),
+    ("/peers", "the connected peers"),
+    ("/status", "connection and messages left"),
+    ("/quit", "end the chat"),
+    ("//text", "send a text that begins with a slash"),
+];
+
+/// Something that reached the program from its user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// A line of the standard input.
+    Line(String),
+    /// A line longer than [`LINE_BYTES_MAX`], which was dropped.
+    TooLong,
+    /// The end of the standard input.
+    End,
+    /// A key, a paste or a new size of the terminal.
+    Terminal(crossterm::event::Event),
+    /// Another program wants the terminal: SIGTSTP.
+    Suspend,
+    /// The program goes on after having been stopped: SIGCONT.
+    Resume,
+}
+
+/// Request that the user typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Typed {
+    /// Sends a text.
+    Text(String),
+    /// Lists the commands.
+    Help,
+    /// Lists the peers.
+    Peers,
+    /// Tells the standing.
+    Status,
+    /// Ends the chat now.
+    Quit,
+    /// Ends the chat when every message is settled.
+    End,
+    /// A command that there is not, or a text that cannot be sent; the reason.
+    Refused(String),
+}
+
+impl Typed {
+    /// Reads a line as text or command; `None` for an empty line.
+    pub(crate) fn read(line: &str) -> Option<Self> {
+        let line = line.trim_end();
+        if line.is_empty() {
+            return None;
+        }
+        let Some(command) = line.strip_prefix('/') else {
+            return Some(Self::Text(line.to_owned()));
+        };
+        Some(match command {
+            "help" => Self::Help,
+            "peers" => Self::Peers,
+            "status" => Self::Status,
+            "quit" | "exit" => Self::Quit,
+            text if text.starts_with('/') => Self::Text(text.to_owned()),
+            _ => Self::Refused(format!("no command {line:?}; /help lists them")),
+        })
+    }
+}
+
+/// Reads standard input in a thread of its own.
+pub(crate) fn read_lines() -> mpsc::Receiver<Input> {
+    let (sender, receiver) = mpsc::channel(QUEUE);
+    std::thread::spawn(move || {
+        let mut stdin = io::stdin().lock();
+        while let Ok(Some(input)) = next_line(&mut stdin) {
+            if sender.blocking_send(input).is_err() {
+                return;
+            }
+        }
+        // The chat may have ended.
+        let _ = sender.blocking_send(Input::End);
+    });
+    receiver
+}
+
+/// Reads the next line; `None` at the end.
+fn next_line(source: &mut impl BufRead) -> io::Result<Option<Input>> {
+    let mut line = Vec::new();
+    let mut is_too_long = false;
+    loop {
+        let buffer = source.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(match (line.is_empty(), is_too_long) {
+                (_, true) => Some(Input::TooLong),
+                (true, false) => None,
+                (false, false) => Some(text_of(&line)),
+            });
+        }
+        let end = buffer.iter().position(|byte| *byte == b'\n');
+        let part = &buffer[..end.unwrap_or(buffer.len())];
+        is_too_long |= line.len() + part.len() > LINE_BYTES_MAX;
+        if !is_too_long {
+            line.extend_from_slice(part);
+        }
+        let used = part.len() + usize::from(end.is_some());
+        source.consume(used);
+        if end.is_some() {
+            return Ok(Some(match is_too_long {
+                true => Input::TooLong,
+                false => text_of(&line),
+            }));
+        }
+    }
+}
+
+fn text_of(line: &[u8]) -> Input {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    Input::Line(String::from_utf8_lossy(line).into_owned())
+}

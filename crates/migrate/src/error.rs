@@ -1,0 +1,148 @@
+//! Reasons why a migration fails.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+use undertone_archive::ArchiveError;
+use undertone_node::config::ConfigError;
+use undertone_rln::{CounterError, IdentityFileError, KeystoreError};
+
+use crate::read::ReadFault;
+
+/// Reason why a migration fails. What the sources have wrong is found before the first file is written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MigrateError {
+    /// A source of flags cannot be read.
+    #[error(transparent)]
+    Source(#[from] ReadFault),
+    /// The flags contradict each other, or have values that this node does not take.
+    #[error("the flags make no valid configuration of ours: {0}")]
+    Config(#[from] ConfigError),
+    /// A file or folder that the migration would make is there.
+    #[error("{}: exists already; nothing was changed", path.display())]
+    Exists {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// A file of the deployment, or a folder of the migration, cannot be read or made.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file or folder.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// A new file cannot be written.
+    #[error("{}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: io::Error,
+    },
+    /// The node key has not the form of one. Its text is a secret and not shown.
+    #[error("{place}: not a node key")]
+    NodeKey {
+        /// Flag or file that has it.
+        place: String,
+    },
+    /// There is a keystore, but the flags switch rate limiting off.
+    #[error("the flags switch rate limiting off, so the node has no use for a keystore")]
+    NoRateLimit,
+    /// The keystore cannot be read, or not be opened with this password.
+    #[error(transparent)]
+    Keystore(#[from] KeystoreError),
+    /// The keystore has no credential of the membership.
+    #[error("{}: no credential of this membership", path.display())]
+    NoCredential {
+        /// The keystore.
+        path: PathBuf,
+    },
+    /// The keystore has several credentials, and nothing says which is meant.
+    #[error("{}: {count} credentials", path.display())]
+    SeveralCredentials {
+        /// The keystore.
+        path: PathBuf,
+        /// Number of its credentials.
+        count: usize,
+    },
+    /// The clock shows a time before 1970.
+    #[error("the clock is before 1970")]
+    Clock,
+    /// The counter of message ids cannot be made.
+    #[error(transparent)]
+    Counter(#[from] CounterError),
+    /// The identity cannot be written.
+    #[error(transparent)]
+    Identity(#[from] IdentityFileError),
+    /// The archive to be copied cannot be opened.
+    #[error("{}: {source}", path.display())]
+    OpenArchive {
+        /// The archive.
+        path: PathBuf,
+        /// Error of the database.
+        source: rusqlite::Error,
+    },
+    /// The archive to be copied has another schema than the one that is read.
+    #[error("{}: schema version {version}, but {expected} is read", path.display())]
+    ArchiveSchema {
+        /// The archive.
+        path: PathBuf,
+        /// Its version.
+        version: i64,
+        /// Version that is read.
+        expected: i64,
+    },
+    /// The archive to be copied cannot be read to its end.
+    #[error("{}: {source}", path.display())]
+    ReadArchive {
+        /// The archive.
+        path: PathBuf,
+        /// Error of the database.
+        source: rusqlite::Error,
+    },
+    /// The new archive cannot be made or written.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+}
+
+impl MigrateError {
+    /// Advice for the operator, if the message alone does not say what to do.
+    pub fn remedy(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Config(_) => {
+                "correct the flag that the error is about in a copy of the file, and give that"
+            }
+            Self::Exists { .. } => "choose another --output, or move this away",
+            Self::Write { .. } => "check that the folder is writable and has space",
+            Self::NodeKey { .. } => {
+                "a node key is 64 hexadecimal digits, a secret key of secp256k1"
+            }
+            Self::NoRateLimit => {
+                "leave --keystore out, or give flags with rln-relay=true or preset=twn"
+            }
+            Self::NoCredential { .. } => {
+                "check rln-relay-membership-index; `undertone rln keystore list` lists the credentials"
+            }
+            Self::SeveralCredentials { .. } => {
+                "choose one by the flag rln-relay-membership-index in the file of --flags"
+            }
+            Self::Clock => "set the clock right: epochs depend on it",
+            Self::OpenArchive { .. } => {
+                "give the SQLite file of a stopped node; a copy of it will do"
+            }
+            Self::ArchiveSchema { .. } => {
+                "start the present version of nwaku once, which brings its archive up to date"
+            }
+            Self::Source(_)
+            | Self::File { .. }
+            | Self::Keystore(_)
+            | Self::Counter(_)
+            | Self::Identity(_)
+            | Self::ReadArchive { .. }
+            | Self::Archive(_) => return None,
+        })
+    }
+}

@@ -1,0 +1,296 @@
+//! Turns flags of the reference node into keys of ours, and says of each flag what became of it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Serialize;
+use undertone_message::NetworkPreset;
+use undertone_node::config::{KEYS, Kind};
+use undertone_settings::nearest;
+
+use crate::flags::{self, FLAGS, FlagFate};
+use crate::read::GivenFlag;
+use crate::values::NewValue;
+
+mod networks;
+
+/// Fate of a given flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlagOutcome {
+    /// Flag that is a key of ours, or the migration used it.
+    Kept,
+    /// Flag that is not needed here.
+    NotNeeded,
+    /// Flag without a counterpart: something is lost.
+    NoCounterpart,
+    /// Its value has no meaning here, or cannot be read.
+    BadValue,
+    /// The reference node has no such flag.
+    Unknown,
+}
+
+/// Line of the report: a flag and what became of it.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct FlagLine {
+    /// Name of the flag.
+    pub flag: String,
+    /// Value of the flag, unless it is a secret.
+    pub value: String,
+    /// Fate of the flag.
+    pub outcome: FlagOutcome,
+    /// Key of ours, or use of the flag in the migration; empty if neither.
+    pub becomes: String,
+    /// Remark for the operator; often empty.
+    pub remark: String,
+    /// File and line.
+    pub place: String,
+}
+
+/// All flags as keys of ours.
+#[derive(Debug, Default)]
+pub(crate) struct Mapped {
+    /// Key and its texts; keys that are no lists have one.
+    pub(super) keys: BTreeMap<&'static str, Vec<String>>,
+    pub(super) lines: Vec<FlagLine>,
+    /// Values of the flags that the migration uses itself.
+    used: BTreeMap<&'static str, String>,
+    /// Remarks about keys that no single flag is the reason of.
+    pub(super) remarks: Vec<String>,
+}
+
+impl Mapped {
+    /// Maps all flags, in the order of their sources.
+    pub(super) fn of(given: &[GivenFlag]) -> Self {
+        let mut mapped = Self::default();
+        if given.is_empty() {
+            return mapped;
+        }
+        for flag in given {
+            let line = mapped.map(flag);
+            mapped.lines.push(line);
+        }
+        mapped.networks();
+        mapped.fit();
+        mapped
+    }
+
+    /// Value of a flag that the migration uses itself.
+    pub(super) fn secret(&self, name: &str) -> Option<&str> {
+        self.used
+            .get(name)
+            .map(String::as_str)
+            .filter(|value| !value.is_empty())
+    }
+
+    fn map(&mut self, given: &GivenFlag) -> FlagLine {
+        let known = flags::by_name(&given.name);
+        let hidden = known.is_some_and(flags::KnownFlag::is_secret);
+        let line = |outcome, becomes: &str, remark: String| FlagLine {
+            flag: given.name.clone(),
+            value: if hidden {
+                "(not shown)".to_owned()
+            } else {
+                given.value.clone()
+            },
+            outcome,
+            becomes: becomes.to_owned(),
+            remark,
+            place: given.place.clone(),
+        };
+        let Some(known) = known else {
+            let near = nearest(&given.name, FLAGS.iter().map(|flag| flag.name));
+            let near = near
+                .map(|near| format!("; did you mean {near}?"))
+                .unwrap_or_default();
+            return line(
+                FlagOutcome::Unknown,
+                "",
+                format!("the reference node has no such flag{near}"),
+            );
+        };
+        match known.fate {
+            FlagFate::NotNeeded(why) => line(FlagOutcome::NotNeeded, "", why.to_owned()),
+            FlagFate::NoCounterpart(why) => line(FlagOutcome::NoCounterpart, "", why.to_owned()),
+            FlagFate::Used(what) => {
+                self.used.insert(known.name, given.value.clone());
+                if known.name == "entry-node" {
+                    self.entry_node(&given.value);
+                }
+                line(FlagOutcome::Kept, what, String::new())
+            }
+            // An empty value is as good as none to the reference node.
+            FlagFate::Key(key, _) if given.value.is_empty() => {
+                line(FlagOutcome::NotNeeded, key, "empty: left out".to_owned())
+            }
+            FlagFate::Key(key, rule) => match rule(&given.value) {
+                Ok(NewValue {
+                    text: Some(text),
+                    remark,
+                }) => {
+                    self.set(key, text);
+                    line(FlagOutcome::Kept, key, remark.unwrap_or_default())
+                }
+                Ok(NewValue { text: None, remark }) => {
+                    line(FlagOutcome::NotNeeded, key, remark.unwrap_or_default())
+                }
+                Err(expected) => line(
+                    FlagOutcome::BadValue,
+                    key,
+                    format!("expected {expected}; left out"),
+                ),
+            },
+        }
+    }
+
+    /// Sets a key, or adds to it if it is a list.
+    fn set(&mut self, key: &'static str, text: String) {
+        let values = self.keys.entry(key).or_default();
+        if !is_list(key) {
+            values.clear();
+        }
+        values.push(text);
+    }
+
+    fn set_default(&mut self, key: &'static str, text: &str) {
+        self.keys
+            .entry(key)
+            .or_insert_with(|| vec![text.to_owned()]);
+    }
+
+    fn is(&self, key: &str, text: &str) -> bool {
+        self.keys
+            .get(key)
+            .is_some_and(|values| values == &[text.to_owned()])
+    }
+
+    fn entry_node(&mut self, node: &str) {
+        let key = match node {
+            node if node.starts_with("enrtree:") => "dns-discovery-url",
+            node if node.starts_with("enr:") => "discv5-bootstrap-node",
+            _ => "static-peers",
+        };
+        self.set(key, node.to_owned());
+    }
+
+    /// Makes the keys fit together as our configuration wants them, and keeps defaults that differ.
+    fn fit(&mut self) {
+        // The reference node serves REST only when told to; here it is on by default.
+        self.set_default("rest", "false");
+        let loopback = |text: &String| {
+            text.parse()
+                .is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+        };
+        let is_open = self
+            .keys
+            .get("rest-address")
+            .is_some_and(|ip| !ip.iter().all(loopback));
+        if self.is("rest", "true") && is_open {
+            let auth = if self.is("rest-admin", "true") {
+                "admin"
+            } else {
+                "none"
+            };
+            self.set("rest-auth", auth.to_owned());
+            self.remarks.push(match auth {
+                "none" => "rest-auth = none: REST keeps answering clients without a token; without this line a \
+                           token is needed, as rest-address is not loopback",
+                _ => "rest-auth = admin: REST keeps answering clients without a token, but /admin wants the one in \
+                      data/rest-token",
+            }.to_owned());
+            self.remarks.push(
+                "clients that reach REST by a host name need that name in rest-allow-host"
+                    .to_owned(),
+            );
+        }
+        if self.is("relay", "false") {
+            for key in ["store", "store-sync", "store-resume", "filter", "lightpush"] {
+                if self.is(key, "true") {
+                    self.keys.remove(key);
+                    self.remarks
+                        .push(format!("{key} is left out: here it needs relay"));
+                }
+            }
+        }
+        if !self.is("store", "true") {
+            for key in ["store-sync", "store-resume"] {
+                if self.is(key, "true") {
+                    self.keys.remove(key);
+                    self.remarks
+                        .push(format!("{key} is left out: here it needs store"));
+                }
+            }
+        }
+        if !self.keys.contains_key("rate-limit") {
+            self.remarks.push(
+                "the reference node's present version limits filter to 100/1s, lightpush and px to 5/1s unless told \
+                 otherwise; here filter is limited to 30/1m for each peer: see rate-limit".to_owned(),
+            );
+        }
+    }
+
+    /// Sets the membership's own limit, without which the node takes the network's and does not find its membership.
+    pub(super) fn set_message_limit(&mut self, limit: u32) {
+        self.set("rln-message-limit", limit.to_string());
+    }
+
+    /// Writes the configuration file.
+    pub(super) fn to_toml(&self, data: &Path) -> String {
+        let mut text = String::from(
+            "# Made by `undertone migrate nwaku` from the flags of a node of nwaku.\n",
+        );
+        let mut write = |key: &str, value: String| {
+            writeln!(text, "{key} = {value}").expect("writing to a String cannot fail");
+        };
+        write("data-dir", quoted(&data.display().to_string()));
+        for (key, values) in &self.keys {
+            let items: Vec<_> = values.iter().map(|value| scalar(key, value)).collect();
+            match is_list(key) {
+                true => write(key, format!("[{}]", items.join(", "))),
+                false => write(key, items.concat()),
+            }
+        }
+        text
+    }
+
+    /// The network whose contract and parameters are built in; `None` if the deployment has another one.
+    fn built_in(&self) -> Option<NetworkPreset> {
+        let name = self.keys.get("network")?.first()?;
+        NetworkPreset::by_name(name)
+            .ok()
+            .filter(|preset| preset.chain.is_some())
+    }
+}
+
+fn kind(key: &str) -> Option<Kind> {
+    KEYS.iter()
+        .find(|known| known.name == key)
+        .map(|known| known.kind)
+}
+
+fn is_list(key: &str) -> bool {
+    matches!(kind(key), Some(Kind::TextList | Kind::IntegerList))
+}
+
+/// A value as TOML; a number that is none stays text, which the configuration then refuses by name.
+fn scalar(key: &str, value: &str) -> String {
+    match kind(key) {
+        Some(Kind::Bool) if ["true", "false"].contains(&value) => value.to_owned(),
+        Some(Kind::Integer | Kind::IntegerList) if value.parse::<i64>().is_ok() => {
+            value.parse::<i64>().unwrap_or_default().to_string()
+        }
+        _ => quoted(value),
+    }
+}
+
+/// A TOML text: its escapes include those of JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text)
+        .to_string()
+        .replace('\u{7f}', "\\u007f")
+}
+
+#[cfg(test)]
+mod tests;

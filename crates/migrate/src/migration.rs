@@ -1,0 +1,168 @@
+//! A migration from its sources to the new folder.
+
+use std::path::{Path, PathBuf};
+
+use undertone_node::config::{NodeConfig, Sources};
+use undertone_rln::KeystoreCredential;
+use zeroize::Zeroizing;
+
+use crate::archive::{self, SourceArchive};
+use crate::error::MigrateError;
+use crate::folder::{self, MigrationFolder};
+use crate::identity::{self, FoundKeystore};
+use crate::mapping::Mapped;
+use crate::read::{self, Found, Variables};
+use crate::report::MigrationReport;
+
+/// Files of a deployment of the reference node, and the folder to make.
+#[derive(Debug, Clone, Default)]
+pub struct NwakuSources {
+    /// Shell script or list with flags; overrides `compose` and `toml`.
+    pub flags: Option<PathBuf>,
+    /// Compose file with the node's service; a script that it mounts is read too.
+    pub compose: Option<PathBuf>,
+    /// TOML file of the node.
+    pub toml: Option<PathBuf>,
+    /// Variables of the script or compose file, `NAME=value` a line.
+    pub env: Option<PathBuf>,
+    /// File with the node key, if it is not among the flags.
+    pub node_key_file: Option<PathBuf>,
+    /// Message archive in SQLite.
+    pub archive: Option<PathBuf>,
+    /// Folder to make.
+    pub output: PathBuf,
+}
+
+/// A deployment that was read and can be written.
+pub struct Migration {
+    output: PathBuf,
+    mapped: Mapped,
+    remarks: Vec<(String, String)>,
+    folder: MigrationFolder,
+    config: NodeConfig,
+    node_key: Option<Zeroizing<Vec<u8>>>,
+    member: Option<KeystoreCredential>,
+    archive: Option<SourceArchive>,
+}
+
+impl Migration {
+    /// Reads all sources but the keystore; writes nothing.
+    ///
+    /// # Errors
+    /// [`MigrateError`] if a source cannot be read, the flags make no configuration, or the output is there.
+    pub fn read(sources: &NwakuSources) -> Result<Self, MigrateError> {
+        let found = gather(sources)?;
+        let mapped = Mapped::of(&found.flags);
+        let folder = MigrationFolder::check(&sources.output)?;
+        let config = checked(&mapped.to_toml(&folder.data))?;
+        let key_file = sources.node_key_file.as_deref();
+        let node_key = identity::node_key(key_file, mapped.secret("nodekey"))?;
+        let archive = sources.archive.as_deref().map(archive::open).transpose()?;
+        Ok(Self {
+            output: sources.output.clone(),
+            mapped,
+            remarks: found.remarks,
+            folder,
+            config,
+            node_key,
+            member: None,
+            archive,
+        })
+    }
+
+    /// Reads a keystore, which still has to be opened.
+    ///
+    /// # Errors
+    /// [`MigrateError::NoRateLimit`] if the node would not use it, [`MigrateError::Keystore`] if it cannot be read.
+    pub fn find_keystore(&self, path: &Path) -> Result<FoundKeystore, MigrateError> {
+        match self.config.rln {
+            Some(_) => FoundKeystore::read(path, &self.mapped),
+            None => Err(MigrateError::NoRateLimit),
+        }
+    }
+
+    /// Opens the keystore's credential: that of the flag for the membership's index, or the only one.
+    ///
+    /// # Errors
+    /// [`MigrateError`] if the password is wrong, no single credential is meant, or its message limit makes no valid
+    /// configuration.
+    pub fn open_keystore(
+        &mut self,
+        keystore: &FoundKeystore,
+        password: &[u8],
+    ) -> Result<(), MigrateError> {
+        let credential = keystore.open(password, &self.mapped)?;
+        self.mapped.set_message_limit(credential.limit);
+        checked(&self.mapped.to_toml(&self.folder.data))?;
+        self.member = Some(credential);
+        Ok(())
+    }
+
+    /// Makes the folder. `progress` hears of messages of the archive that were read, and of all there are.
+    ///
+    /// # Errors
+    /// [`MigrateError`] if a file cannot be written or the archive not be copied.
+    pub async fn write(
+        self,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<MigrationReport, MigrateError> {
+        let toml = self.mapped.to_toml(&self.folder.data);
+        self.folder.make()?;
+        let mut report = MigrationReport::new(&self.output, self.mapped, self.remarks);
+        if let Some(key) = &self.node_key {
+            let peer_id = identity::write_node_key(&self.config.node_key_file, key)?;
+            report.peer_id = Some(peer_id);
+        }
+        if let (Some(credential), Some(rln)) = (&self.member, &self.config.rln) {
+            report.membership = Some(identity::write_member(credential, rln)?);
+        }
+        if let Some(source) = &self.archive {
+            let copy = archive::copy(source, &self.folder.archive, progress).await?;
+            report.archive = Some(copy);
+        }
+        // Last, so that a folder with this file is complete.
+        folder::write_new(&self.folder.config, toml.as_bytes())?;
+        Ok(report)
+    }
+}
+
+/// Loads a configuration file of ours, which checks it.
+fn checked(toml: &str) -> Result<NodeConfig, MigrateError> {
+    let sources = Sources {
+        text: Some(toml.to_owned()),
+        ..Sources::default()
+    };
+    Ok(NodeConfig::load(&sources)?)
+}
+
+/// Reads all sources; what a later one sets replaces what an earlier one sets.
+fn gather(sources: &NwakuSources) -> Result<Found, MigrateError> {
+    let environment = match &sources.env {
+        Some(path) => read::read_env(path)?,
+        None => Variables::new(),
+    };
+    let mut all = Found::default();
+    let mut add = |found: Found| {
+        let is_set = |name: &str| found.flags.iter().any(|flag| flag.name == name);
+        all.flags.retain(|flag| !is_set(&flag.name));
+        all.flags.extend(found.flags);
+        all.remarks.extend(found.remarks);
+    };
+    if let Some(path) = &sources.toml {
+        add(read::read_toml(path)?);
+    }
+    if let Some(path) = &sources.env {
+        let flags = read::flags_of(&environment, &path.display().to_string());
+        add(Found {
+            flags,
+            remarks: Vec::new(),
+        });
+    }
+    if let Some(path) = &sources.compose {
+        add(read::read_compose(path, &environment)?);
+    }
+    if let Some(path) = &sources.flags {
+        add(read::read_script(path, &environment)?);
+    }
+    Ok(all)
+}

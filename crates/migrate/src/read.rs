@@ -1,0 +1,222 @@
+//! Reads flags of the reference node from files of its deployment.
+
+mod compose;
+mod shell;
+mod words;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+use undertone_settings::{TomlEntry, TomlValue};
+
+use crate::flags;
+
+pub(crate) use compose::read as read_compose;
+pub(crate) use shell::read as read_script;
+
+/// Variables of a shell; `None` for one whose value cannot be known here.
+pub(crate) type Variables = BTreeMap<String, Option<String>>;
+
+/// Prefix of environment variables that set flags.
+const PREFIX: &str = "WAKUNODE2_";
+
+/// A flag as a source sets it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct GivenFlag {
+    /// Name without dashes, in lower case.
+    pub(crate) name: String,
+    pub(crate) value: String,
+    /// File and line.
+    pub(crate) place: String,
+}
+
+/// Content of a source: flags, and remarks about what could not be evaluated.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) flags: Vec<GivenFlag>,
+    /// Place and text of each remark.
+    pub(crate) remarks: Vec<(String, String)>,
+}
+
+/// Reason why a source cannot be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ReadFault {
+    /// The file cannot be read.
+    #[error("{}: {source}; check that the file is there and readable", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Error of the operating system.
+        source: std::io::Error,
+    },
+    /// The file is not valid TOML.
+    #[error(transparent)]
+    Toml(#[from] undertone_settings::Error),
+    /// The file uses a part of YAML that is not read here.
+    #[error(
+        "{place}: {what}; write it in block style, with spaces, or give the flags with --flags"
+    )]
+    Yaml {
+        /// File and line.
+        place: String,
+        /// Part of YAML that is not read.
+        what: String,
+    },
+    /// The compose file has no service of the reference node.
+    #[error("{}: no service whose image or command is the reference node's; give the flags with --flags", path.display())]
+    NoService {
+        /// The compose file.
+        path: PathBuf,
+    },
+    /// The script neither runs the reference node nor lists flags.
+    #[error("{}: no command of the reference node and no flag; give a file with its flags, such as run_node.sh", path.display())]
+    NoCommand {
+        /// The script.
+        path: PathBuf,
+    },
+}
+
+/// Reads a text file.
+pub(crate) fn text_of(path: &Path) -> Result<String, ReadFault> {
+    fs::read_to_string(path).map_err(|source| ReadFault::Io {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn at(path: &Path, line: usize) -> String {
+    format!("{}:{line}", path.display())
+}
+
+/// Reads variables from a `.env` file: `NAME=value`, quoted or not.
+pub(crate) fn read_env(path: &Path) -> Result<Variables, ReadFault> {
+    let text = text_of(path)?;
+    let lines = text
+        .lines()
+        .map(|line| line.trim().trim_start_matches("export "));
+    let pairs = lines
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once('='));
+    Ok(pairs
+        .map(|(name, value)| (name.trim().to_owned(), Some(unquoted(value).to_owned())))
+        .collect())
+}
+
+/// A value of a `.env` file without its quotes, or without the comment after it.
+fn unquoted(value: &str) -> &str {
+    let value = value.trim();
+    for quote in ['"', '\''] {
+        if let Some((inner, _)) = value
+            .strip_prefix(quote)
+            .and_then(|rest| rest.split_once(quote))
+        {
+            return inner;
+        }
+    }
+    value.split(" #").next().unwrap_or_default().trim_end()
+}
+
+/// Flags that variables of the environment set: `WAKUNODE2_TCP_PORT` is `tcp-port`.
+pub(crate) fn flags_of(variables: &Variables, place: &str) -> Vec<GivenFlag> {
+    let set = variables.iter().filter_map(|(name, value)| {
+        let name = name
+            .strip_prefix(PREFIX)?
+            .to_ascii_lowercase()
+            .replace('_', "-");
+        Some((name, value.as_ref()?))
+    });
+    // A list is written as JSON: ["a", "b"].
+    set.flat_map(|(name, value)| {
+        let list: Result<Vec<serde_json::Value>, _> = serde_json::from_str(value);
+        let items = list.map(|items| {
+            items
+                .iter()
+                .map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned))
+                .collect()
+        });
+        let items: Vec<String> = items.unwrap_or_else(|_| vec![value.clone()]);
+        items.into_iter().map(move |value| GivenFlag {
+            name: name.clone(),
+            value,
+            place: place.to_owned(),
+        })
+    })
+    .collect()
+}
+
+/// Reads flags from the reference node's TOML file, whose keys are the names of flags.
+pub(crate) fn read_toml(path: &Path) -> Result<Found, ReadFault> {
+    let root = TomlEntry::read(&text_of(path)?, &path.to_string_lossy())?;
+    let mut found = Found::default();
+    for (name, entry) in root.as_table().into_iter().flatten() {
+        let place = entry.origin.to_string();
+        let items = match &entry.value {
+            TomlValue::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(entry),
+        };
+        for item in items {
+            let value = item
+                .as_text()
+                .map_or_else(|| item.value.to_string(), str::to_owned);
+            found.flags.push(GivenFlag {
+                name: normal(name),
+                value,
+                place: place.clone(),
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn normal(name: &str) -> String {
+    name.to_ascii_lowercase().replace('_', "-")
+}
+
+/// Reads the words of a command: `--key=value`, `--key:value`, `--key value`, or `--key` alone for `true`.
+fn read_words(words: &[String], place: &str, found: &mut Found) {
+    let mut words = words.iter().peekable();
+    while let Some(word) = words.next() {
+        let Some(flag) = word.strip_prefix("--").filter(|flag| !flag.is_empty()) else {
+            let what = format!("{word:?} is no flag; it is left out");
+            found.remarks.push((place.to_owned(), what));
+            continue;
+        };
+        let (name, value) = match flag.find(['=', ':']) {
+            Some(end) => (&flag[..end], Some(flag[end + 1..].to_owned())),
+            None => (flag, None),
+        };
+        let name = normal(name);
+        let is_bool = flags::by_name(&name).is_some_and(flags::KnownFlag::is_bool);
+        let is_value = |next: &&String| match is_bool {
+            true => crate::values::boolean(next).is_ok(),
+            false => !next.starts_with("--"),
+        };
+        let value = value.or_else(|| words.next_if(|next| is_value(next)).cloned());
+        let value = value.unwrap_or_else(|| "true".to_owned());
+        found.flags.push(GivenFlag {
+            name,
+            value,
+            place: place.to_owned(),
+        });
+    }
+}
+
+/// Whether a word names the reference node's program.
+fn is_program(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    [
+        "wakunode",
+        "nwaku",
+        "logos_delivery",
+        "logosdelivery",
+        "logos-messaging-node",
+    ]
+    .iter()
+    .any(|program| name.starts_with(program))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,177 @@
+//! Flags in shell scripts such as `run_node.sh`, and in plain lists of flags.
+//!
+//! Assignments and `if [ -n … ]`, `if [ -z … ]` are followed. Nothing is run: what depends on a command's output
+//! is unknown, and told with its line.
+
+use std::path::Path;
+
+use super::words::{expand, split};
+use super::{Found, ReadFault, Variables, at, is_program, read_words};
+
+/// Whether lines of a block are executed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Branch {
+    Taken,
+    Skipped,
+    Unknown,
+}
+
+/// Reads the flags of the script's command that starts the reference node.
+pub(crate) fn read(path: &Path, environment: &Variables) -> Result<Found, ReadFault> {
+    let text = super::text_of(path)?;
+    let mut script = Script {
+        path,
+        variables: environment.clone(),
+        branches: Vec::new(),
+        found: Found::default(),
+    };
+    let mut pending = String::new();
+    let mut first = 0;
+    for (index, line) in text.lines().enumerate() {
+        if pending.is_empty() {
+            first = index + 1;
+        }
+        match line.strip_suffix('\\') {
+            Some(part) => {
+                pending.push_str(part);
+                pending.push(' ');
+            }
+            None => {
+                pending.push_str(line);
+                script.line(pending.trim(), first);
+                pending.clear();
+            }
+        }
+    }
+    script.line(pending.trim(), first);
+    if script.found.flags.is_empty() {
+        return Err(ReadFault::NoCommand {
+            path: path.to_owned(),
+        });
+    }
+    Ok(script.found)
+}
+
+struct Script<'a> {
+    path: &'a Path,
+    variables: Variables,
+    branches: Vec<Branch>,
+    found: Found,
+}
+
+impl Script<'_> {
+    fn branch(&self) -> Branch {
+        let is = |wanted| self.branches.contains(&wanted);
+        match (is(Branch::Skipped), is(Branch::Unknown)) {
+            (true, _) => Branch::Skipped,
+            (false, true) => Branch::Unknown,
+            (false, false) => Branch::Taken,
+        }
+    }
+
+    fn line(&mut self, line: &str, number: usize) {
+        let keyword = line.split([' ', ';']).next().unwrap_or_default();
+        match keyword {
+            "" => {}
+            "if" => self.branches.push(condition(line, &self.variables)),
+            "while" | "for" | "until" | "case" => self.branches.push(Branch::Unknown),
+            "elif" => self.replace_branch(|_| Branch::Unknown),
+            "else" => self.replace_branch(|branch| match branch {
+                Branch::Taken => Branch::Skipped,
+                Branch::Skipped => Branch::Taken,
+                Branch::Unknown => Branch::Unknown,
+            }),
+            "fi" | "done" | "esac" => {
+                self.branches.pop();
+            }
+            _ if line.starts_with('#') || self.branch() == Branch::Skipped => {}
+            _ => self.command(line, number),
+        }
+    }
+
+    fn replace_branch(&mut self, of: impl FnOnce(Branch) -> Branch) {
+        if let Some(last) = self.branches.last_mut() {
+            *last = of(*last);
+        }
+    }
+
+    fn command(&mut self, line: &str, number: usize) {
+        if let Some((name, value)) = assignment(line) {
+            let words = split(value, &self.variables);
+            let is_known = words.unknown.is_empty() && self.branch() == Branch::Taken;
+            let value = is_known.then(|| words.words.join(" "));
+            self.variables.insert(name.to_owned(), value);
+            return;
+        }
+        if let Some(name) = line.strip_prefix("unset ") {
+            let value = (self.branch() == Branch::Taken).then(String::new);
+            self.variables.insert(name.trim().to_owned(), value);
+            return;
+        }
+        let words = split(line, &self.variables);
+        let Some(start) = start_of_flags(&words.words) else {
+            return;
+        };
+        let place = at(self.path, number);
+        for unknown in &words.unknown {
+            let what =
+                format!("{unknown} cannot be evaluated here; add what it stands for by hand");
+            self.found.remarks.push((place.clone(), what));
+        }
+        if self.branch() == Branch::Unknown {
+            let what = "this command depends on a condition that cannot be evaluated here; its flags are taken";
+            self.found.remarks.push((place.clone(), what.to_owned()));
+        }
+        read_words(&words.words[start..], &place, &mut self.found);
+    }
+}
+
+/// Position of the first flag of the reference node; `None` for another command.
+fn start_of_flags(words: &[String]) -> Option<usize> {
+    if words.first()?.starts_with("--") {
+        return Some(0);
+    }
+    // The program itself, or the image of `docker run`, which names the program.
+    let runs = matches!(
+        words.first()?.as_str(),
+        "docker" | "podman" | "sudo" | "exec" | "nohup"
+    );
+    let program = match runs {
+        true => words
+            .iter()
+            .rposition(|word| !word.starts_with("--") && is_program(word))?,
+        false => words.first().filter(|word| is_program(word)).map(|_| 0)?,
+    };
+    words
+        .get(program + 1)
+        .filter(|word| word.starts_with("--"))?;
+    Some(program + 1)
+}
+
+fn assignment(line: &str) -> Option<(&str, &str)> {
+    let line = line.strip_prefix("export ").unwrap_or(line);
+    let (name, value) = line.split_once('=')?;
+    let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    is_name.then_some((name, value))
+}
+
+/// Evaluates `if [ -n "…" ]` and `if [ -z "…" ]`; other conditions are unknown.
+fn condition(line: &str, variables: &Variables) -> Branch {
+    let inside = line
+        .split_once('[')
+        .and_then(|(_, rest)| rest.rsplit_once(']'));
+    let Some((inside, _)) = inside.filter(|_| !line.contains("||") && !line.contains("&&")) else {
+        return Branch::Unknown;
+    };
+    let inside = inside.trim();
+    let (wants_empty, text) = match (inside.strip_prefix("-z "), inside.strip_prefix("-n ")) {
+        (Some(text), _) => (true, text),
+        (_, Some(text)) => (false, text),
+        _ => return Branch::Unknown,
+    };
+    match expand(text.trim().trim_matches('"'), variables) {
+        None => Branch::Unknown,
+        Some(value) if value.is_empty() == wants_empty => Branch::Taken,
+        Some(_) => Branch::Skipped,
+    }
+}

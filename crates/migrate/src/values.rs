@@ -1,0 +1,163 @@
+//! Rules by which values of the reference node's flags become values of our keys.
+
+/// Value for a key of ours, and a remark if the meaning changes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct NewValue {
+    /// Text as a flag of ours takes it; `None` leaves the key out.
+    pub(crate) text: Option<String>,
+    /// Remark for the operator.
+    pub(crate) remark: Option<String>,
+}
+
+/// Conversion of one value; an error says what was expected.
+pub(crate) type ValueRule = fn(&str) -> Result<NewValue, String>;
+
+fn plain(text: impl Into<String>) -> NewValue {
+    NewValue {
+        text: Some(text.into()),
+        remark: None,
+    }
+}
+
+fn left_out(remark: &str) -> NewValue {
+    NewValue {
+        text: None,
+        remark: Some(remark.to_owned()),
+    }
+}
+
+/// Takes the value as it is; our configuration checks it.
+pub(crate) fn same(text: &str) -> Result<NewValue, String> {
+    Ok(plain(text))
+}
+
+pub(crate) fn lowercase(text: &str) -> Result<NewValue, String> {
+    Ok(plain(text.to_ascii_lowercase()))
+}
+
+/// Reads what Nim's `parseBool` reads.
+pub(crate) fn boolean(text: &str) -> Result<NewValue, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "y" | "on" => Ok(plain("true")),
+        "false" | "0" | "no" | "n" | "off" => Ok(plain("false")),
+        _ => Err("true or false".to_owned()),
+    }
+}
+
+/// Keeps the wish to be reached through relays; without it, that begins when peers cannot reach the node.
+pub(crate) fn relay_client(text: &str) -> Result<NewValue, String> {
+    let wish = boolean(text)?;
+    Ok(match wish.text.as_deref() {
+        Some("true") => wish,
+        _ => plain("auto"),
+    })
+}
+
+/// Keeps how the node is reached through a router: the words are the same.
+pub(crate) fn nat(text: &str) -> Result<NewValue, String> {
+    let nat = text.to_ascii_lowercase();
+    match nat.as_str() {
+        "any" | "none" | "pmp" | "upnp" => Ok(plain(nat)),
+        _ if nat.starts_with("extip:") => Ok(plain(nat)),
+        _ => Err("any, none, upnp, pmp or extip:IP".to_owned()),
+    }
+}
+
+pub(crate) fn log_level(text: &str) -> Result<NewValue, String> {
+    let level = text.to_ascii_lowercase();
+    match level.as_str() {
+        "notice" => Ok(NewValue {
+            text: Some("info".to_owned()),
+            remark: Some("there is no level notice; info includes it".to_owned()),
+        }),
+        "fatal" => Ok(NewValue {
+            text: Some("error".to_owned()),
+            remark: Some("there is no level fatal; error includes it".to_owned()),
+        }),
+        "error" | "warn" | "info" | "debug" | "trace" => Ok(plain(level)),
+        _ => Err("TRACE, DEBUG, INFO, NOTICE, WARN, ERROR or FATAL".to_owned()),
+    }
+}
+
+/// A chain id, of which 0 means "ask the endpoint".
+pub(crate) fn chain_id(text: &str) -> Result<NewValue, String> {
+    match text {
+        "0" => Ok(left_out(
+            "0 asks the endpoint; here the chain id must be named in rln-eth-chain-id",
+        )),
+        text => Ok(plain(text)),
+    }
+}
+
+/// A size such as `150KiB`, `1500 B` or `100KB`; without a unit, bytes.
+pub(crate) fn bytes(text: &str) -> Result<NewValue, String> {
+    let expected = || "a size such as 150KiB, 100KB or 1500B".to_owned();
+    let text = text.trim();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let number: u64 = number.parse().map_err(|_| expected())?;
+    let unit = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" => 1000,
+        "kib" => 1024,
+        "mb" => 1_000_000,
+        "mib" => 1024 * 1024,
+        _ => return Err(expected()),
+    };
+    let bytes = number.checked_mul(unit).ok_or_else(expected)?;
+    Ok(plain(bytes.to_string()))
+}
+
+/// Most connections from an address, of which 0 means "no limit".
+pub(crate) fn colocation(text: &str) -> Result<NewValue, String> {
+    match text {
+        "0" => Ok(NewValue {
+            text: Some(u32::MAX.to_string()),
+            remark: Some("0 was no limit; max-connections still bounds all connections".to_owned()),
+        }),
+        text => Ok(plain(text)),
+    }
+}
+
+/// Origin of web pages. The reference node compares host and port only; here an origin has a scheme unless
+/// it is of the form `localhost:*`.
+pub(crate) fn origin(text: &str) -> Result<NewValue, String> {
+    if text == "*" || text.contains("://") || text.starts_with("localhost:") {
+        return Ok(plain(text));
+    }
+    if text.contains(['*', '?']) {
+        return Ok(left_out(
+            "wildcards within a name have no counterpart: list each origin in rest-allow-origin",
+        ));
+    }
+    Ok(NewValue {
+        text: Some(format!("https://{text}")),
+        remark: Some(
+            "an origin has a scheme here; add http:// too if pages are served without TLS"
+                .to_owned(),
+        ),
+    })
+}
+
+/// The deprecated switch, which does nothing without a list.
+pub(crate) fn dns_discovery(text: &str) -> Result<NewValue, String> {
+    let value = boolean(text)?;
+    match value.text.as_deref() {
+        Some("true") => Ok(left_out(
+            "not needed: lists in dns-discovery-url switch it on",
+        )),
+        _ => Ok(value),
+    }
+}
+
+/// A limit of requests; `storev3` is the only store protocol here.
+pub(crate) fn rate_limit(text: &str) -> Result<NewValue, String> {
+    match text.split_once(':') {
+        Some(("storev3", limit)) => Ok(plain(format!("store:{limit}"))),
+        Some(("storev2", _)) => Ok(left_out("there is only the present store protocol (v3)")),
+        _ => Ok(plain(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
