@@ -37,7 +37,7 @@ pub enum MigrateError {
     /// A new file cannot be written.
     #[error("{}: {source}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Error of the operating system.
         source: io::Error,
@@ -57,13 +57,13 @@ pub enum MigrateError {
     /// The keystore has no credential of the membership.
     #[error("{}: no credential of this membership", path.display())]
     NoCredential {
-        /// The keystore.
+        /// Path of the keystore.
         path: PathBuf,
     },
     /// The keystore has several credentials, and nothing says which is meant.
     #[error("{}: {count} credentials", path.display())]
     SeveralCredentials {
-        /// The keystore.
+        /// Path of the keystore.
         path: PathBuf,
         /// Number of its credentials.
         count: usize,
@@ -80,7 +80,7 @@ pub enum MigrateError {
     /// The archive to be copied cannot be opened.
     #[error("{}: {source}", path.display())]
     OpenArchive {
-        /// The archive.
+        /// Path of the archive.
         path: PathBuf,
         /// Error of the database.
         source: rusqlite::Error,
@@ -88,17 +88,17 @@ pub enum MigrateError {
     /// The archive to be copied has another schema than the one that is read.
     #[error("{}: schema version {version}, but {expected} is read", path.display())]
     ArchiveSchema {
-        /// The archive.
+        /// Path of the archive.
         path: PathBuf,
-        /// Its version.
+        /// Schema version of the archive.
         version: i64,
-        /// Version that is read.
+        /// Schema version that is read.
         expected: i64,
     },
     /// The archive to be copied cannot be read to its end.
     #[error("{}: {source}", path.display())]
     ReadArchive {
-        /// The archive.
+        /// Path of the archive.
         path: PathBuf,
         /// Error of the database.
         source: rusqlite::Error,

@@ -47,7 +47,7 @@ pub enum ReadFault {
     /// The file cannot be read.
     #[error("{}: {source}; check that the file is there and readable", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Error of the operating system.
         source: std::io::Error,
@@ -74,7 +74,7 @@ pub enum ReadFault {
     /// The script neither runs the reference node nor lists flags.
     #[error("{}: no command of the reference node and no flag; give a file with its flags, such as run_node.sh", path.display())]
     NoCommand {
-        /// The script.
+        /// Path of the script.
         path: PathBuf,
     },
 }
