@@ -1,6 +1,7 @@
 //! Reports of runs, for people and programs.
 
 mod campaign;
+mod datasets;
 mod deliveries;
 mod files;
 mod histogram;
@@ -18,6 +19,9 @@ mod text;
 pub(crate) mod tests;
 
 pub use campaign::{Campaign, Median};
+#[cfg(feature = "arrow")]
+pub(crate) use datasets::{ColumnValues, DatasetTable, copies, links, nodes, traffic};
+pub use datasets::{DATASETS, DatasetChoice, TRAFFIC_EVERY_MS, write_datasets};
 pub use deliveries::{DeliveriesError, write_deliveries};
 pub use files::{WriteError, write_run, write_summary};
 pub use measure::{RunCosts, Stopwatch};

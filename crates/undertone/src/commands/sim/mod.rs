@@ -3,6 +3,7 @@
 mod asked;
 mod bench;
 mod compare;
+mod datasets;
 mod list;
 mod runner;
 
@@ -11,13 +12,14 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use undertone_lab::page::{RunShown, run_page};
-use undertone_lab::report::{Campaign, WriteError, write_run, write_summary};
+use undertone_lab::report::{Campaign, WriteError, write_datasets, write_run, write_summary};
 use undertone_lab::run::{FinishedRun, threads};
 use undertone_lab::scenario::{self, SeedsError};
 
 use super::interrupt::Interrupt;
 use super::{Failure, output};
 use asked::SimRequest;
+use datasets::DatasetFlags;
 
 pub(crate) use list::print as print_list;
 pub(crate) use runner::{COMMIT, Runner, scenario_failure, warn_of_memory};
@@ -47,6 +49,8 @@ pub(crate) struct Args {
     /// Write summary.json and deliveries.parquet into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    datasets: DatasetFlags,
     /// Draw the runs into this page, several seeds over one another
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "bench"])]
     html: Option<PathBuf>,
@@ -105,6 +109,7 @@ fn simulate(args: &Args, asked: &SimRequest, interrupt: &Interrupt) -> Result<Ca
         threads: threads(args.threads),
         show_progress: !args.json,
         interrupt: Some(interrupt),
+        datasets: args.datasets.choice(),
     };
     let mut runs = Vec::new();
     let mut drawn = Vec::new();
@@ -120,6 +125,8 @@ fn simulate(args: &Args, asked: &SimRequest, interrupt: &Interrupt) -> Result<Ca
                 _ => folder.join(format!("seed-{seed}")),
             };
             write_run(&folder, &run.outcome, &run.summary).map_err(unwritten)?;
+            write_datasets(&folder, &run.outcome, &run.summary, &runner.datasets)
+                .map_err(unwritten)?;
         }
         runs.push(run.summary.clone());
         if args.html.is_some() {
