@@ -269,6 +269,9 @@ impl World {
 
     /// Position of the pubsub topic of a message among `topics`. With services, a content topic belongs to one.
     pub(crate) fn topic_of(&self, message: u32) -> usize {
+        if let Some(listed) = self.scenario.listed.get(message as usize) {
+            return listed.topic as usize;
+        }
         match self.content_topic(message) {
             Some(content) => content % self.topics.len().max(1),
             None => (message % self.scenario.relay.topics.max(1)) as usize,

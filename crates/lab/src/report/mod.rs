@@ -7,6 +7,7 @@ mod files;
 mod histogram;
 mod measure;
 mod memory;
+mod netviz;
 mod origin;
 mod progress;
 mod services;
@@ -26,6 +27,7 @@ pub use deliveries::{DeliveriesError, write_deliveries};
 pub use files::{WriteError, write_run, write_summary};
 pub use measure::{RunCosts, Stopwatch};
 pub use memory::{available_bytes, estimated_bytes};
+pub use netviz::write_netviz;
 #[cfg(feature = "arrow")]
 pub(crate) use origin::origin;
 pub use progress::ProgressLine;
