@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::ops::ControlFlow;
 
-use undertone_lab::report::write_run;
+use undertone_lab::report::{DatasetChoice, write_run};
 use undertone_lab::run::{RunRequest, threads};
 use undertone_lab::scenario;
 
@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         seed: 1,
         threads: threads(None),
         commit: "unknown",
+        datasets: DatasetChoice::default(),
     };
     let run = request.run(&mut |_| ControlFlow::Continue(()))?;
     println!("{:?}", run.summary.latency_ms);

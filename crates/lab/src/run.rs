@@ -7,7 +7,7 @@ use std::thread;
 
 use undertone_sim::{Outcome, Progress, RunOptions, SimError};
 
-use crate::report::{Stopwatch, Summary};
+use crate::report::{DatasetChoice, Stopwatch, Summary};
 use crate::scenario::Loaded;
 
 /// One run that is asked for.
@@ -21,6 +21,8 @@ pub struct RunRequest<'a> {
     pub threads: usize,
     /// Commit of the program, which results state.
     pub commit: &'a str,
+    /// Datasets to record besides the deliveries; they change nothing else.
+    pub datasets: DatasetChoice,
 }
 
 /// Result of a run.
@@ -42,7 +44,9 @@ impl RunRequest<'_> {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<FinishedRun, SimError> {
         let scenario = &self.loaded.scenario;
-        let options = RunOptions::new(self.seed).threads(self.threads);
+        let options = RunOptions::new(self.seed)
+            .threads(self.threads)
+            .record(self.datasets.record());
         let watch = Stopwatch::start();
         let outcome = undertone_sim::run_until(scenario, options, progress)?;
         let summary = Summary::new(scenario, &outcome, watch.read(), self.commit)

@@ -1,11 +1,11 @@
 //! Results as Arrow tables, for programs that hold them in memory: the columns of `deliveries.parquet`, one row per
-//! message or node, and the tables of a sweep. Their metadata say what was run.
+//! message, the optional datasets, and the tables of a sweep. Their metadata say what was run.
 
 mod columns;
 mod run;
 mod sweep;
 
-pub use run::{deliveries, messages, nodes};
+pub use run::{copies, deliveries, links, messages, nodes, traffic};
 pub use sweep::{sweep_points, sweep_runs};
 
 #[cfg(test)]

@@ -1,14 +1,18 @@
 //! Runs and their results.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
+use arrow_array::RecordBatch;
 use pyo3::prelude::*;
 use undertone_lab::page::{RunShown, run_page};
-use undertone_lab::report::{Campaign, Summary, write_run};
+use undertone_lab::report::{
+    Campaign, DATASETS, DatasetChoice, Summary, write_datasets, write_run,
+};
 use undertone_lab::run::{FinishedRun, RunRequest, threads};
 use undertone_lab::sweep::write_rows;
 use undertone_lab::tables;
+use undertone_sim::Outcome;
 
 use crate::COMMIT;
 use crate::errors::{unwritten, wrong};
@@ -20,6 +24,7 @@ use crate::watch::PythonWatch;
 #[pyclass(frozen, module = "undertone._native")]
 pub(crate) struct NativeRun {
     finished: FinishedRun,
+    datasets: DatasetChoice,
 }
 
 impl NativeRun {
@@ -29,21 +34,25 @@ impl NativeRun {
 }
 
 /// Runs a scenario without holding the lock of Python. `progress` is called with virtual time and its end in seconds,
-/// events, and deliveries.
+/// events, and deliveries; `record` names datasets, and `record_every_ms` is the interval of the one over time.
 #[pyfunction]
-#[pyo3(signature = (scenario, seed, threads = None, progress = None))]
+#[pyo3(signature = (scenario, seed, threads = None, progress = None, record = Vec::new(), record_every_ms = None))]
 pub(crate) fn run(
     py: Python<'_>,
     scenario: &NativeScenario,
     seed: u64,
     threads: Option<NonZeroUsize>,
     progress: Option<Py<PyAny>>,
+    record: Vec<String>,
+    record_every_ms: Option<NonZeroU32>,
 ) -> PyResult<NativeRun> {
+    let datasets = choice(&record, record_every_ms)?;
     let request = RunRequest {
         loaded: &scenario.loaded,
         seed,
         threads: self::threads(threads),
         commit: COMMIT,
+        datasets,
     };
     let mut watch = PythonWatch::new(progress);
     let finished = py.detach(|| {
@@ -64,7 +73,25 @@ pub(crate) fn run(
             let name = &scenario.loaded.scenario.name;
             wrong(format!("{name} cannot be simulated: {error}"))
         })?,
+        datasets,
     })
+}
+
+/// The datasets of these names.
+fn choice(names: &[String], every_ms: Option<NonZeroU32>) -> PyResult<DatasetChoice> {
+    let mut choice = DatasetChoice::default();
+    for name in names {
+        if !choice.add(name) {
+            let known = DATASETS.map(|(name, _)| name).join(", ");
+            return Err(wrong(format!(
+                "there is no dataset {name:?}; there are {known}"
+            )));
+        }
+    }
+    if let (Some(chosen), Some(asked)) = (&mut choice.traffic_every_ms, every_ms) {
+        *chosen = asked.get();
+    }
+    Ok(choice)
 }
 
 #[pymethods]
@@ -97,11 +124,26 @@ impl NativeRun {
         ArrowTable::new(tables::nodes(outcome, summary))
     }
 
-    /// Writes `summary.json` and `deliveries.parquet` into a folder.
+    /// One row per copy, direction of a connection, or interval and kind of traffic; `None` for what was not recorded.
+    fn dataset(&self, py: Python<'_>, name: &str) -> Option<ArrowTable> {
+        let FinishedRun { outcome, summary } = &self.finished;
+        let table: fn(&Outcome, &Summary) -> RecordBatch = match name {
+            "copies" if self.datasets.copies => tables::copies,
+            "links" if self.datasets.links => tables::links,
+            "traffic" if self.datasets.traffic_every_ms.is_some() => tables::traffic,
+            _ => return None,
+        };
+        Some(ArrowTable::new(py.detach(|| table(outcome, summary))))
+    }
+
+    /// Writes `summary.json`, `deliveries.parquet` and the datasets into a folder.
     fn write(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         let FinishedRun { outcome, summary } = &self.finished;
-        py.detach(|| write_run(&folder, outcome, summary))
-            .map_err(unwritten)
+        py.detach(|| {
+            write_run(&folder, outcome, summary)?;
+            write_datasets(&folder, outcome, summary, &self.datasets)
+        })
+        .map_err(unwritten)
     }
 
     /// The file of a sweep for this run.

@@ -71,6 +71,22 @@ def test_files_are_those_of_the_command_line(small: ut.Run, tmp_path: Path) -> N
         small.write(tmp_path / "file/below")
 
 
+def test_datasets_are_recorded_if_asked_for(small: ut.Run, tmp_path: Path) -> None:
+    run = ut.run("small", progress=False, record=["copies", "links", "traffic"], record_every_ms=500)
+    assert run.trace_hash == small.trace_hash
+    copies = pl.DataFrame(run.copies)
+    assert copies["is_first"].sum() == 147
+    sent = pl.DataFrame(run.traffic).filter(pl.col("kind") == "messages")
+    assert sent["sent"].sum() == copies.height == pl.DataFrame(run.links)["messages"].sum()
+    assert (pl.DataFrame(run.traffic)["from_ns"] % 500_000_000 == 0).all()
+    run.write(tmp_path / "results")
+    assert pq.read_table(tmp_path / "results/copies.parquet").to_pydict() == pa.table(run.copies).to_pydict()
+    with pytest.raises(ValueError, match="record=\\['copies'\\]"):
+        small.copies  # noqa: B018
+    with pytest.raises(ut.ScenarioError, match="there are copies, links, nodes, traffic"):
+        ut.run("small", progress=False, record=["copy"])
+
+
 def test_a_scenario_that_cannot_be_simulated_says_so() -> None:
     with pytest.raises(ut.ScenarioError, match="did you mean"):
         ut.run("smal", progress=False)

@@ -15,6 +15,7 @@ mod hashes;
 mod light;
 mod member;
 mod node;
+mod record;
 mod seeds;
 mod services;
 mod shard;

@@ -24,6 +24,7 @@ use crate::node::check::RuleChecks;
 use crate::node::event::{Event, Step};
 use crate::node::verifier::VerifierModel;
 use crate::outcome::Counters;
+use crate::record::NodeRecord;
 use crate::seeds::derive;
 use crate::services::io::ServiceInput;
 use crate::services::server::SimService;
@@ -71,6 +72,8 @@ pub(crate) struct Node {
     wake_ns: u64,
     cpu_free_ns: u64,
     pub(crate) checks: RuleChecks,
+    /// What passed through the node's connections, if that is recorded.
+    pub(crate) record: Option<Box<NodeRecord>>,
     /// Services for light clients, if the node has any.
     pub(crate) service: Option<Box<ServiceSide>>,
 }
@@ -110,6 +113,7 @@ impl Node {
             wake_ns: u64::MAX,
             cpu_free_ns: 0,
             checks: RuleChecks::default(),
+            record: NodeRecord::new(world.record),
             service: world.service_nodes().contains(&id).then(|| {
                 let relay_conns = world.ends[id as usize].len() as u32;
                 Box::new(ServiceSide {

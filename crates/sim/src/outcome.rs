@@ -1,7 +1,9 @@
 //! Result of a run.
 
+mod recorded;
 mod services;
 
+pub use recorded::{CopyRecord, LinkRecord, RecordOptions, Recorded, TrafficInterval};
 pub use services::{
     ClientCounters, HistoryReading, LightArrival, ServiceCounters, ServicesOutcome,
 };
@@ -124,6 +126,36 @@ pub struct Counters {
     pub accepted: u64,
 }
 
+impl Counters {
+    /// Subscriptions and the kinds of control entries.
+    pub const fn control_kinds(&self) -> [KindCounter; 6] {
+        [
+            self.subscriptions,
+            self.graft,
+            self.prune,
+            self.ihave,
+            self.iwant,
+            self.idontwant,
+        ]
+    }
+
+    /// Adds what another node, or the same one at another time, sent of each kind.
+    pub(crate) fn add_kinds(&mut self, other: &Self) {
+        for (sum, more) in [
+            (&mut self.messages, other.messages),
+            (&mut self.subscriptions, other.subscriptions),
+            (&mut self.graft, other.graft),
+            (&mut self.prune, other.prune),
+            (&mut self.ihave, other.ihave),
+            (&mut self.iwant, other.iwant),
+            (&mut self.idontwant, other.idontwant),
+        ] {
+            sum.count += more.count;
+            sum.bytes += more.bytes;
+        }
+    }
+}
+
 /// Mesh sizes over all nodes and topics at the end of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeshDegree {
@@ -177,6 +209,8 @@ pub struct Outcome {
     pub violations: Vec<Violation>,
     /// Services and light clients; `None` for a network of relays alone.
     pub services: Option<ServicesOutcome>,
+    /// Records that the run was asked for; `None` if there were none.
+    pub recorded: Option<Box<Recorded>>,
 }
 
 /// Progress of a run.

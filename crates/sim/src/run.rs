@@ -9,7 +9,7 @@ pub use settled::{Dial, Plan};
 use std::ops::ControlFlow;
 
 use crate::error::SimError;
-use crate::outcome::{Outcome, Progress};
+use crate::outcome::{Outcome, Progress, RecordOptions};
 use crate::scenario::Scenario;
 use crate::shard::NodeShard;
 use crate::threads;
@@ -22,18 +22,31 @@ pub struct RunOptions {
     pub seed: u64,
     /// Number of threads; the outcome does not depend on it.
     pub threads: usize,
+    /// What is recorded besides deliveries; it changes nothing else.
+    pub record: RecordOptions,
 }
 
 impl RunOptions {
     /// RunOptions of a run on one thread.
     pub const fn new(seed: u64) -> Self {
-        Self { seed, threads: 1 }
+        Self {
+            seed,
+            threads: 1,
+            record: RecordOptions::NONE,
+        }
     }
 
     /// RunOptions of the same run on this many threads.
     #[must_use]
     pub const fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// RunOptions of the same run with records.
+    #[must_use]
+    pub const fn record(mut self, record: RecordOptions) -> Self {
+        self.record = record;
         self
     }
 }
@@ -63,7 +76,8 @@ pub fn run_until(
     options: RunOptions,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, SimError> {
-    let world = plan::world(scenario, options.seed)?;
+    let mut world = plan::world(scenario, options.seed)?;
+    world.record = options.record;
     let count = threads::worth(&world, options.threads).min(scenario.nodes as usize);
     let shards = (0..count).map(|index| NodeShard::new(&world, index, count));
     let mut stopped_ns = None;

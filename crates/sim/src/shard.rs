@@ -36,7 +36,7 @@ impl NodeShard {
                 .map(|id| LightNode::new(world, id))
                 .collect(),
             events: EventQueue::new(),
-            scratch: Scratch::new(),
+            scratch: Scratch::new(world.record),
             outbox: (0..threads).map(|_| Vec::new()).collect(),
             handled: 0,
         };

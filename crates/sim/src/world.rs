@@ -10,7 +10,7 @@ use undertone_relay::{PeerChecks, RelayConfig, RlnConfig, SharedRelayConfig};
 use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
 use crate::error::SimError;
-use crate::outcome::Message;
+use crate::outcome::{Message, RecordOptions};
 use crate::scenario::{Delay, Dialling, Fault, FaultKind, Qdisc, Scenario, TcpProfile};
 use crate::seeds::SeededRng;
 use crate::topology::ConnEnd;
@@ -59,6 +59,8 @@ pub(crate) struct World {
     /// Configuration of the machines of nodes without rates of their own.
     host: Arc<link::StackConfig>,
     pub(crate) relay: SharedRelayConfig,
+    /// What is recorded besides deliveries.
+    pub(crate) record: RecordOptions,
     partitions: Vec<Partition>,
 }
 
@@ -108,6 +110,7 @@ impl World {
             topics,
             host: Arc::new(host(scenario)),
             relay: relay(scenario, cluster).into(),
+            record: RecordOptions::NONE,
             partitions: partitions.collect(),
             scenario: scenario.clone(),
             seed,
@@ -266,6 +269,9 @@ impl World {
 
     /// Position of the pubsub topic of a message among `topics`. With services, a content topic belongs to one.
     pub(crate) fn topic_of(&self, message: u32) -> usize {
+        if let Some(listed) = self.scenario.listed.get(message as usize) {
+            return listed.topic as usize;
+        }
         match self.content_topic(message) {
             Some(content) => content % self.topics.len().max(1),
             None => (message % self.scenario.relay.topics.max(1)) as usize,

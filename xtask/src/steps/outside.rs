@@ -34,12 +34,19 @@ enum UsageProof {
     Compiles,
 }
 
-const PACKAGES: [Package; 2] = [
+const PACKAGES: [Package; 3] = [
     Package {
         name: "outside-strategy",
         main: "xtask/outside/strategy.rs",
         own: &["gossip", "link"],
         default_features: true,
+        others: "",
+        proof: UsageProof::Runs,
+    },
+    Package {
+        name: "outside-scenario",
+        main: "xtask/outside/scenario.rs",
+        own: &["gossip", "lab"],
         others: "",
         proof: UsageProof::Runs,
     },

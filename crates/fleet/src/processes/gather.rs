@@ -164,6 +164,7 @@ pub(crate) fn gather(
         interrupted: false,
         violations: Vec::new(),
         services: None,
+        recorded: None,
     };
     let validate_ns = outcome.deliveries.iter();
     let validate_ns = validate_ns

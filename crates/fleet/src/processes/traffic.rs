@@ -121,7 +121,9 @@ pub(crate) fn sleep_until(at: Instant) {
 }
 
 fn path(scenario: &Scenario, message: &Message) -> String {
-    let shard = message.index % scenario.relay.topics.max(1);
+    let listed = scenario.listed.get(message.index as usize);
+    let by_number = message.index % scenario.relay.topics.max(1);
+    let shard = listed.map_or(by_number, |listed| listed.topic);
     format!("/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F{shard}")
 }
 

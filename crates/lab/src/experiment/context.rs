@@ -6,7 +6,7 @@ use undertone_sim::{Outcome, RunOptions, Scenario};
 
 use super::{ExperimentError, RealNodes};
 use crate::record::{OutsideOfRuns, Scale, ScenarioUsed};
-use crate::report::{ProgressLine, Stopwatch, Summary};
+use crate::report::{DatasetChoice, ProgressLine, Stopwatch, Summary};
 use crate::scenario;
 use crate::validity::RULES;
 
@@ -114,6 +114,17 @@ impl<'a> Context<'a> {
         set: &[&str],
         seeds: u64,
     ) -> Result<Vec<Simulated>, ExperimentError> {
+        self.simulate_with(name, set, seeds, DatasetChoice::default())
+    }
+
+    /// Simulates as [`Context::simulate`] does, and records datasets.
+    pub(crate) fn simulate_with(
+        &mut self,
+        name: &str,
+        set: &[&str],
+        seeds: u64,
+        datasets: DatasetChoice,
+    ) -> Result<Vec<Simulated>, ExperimentError> {
         let set: Vec<String> = set.iter().map(|&key| key.to_owned()).collect();
         let loaded = scenario::load(name, &set)?;
         let used = ScenarioUsed {
@@ -121,7 +132,7 @@ impl<'a> Context<'a> {
             set,
         };
         let runs = (1..=seeds)
-            .map(|seed| self.run(&loaded.scenario, seed, &used))
+            .map(|seed| self.run(&loaded.scenario, seed, &used, datasets))
             .collect();
         if !self.scenarios.contains(&used) {
             self.scenarios.push(used);
@@ -134,12 +145,15 @@ impl<'a> Context<'a> {
         scenario: &Scenario,
         seed: u64,
         used: &ScenarioUsed,
+        datasets: DatasetChoice,
     ) -> Result<Simulated, ExperimentError> {
         if !self.seeds.contains(&seed) {
             self.seeds.push(seed);
         }
         let line = ProgressLine::new(&format!("{}, seed {seed}", used.name), self.shows_progress);
-        let options = RunOptions::new(seed).threads(self.threads);
+        let options = RunOptions::new(seed)
+            .threads(self.threads)
+            .record(datasets.record());
         let watch = Stopwatch::start();
         let outcome = undertone_sim::run(scenario, options, &mut |at| line.update(at));
         let measured = watch.read();

@@ -91,6 +91,29 @@ fn what_the_machine_cannot_do_is_said_and_counts_against_the_figure() {
     assert!(matches!(quick("hashing"), Err(ExperimentError::Machine(_))));
 }
 
+#[test]
+fn control_takes_a_larger_share_of_small_messages_and_low_rates() {
+    let record = quick("control-share").unwrap();
+    let share = |name: &str| {
+        let figure = record.figures.iter().find(|figure| figure.name == name);
+        figure.unwrap().ours.unwrap()
+    };
+    let [small, large] =
+        ["smallest", "largest"].map(|w| share(&format!("share with the {w} messages")));
+    assert!(0.0 < large && large < small && small < 1.0, "{record}");
+    let [slow, fast] =
+        ["lowest", "highest"].map(|which| share(&format!("share at the {which} rate")));
+    assert!(fast < slow, "{record}");
+    assert_eq!(record.differing().count(), 0, "{record}");
+}
+
+#[test]
+fn nothing_is_lost_under_little_load() {
+    let record = quick("reliability").unwrap();
+    assert_eq!(record.differing().count(), 0, "{record}");
+    assert_eq!(record.tables[0].rows.len(), 4);
+}
+
 /// Flooding counted by hand: on a full mesh of N nodes that all flood at once, every connection carries
 /// two copies, except those over which a node received its first copy, which carry one.
 #[test]

@@ -37,7 +37,7 @@ const ROWS_PER_GROUP: usize = 1 << 20;
 
 /// Returned when the file cannot be written.
 #[derive(Debug, Error)]
-#[error("cannot write deliveries: {0}")]
+#[error("cannot write rows: {0}")]
 pub struct DeliveriesError(#[from] ParquetError);
 
 /// Writes the deliveries of a run, with what its summary says of its origin, and `more`, as metadata.
@@ -80,7 +80,7 @@ pub fn write_deliveries<W: Write + Send>(
     Ok(())
 }
 
-fn metadata(summary: &Summary, more: &[(&str, String)]) -> Vec<KeyValue> {
+pub(super) fn metadata(summary: &Summary, more: &[(&str, String)]) -> Vec<KeyValue> {
     let more = more.iter().map(|(key, value)| (*key, value.clone()));
     let all = origin(summary).into_iter().chain(more);
     all.map(|(key, value)| KeyValue::new(key.to_owned(), value))

@@ -22,9 +22,9 @@ pub enum WriteError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The table of deliveries cannot be written.
+    /// A table cannot be written.
     #[error("{path}: {source}", path = path.display())]
-    Deliveries {
+    Rows {
         /// Path of the file.
         path: PathBuf,
         /// Reason reported by the writer of the table.
@@ -40,11 +40,9 @@ pub fn write_run(folder: &Path, outcome: &Outcome, summary: &Summary) -> Result<
     write_summary(folder, summary)?;
     let path = folder.join("deliveries.parquet");
     let mut file = BufWriter::new(File::create(&path).map_err(at(&path))?);
-    write_deliveries(outcome, summary, &[], &mut file).map_err(|source| {
-        WriteError::Deliveries {
-            path: path.clone(),
-            source,
-        }
+    write_deliveries(outcome, summary, &[], &mut file).map_err(|source| WriteError::Rows {
+        path: path.clone(),
+        source,
     })?;
     file.flush().map_err(at(&path))
 }
@@ -61,7 +59,7 @@ pub fn write_summary(folder: &Path, summary: &impl Serialize) -> Result<(), Writ
     fs::write(&path, text + "\n").map_err(at(&path))
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> WriteError {
+pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> WriteError {
     let path = path.to_owned();
     |source| WriteError::File { path, source }
 }

@@ -1,11 +1,13 @@
 //! Reports of runs, for people and programs.
 
 mod campaign;
+mod datasets;
 mod deliveries;
 mod files;
 mod histogram;
 mod measure;
 mod memory;
+mod netviz;
 mod origin;
 mod progress;
 mod services;
@@ -18,10 +20,14 @@ mod text;
 pub(crate) mod tests;
 
 pub use campaign::{Campaign, Median};
+#[cfg(feature = "arrow")]
+pub(crate) use datasets::{ColumnValues, DatasetTable, copies, links, nodes, traffic};
+pub use datasets::{DATASETS, DatasetChoice, TRAFFIC_EVERY_MS, write_datasets};
 pub use deliveries::{DeliveriesError, write_deliveries};
 pub use files::{WriteError, write_run, write_summary};
 pub use measure::{RunCosts, Stopwatch};
 pub use memory::{available_bytes, estimated_bytes};
+pub use netviz::write_netviz;
 #[cfg(feature = "arrow")]
 pub(crate) use origin::origin;
 pub use progress::ProgressLine;

@@ -70,6 +70,7 @@ pub(crate) fn outcome(seed: u64) -> Outcome {
         trace_hash: Some([0xab; 32]),
         violations: Vec::new(),
         services: None,
+        recorded: None,
     }
 }
 

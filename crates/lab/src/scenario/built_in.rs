@@ -48,6 +48,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "spam-unlimited",
     "silent",
     "message-rate",
+    "load",
     "partition",
     "clock-skew",
     "light-clients",

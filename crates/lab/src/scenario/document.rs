@@ -6,7 +6,7 @@ use undertone_settings::{Error, TomlEntry, TomlTable, TomlValue, nearest};
 
 use super::error::ScenarioError;
 use super::file::read_bounded;
-use super::{BUILT_IN, BuiltIn, set};
+use super::{BUILT_IN, BuiltIn, interop, set};
 
 /// Most files that are based on each other.
 const MAX_BASES: usize = 8;
@@ -56,6 +56,10 @@ impl Document {
         let text = read_bounded(&path)?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let folder = path.parent().unwrap_or(Path::new(""));
+        if interop::is_script(&text) {
+            let root = interop::document(&text, &path)?;
+            return Self::based_on(root, &name, Some(folder), bases);
+        }
         Self::based(&text, &path.to_string_lossy(), &name, Some(folder), bases)
     }
 

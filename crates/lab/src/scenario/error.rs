@@ -6,6 +6,7 @@ use thiserror::Error;
 use undertone_settings::Origin;
 
 use super::gml::GmlError;
+use super::interop::InteropError;
 
 /// Reason why a scenario could not be loaded.
 #[derive(Debug, Error)]
@@ -75,6 +76,14 @@ pub enum ScenarioError {
         origin: Origin,
         /// Rule that is violated.
         source: undertone_gossip::ConfigError,
+    },
+    /// A script of gossipsub-interop cannot be simulated.
+    #[error("{}: {source}", path.display())]
+    Interop {
+        /// Path of the file.
+        path: PathBuf,
+        /// Description of the mistake, with its place.
+        source: InteropError,
     },
     /// A network graph cannot be used.
     #[error("{}:{line}: {source}", path.display())]

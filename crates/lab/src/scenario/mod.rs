@@ -8,12 +8,14 @@ mod document;
 mod error;
 mod file;
 mod gml;
+mod interop;
 mod read;
 mod resolved;
 mod results;
 mod seeds;
 mod set;
 mod source;
+mod strategies;
 mod write;
 
 #[cfg(test)]
@@ -32,10 +34,12 @@ pub use built_in::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
 pub(crate) use file::read_bounded;
 pub use gml::GmlError;
+pub use interop::InteropError;
 pub use resolved::ResolvedScenario;
 pub use results::{EarlierRun, EarlierRuns, load_results};
 pub use seeds::{MAX_SEEDS, SeedsError, parse_seeds};
 pub use source::ScenarioSource;
+pub use strategies::{StrategyNameTaken, register_strategy};
 
 /// A scenario with further content of its file.
 #[derive(Clone, Debug)]

@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::file::Sweep;
 use super::folder::{SweepFolder, SweepFolderError, run_name};
 use super::points::{SweepPoint, SweepShard};
+use crate::report::DatasetChoice;
 use crate::run::{RunRequest, program_version, replay};
 
 /// Time between two reports of the progress while no run ends.
@@ -167,6 +168,7 @@ impl<'a> SweepWork<'a> {
             seed: run.seed,
             threads: 1,
             commit: self.commit,
+            datasets: DatasetChoice::default(),
         };
         let finished = request.run(&mut |_| match is_stopped.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),

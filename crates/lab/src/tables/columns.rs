@@ -8,6 +8,8 @@ use arrow_array::{
 };
 use arrow_schema::{DataType, Field, Schema};
 
+use crate::report::ColumnValues;
+
 /// A table while its columns are added.
 #[derive(Default)]
 pub(super) struct Columns {
@@ -50,6 +52,33 @@ impl Columns {
     pub(super) fn text<'a>(self, name: &str, values: impl Iterator<Item = &'a str>) -> Self {
         let array = StringArray::from_iter_values(values);
         self.push(name, DataType::Utf8, false, Arc::new(array))
+    }
+
+    /// A column of a dataset.
+    pub(super) fn dataset(self, name: &str, values: &ColumnValues) -> Self {
+        let (kind, is_nullable, array): (_, _, ArrayRef) = match values {
+            ColumnValues::Int32(values) => {
+                let array = Int32Array::from_iter_values(values.iter().copied());
+                (DataType::Int32, false, Arc::new(array))
+            }
+            ColumnValues::MaybeInt32(values) => {
+                let array = Int32Array::from_iter(values.iter().copied());
+                (DataType::Int32, true, Arc::new(array))
+            }
+            ColumnValues::Int64(values) => {
+                let array = Int64Array::from_iter_values(values.iter().copied());
+                (DataType::Int64, false, Arc::new(array))
+            }
+            ColumnValues::MaybeInt64(values) => {
+                let array = Int64Array::from_iter(values.iter().copied());
+                (DataType::Int64, true, Arc::new(array))
+            }
+            ColumnValues::Boolean(values) => {
+                return self.boolean(name, values.iter().copied());
+            }
+            ColumnValues::Text(values) => return self.text(name, values.iter().copied()),
+        };
+        self.push(name, kind, is_nullable, array)
     }
 
     /// Values of a scenario's key as they are written: whole numbers, numbers, true and false, or texts, whichever all of

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use arrow_array::RecordBatch;
 use undertone_sim::Outcome;
-use undertone_sim::outcome::{Counters, Delivery, KindCounter, Message};
+use undertone_sim::outcome::{Delivery, Message};
 
 use super::columns::Columns;
-use crate::report::{Summary, by_message, latency_ms, origin};
+use crate::report::{self, DatasetTable, Summary, by_message, latency_ms, origin};
 
 /// One row per delivery to a relay, with the columns of `deliveries.parquet`.
 pub fn deliveries(outcome: &Outcome, summary: &Summary) -> RecordBatch {
@@ -41,10 +41,10 @@ pub fn deliveries(outcome: &Outcome, summary: &Summary) -> RecordBatch {
 /// One row per message.
 pub fn messages(summary: &Summary) -> RecordBatch {
     let rows = || summary.per_message.iter();
-    let latency = |figure: fn(&crate::report::Latency) -> f64| {
+    let latency = |figure: fn(&report::Latency) -> f64| {
         rows().map(move |message| message.latency_ms.as_ref().map(figure))
     };
-    let delivered = |message: &crate::report::PerMessage| message.hops.values().sum();
+    let delivered = |message: &report::PerMessage| message.hops.values().sum();
     Columns::default()
         .int32("message", rows().map(|message| message.index))
         .int32("publisher", rows().map(|message| message.publisher))
@@ -60,45 +60,30 @@ pub fn messages(summary: &Summary) -> RecordBatch {
         .table(metadata(summary))
 }
 
-type ControlCounter = fn(&Counters) -> KindCounter;
-
-/// Kinds of control entries, by the start of their columns' names.
-const CONTROL: [(&str, ControlCounter); 6] = [
-    ("subscriptions", |node| node.subscriptions),
-    ("graft", |node| node.graft),
-    ("prune", |node| node.prune),
-    ("ihave", |node| node.ihave),
-    ("iwant", |node| node.iwant),
-    ("idontwant", |node| node.idontwant),
-];
-
 /// One row per node: connections, copies and bytes from start to end.
 pub fn nodes(outcome: &Outcome, summary: &Summary) -> RecordBatch {
-    let rows = || outcome.nodes.iter();
-    let connections = |node: usize| outcome.connections.get(node).copied().unwrap_or(0);
-    let mut columns = Columns::default()
-        .int32("node", (0..).take(rows().len()))
-        .int32("connections", (0..rows().len()).map(connections))
-        .int64("first_copies", rows().map(|node| node.first_copies))
-        .int64("duplicates", rows().map(|node| node.duplicates))
-        .int64("wire_sent_bytes", rows().map(|node| node.wire_sent_bytes))
-        .int64(
-            "wire_received_bytes",
-            rows().map(|node| node.wire_received_bytes),
-        )
-        .int64("packets_dropped", rows().map(|node| node.packets_dropped))
-        .int64("messages_sent", rows().map(|node| node.messages.count))
-        .int64(
-            "messages_sent_bytes",
-            rows().map(|node| node.messages.bytes),
-        );
-    for (name, kind) in CONTROL {
-        columns = columns
-            .int64(&format!("{name}_sent"), rows().map(|node| kind(node).count))
-            .int64(
-                &format!("{name}_sent_bytes"),
-                rows().map(|node| kind(node).bytes),
-            );
+    dataset(&report::nodes(outcome), summary)
+}
+
+/// One row per copy sent; no rows unless the run recorded them.
+pub fn copies(outcome: &Outcome, summary: &Summary) -> RecordBatch {
+    dataset(&report::copies(outcome), summary)
+}
+
+/// One row per direction of a connection; no rows unless the run recorded them.
+pub fn links(outcome: &Outcome, summary: &Summary) -> RecordBatch {
+    dataset(&report::links(outcome), summary)
+}
+
+/// One row per interval and kind of traffic; no rows unless the run recorded them.
+pub fn traffic(outcome: &Outcome, summary: &Summary) -> RecordBatch {
+    dataset(&report::traffic(outcome), summary)
+}
+
+fn dataset(table: &DatasetTable, summary: &Summary) -> RecordBatch {
+    let mut columns = Columns::default();
+    for (name, values) in &table.columns {
+        columns = columns.dataset(name, values);
     }
     columns.table(metadata(summary))
 }

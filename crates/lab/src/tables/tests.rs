@@ -6,6 +6,7 @@ use arrow_schema::DataType;
 
 use super::columns::Columns;
 use super::{deliveries, messages, nodes};
+use crate::report::DatasetChoice;
 use crate::run::{FinishedRun, RunRequest};
 use crate::scenario;
 
@@ -16,6 +17,7 @@ fn small() -> FinishedRun {
         seed: 1,
         threads: 1,
         commit: "test",
+        datasets: DatasetChoice::default(),
     };
     request.run(&mut |_| ControlFlow::Continue(())).unwrap()
 }

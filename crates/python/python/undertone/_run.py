@@ -61,8 +61,31 @@ class Run:
         """One row per node: connections, copies, bytes, control entries by kind."""
         return self._native.nodes()
 
+    @cached_property
+    def copies(self) -> _native.Table:
+        """One row per copy sent, if the run recorded ``copies``: message, fragment, from, to, hops, is_first, size_bytes,
+        copy_bytes, warm_up, sent_ns, received_ns (null if it did not arrive)."""
+        return self._recorded("copies")
+
+    @cached_property
+    def links(self) -> _native.Table:
+        """One row per direction of a connection, if the run recorded ``links``: from, to, frames, bytes, messages, control."""
+        return self._recorded("links")
+
+    @cached_property
+    def traffic(self) -> _native.Table:
+        """One row per interval and kind, if the run recorded ``traffic``: from_ns, kind, sent, sent_bytes."""
+        return self._recorded("traffic")
+
+    def _recorded(self, name: str) -> _native.Table:
+        table = self._native.dataset(name)
+        if table is None:
+            raise ValueError(f"this run did not record {name}; ut.run(..., record=[{name!r}]) does")
+        return table
+
     def write(self, folder: str | os.PathLike[str]) -> None:
-        """Writes ``summary.json`` and ``deliveries.parquet`` into a folder, as ``undertone sim --out`` does."""
+        """Writes ``summary.json``, ``deliveries.parquet`` and recorded datasets into a folder, as ``undertone sim --out``
+        does."""
         self._native.write(folder)
 
     def html(self, path: str | os.PathLike[str] | None = None) -> Page:
@@ -85,17 +108,23 @@ def run(
     set: Mapping[str, Any] | None = None,
     threads: int | None = None,
     progress: Asked[RunProgress] = None,
+    record: Sequence[str] = (),
+    record_every_ms: int | None = None,
 ) -> Run:
     """Runs a scenario in virtual time.
 
     ``scenario`` is a scenario, or what makes one; ``set`` are overrides by dotted key. The result does not depend on
     ``threads``, one per processor if not given. ``progress`` is True or False for a bar (by tqdm if it is installed; shown if
     somebody looks), or a function that is called with ``RunProgress`` several times a second. Ctrl-C, and an exception of
-    that function, stop the run. Other threads of Python go on meanwhile.
+    that function, stop the run. Other threads of Python go on meanwhile. ``record`` names datasets, of ``"copies"``,
+    ``"links"``, ``"nodes"`` and ``"traffic"``: the result has them as tables, and ``write`` writes them. The intervals of
+    traffic are ``record_every_ms`` long, 1000 if not given.
     """
     chosen = Scenario(scenario, set=set)
     with shown(progress, f"{chosen.name}, seed {seed}", "s", lambda now: (now.virtual_s, now.end_s)) as report:
-        native = _native.run(chosen._native, seed, threads, lambda *now: report(RunProgress(*now)))
+        native = _native.run(
+            chosen._native, seed, threads, lambda *now: report(RunProgress(*now)), list(record), record_every_ms
+        )
     return Run(chosen, seed, native)
 
 

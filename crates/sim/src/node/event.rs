@@ -12,7 +12,8 @@ use undertone_services::RequestNo;
 use crate::events::Scheduled;
 use crate::hashes::{SharedIds, SharedSignals};
 use crate::light::LightEvent;
-use crate::outcome::Violation;
+use crate::outcome::{RecordOptions, Violation};
+use crate::record::TrafficRecord;
 use crate::services::io::ServiceInput;
 use crate::world::World;
 
@@ -88,10 +89,12 @@ pub(crate) struct Scratch {
     pub(crate) scheduled: Vec<Scheduled<Event>>,
     pub(crate) violations: Vec<Violation>,
     pub(crate) deliveries: u64,
+    /// Traffic over time, if that is recorded.
+    pub(crate) traffic: Option<Box<TrafficRecord>>,
 }
 
 impl Scratch {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(record: RecordOptions) -> Self {
         Self {
             ids: SharedIds::new(),
             signals: SharedSignals::new(),
@@ -101,6 +104,7 @@ impl Scratch {
             scheduled: Vec::new(),
             violations: Vec::new(),
             deliveries: 0,
+            traffic: TrafficRecord::new(record),
         }
     }
 }

@@ -186,6 +186,9 @@ impl Node {
         if self.is_of_client(conn) {
             return self.for_service(ServiceInput::Frame { conn, frame });
         }
+        if let Some(record) = &mut self.record {
+            record.receives(step.now_ns, conn.0, &frame);
+        }
         self.checks.heard(step.now_ns, conn, &frame);
         let (peer, is_long) = (PeerIx(conn.0), frame.len() as u64 > self.long_frame_bytes);
         if is_long {

@@ -187,6 +187,12 @@ impl Node {
             frame,
         } = queued;
         let bytes = frame.len() as u64 + u64::from(self.mux_overhead_bytes);
+        if let Some(record) = &mut self.record {
+            record.sends(step.now_ns, conn.0, &frame, bytes);
+        }
+        if let Some(traffic) = &mut step.scratch.traffic {
+            traffic.sends(step.now_ns, &frame);
+        }
         let write = link::Input::Write {
             conn,
             frame,

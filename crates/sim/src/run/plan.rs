@@ -113,6 +113,7 @@ fn validate(scenario: &Scenario) -> Result<(), SimError> {
         }
         Publishers::Random => {}
     }
+    validate_listed(scenario)?;
     if let Some(rln) = &scenario.rln {
         let limit = rln.message_limit;
         check(limit > 0, "rln.message_limit", limit, positive)?;
@@ -138,6 +139,25 @@ fn validate(scenario: &Scenario) -> Result<(), SimError> {
     services::validate(scenario)
 }
 
+fn validate_listed(scenario: &Scenario) -> Result<(), SimError> {
+    for message in &scenario.listed {
+        let (node, topic, bytes) = (message.publisher, message.topic, message.payload_bytes);
+        let rule = "it must be a node, counted from 0";
+        check(node < scenario.nodes, "traffic.listed", node, rule)?;
+        let rule = "its topic must be one of relay.topics, counted from 0";
+        check(topic < scenario.relay.topics, "traffic.listed", topic, rule)?;
+        let fits = (PAYLOAD_BYTES_MIN..)
+            .contains(&bytes)
+            .then_some(bytes as usize + 1024 <= scenario.relay.max_message_bytes);
+        let rule =
+            "its payload must be 8 bytes at least, and 1 kB less than relay.max_message_bytes";
+        check(fits == Some(true), "traffic.listed", bytes, rule)?;
+    }
+    let rule = "messages with times of their own have no light clients";
+    let is_alone = scenario.listed.is_empty() || scenario.services.is_none();
+    check(is_alone, "traffic.listed", scenario.listed.len(), rule)
+}
+
 fn validate_delay(delay: &Delay) -> Result<(), SimError> {
     match delay {
         Delay::Constant { .. } => Ok(()),
@@ -156,6 +176,9 @@ fn validate_delay(delay: &Delay) -> Result<(), SimError> {
 
 /// Returns the messages in the order of their numbers.
 fn messages(scenario: &Scenario, seed: u64) -> Vec<Message> {
+    if !scenario.listed.is_empty() {
+        return listed(scenario);
+    }
     let traffic = &scenario.traffic;
     let mut rng = SeededRng::new(seed, "traffic", 0);
     let mut at_ns = traffic.first_ns;
@@ -182,6 +205,20 @@ fn messages(scenario: &Scenario, seed: u64) -> Vec<Message> {
             };
             at_ns = at_ns.saturating_add(gap);
             message
+        })
+        .collect()
+}
+
+/// Returns the messages that have times of their own.
+fn listed(scenario: &Scenario) -> Vec<Message> {
+    let listed = (0..).zip(&scenario.listed);
+    listed
+        .map(|(index, message)| Message {
+            index,
+            publisher: message.publisher,
+            payload_bytes: message.payload_bytes,
+            published_ns: message.at_ns,
+            warm_up: index < scenario.warm_up_messages,
         })
         .collect()
 }

@@ -10,6 +10,7 @@ use crate::node::Node;
 use crate::node::check::violated;
 use crate::node::event::Event;
 use crate::outcome::{Counters, Delivery, FirstCopy, MeshDegree, Outcome, trace_back};
+use crate::record;
 use crate::shard::NodeShard;
 use crate::world::World;
 
@@ -40,13 +41,15 @@ pub(super) fn collect(
     for client in &clients {
         trace.update(client.trace.to_le_bytes());
     }
+    let deliveries = deliveries(world, &nodes);
     Outcome {
         seed: world.seed,
         virtual_ns: stopped_ns.unwrap_or(world.end_ns),
         events,
         expected: world.expected(),
         messages: world.messages.clone(),
-        deliveries: deliveries(world, &nodes),
+        recorded: record::collect(world, &shards, &nodes, &deliveries),
+        deliveries,
         nodes: nodes.iter().map(|node| counters(node)).collect(),
         mesh_degree: mesh_degree(world, &nodes),
         connections: nodes.iter().map(|node| connections(world, node)).collect(),

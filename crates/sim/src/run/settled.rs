@@ -83,6 +83,11 @@ impl Plan {
         &self.world.messages
     }
 
+    /// Name of the topic that a message is published to.
+    pub fn topic(&self, message: u32) -> String {
+        self.world.shards[self.world.topic_of(message)].to_string()
+    }
+
     /// One-way delay from one node to another, nanoseconds.
     pub fn one_way_ns(&self, from: u32, to: u32) -> u64 {
         self.world.delay_ns(from, to)

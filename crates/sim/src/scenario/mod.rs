@@ -16,7 +16,7 @@ pub use services::{
     ClientSleep, FloodedService, LimitedService, RateLimitError, RateLimits, RequestFlood,
     ServiceTrouble, ServicesSetup, TroubleKind,
 };
-pub use traffic::{Fault, FaultKind, Publishers, Spacing, Traffic};
+pub use traffic::{Fault, FaultKind, ListedMessage, Publishers, Spacing, Traffic};
 
 /// Largest number of nodes of a network.
 pub const MAX_NODES: u32 = 4_000_000;
@@ -45,6 +45,9 @@ pub struct Scenario {
     pub services: Option<ServicesSetup>,
     /// Messages published during the run.
     pub traffic: Traffic,
+    /// Messages with times, publishers and topics of their own; if there are any, `traffic` only states their number and
+    /// sizes.
+    pub listed: Vec<ListedMessage>,
     /// Faults injected during the run.
     pub faults: Vec<Fault>,
     /// Time from which nodes start, from the start of the simulation, nanoseconds.
@@ -114,6 +117,7 @@ impl Scenario {
                 first_ns: 10 * S,
                 spacing: Spacing::Constant(S),
             },
+            listed: Vec::new(),
             faults: Vec::new(),
             start_ns: 0,
             start_spread_ns: S,

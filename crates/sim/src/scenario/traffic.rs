@@ -35,6 +35,19 @@ pub struct Traffic {
     pub spacing: Spacing,
 }
 
+/// A message at a time of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedMessage {
+    /// Time at which it is published, nanoseconds.
+    pub at_ns: u64,
+    /// Node that publishes it.
+    pub publisher: u32,
+    /// Length of its payload, bytes.
+    pub payload_bytes: u32,
+    /// Number of its topic, from 0.
+    pub topic: u32,
+}
+
 /// A fault that is injected at a given time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {

@@ -5,6 +5,7 @@ mod faults;
 mod join;
 mod partition;
 mod rate_limit;
+mod records;
 mod services;
 mod silence;
 mod stopping;

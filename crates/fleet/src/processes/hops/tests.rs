@@ -49,6 +49,7 @@ fn run() -> (Scenario, Observed) {
         interrupted: false,
         violations: Vec::new(),
         services: None,
+        recorded: None,
     };
     let observed = Observed {
         validate_ns: vec![3 * MS; outcome.deliveries.len()],

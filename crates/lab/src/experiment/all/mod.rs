@@ -3,15 +3,18 @@
 mod bandwidth;
 mod churn;
 mod cities;
+mod control_share;
 mod faults;
 mod hashing;
 mod hops;
 mod large_messages;
 mod light_clients;
+mod load;
 mod message_rate;
 mod paper_latency;
 mod platforms;
 mod rate_limiters;
+mod reliability;
 mod rln_100;
 mod spam;
 mod tree_sync;
@@ -37,6 +40,8 @@ pub const EXPERIMENTS: &[Experiment] = &[
     faults::EXPERIMENT,
     rate_limiters::EXPERIMENT,
     light_clients::EXPERIMENT,
+    control_share::EXPERIMENT,
+    reliability::EXPERIMENT,
 ];
 
 const PAPER: &str = "Revuelta et al., Message Latency in Waku Relay with RLN, DLT 2024";

@@ -1,6 +1,7 @@
 use std::ops::ControlFlow;
 
 use super::{RunShown, run_page, tree};
+use crate::report::DatasetChoice;
 use crate::run::{FinishedRun, RunRequest};
 use crate::scenario;
 
@@ -12,6 +13,7 @@ fn run(seed: u64, set: &[&str]) -> FinishedRun {
         seed,
         threads: 1,
         commit: "test",
+        datasets: DatasetChoice::default(),
     };
     request.run(&mut |_| ControlFlow::Continue(())).unwrap()
 }

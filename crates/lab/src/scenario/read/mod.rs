@@ -2,6 +2,7 @@
 
 mod faults;
 pub(super) mod key_table;
+mod listed;
 mod network;
 mod places;
 mod relay;
@@ -68,6 +69,7 @@ pub(super) fn read(
     scenario.cpu = read_cpu(cpu)?;
     scenario.services = services::read(services, nodes)?;
     scenario.traffic = traffic.traffic;
+    scenario.listed = traffic.listed;
     scenario.faults = faults::read(faults, nodes)?;
     scenario.start_ns = start_s.time(S)?.unwrap_or(0);
     scenario.start_spread_ns = start_spread_s.time(S)?.unwrap_or(DEFAULT_SPREAD_NS);

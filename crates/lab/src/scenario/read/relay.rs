@@ -1,15 +1,14 @@
 //! TreeReader of `[relay]`: every parameter of the router, by its name in `undertone_gossip::Config`.
 
 use toml_edit::{DocumentMut, InlineTable};
-use undertone_gossip::{
-    Config, FloodPublish, LargeMessages, Limits, PROFILES, PROTOCOLS, StrategyKind,
-};
+use undertone_gossip::{Config, FloodPublish, LargeMessages, Limits, PROFILES, PROTOCOLS};
 use undertone_settings::{Error, MS, S, SectionKey, TomlEntry, keys};
 use undertone_sim::scenario::RelaySetup;
 
 use super::key_table::{KeyTable, key_table};
 use super::score::{read_score, read_thresholds};
 use crate::scenario::error::ScenarioError;
+use crate::scenario::strategies;
 
 /// Uplink rate that nim-libp2p assumes: 100 Mbit/s.
 const DEFAULT_FLOOD_BYTES_PER_MS: usize = 12_500;
@@ -117,8 +116,10 @@ fn read_without(
         profile.apply(&mut config, is_waku.unwrap_or(true));
     }
     section.fill(ROUTER.read, &mut config)?;
-    if let Some(kind) = strategy.word(StrategyKind::NAMES)? {
-        config.strategy = kind.into();
+    let known = strategies::all();
+    let words: Vec<_> = known.iter().map(|(name, choice)| (*name, choice)).collect();
+    if let Some(choice) = strategy.word(&words)? {
+        config.strategy = choice.clone();
     }
     let rate = flood_publish_bytes_per_ms;
     read_flood_publish(flood_publish, rate, &mut config.flood_publish)?;

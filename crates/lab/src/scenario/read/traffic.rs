@@ -1,14 +1,20 @@
 //! TreeReader of `[traffic]`: publishers, messages and their times.
 
 use undertone_settings::{Error, S, SectionKey, TomlEntry, keys};
-use undertone_sim::scenario::{Publishers, Spacing, Traffic};
+use undertone_sim::scenario::{ListedMessage, Publishers, Spacing, Traffic};
 
-const MAX_MESSAGES: u64 = 10_000_000;
-const MAX_PAYLOAD_BYTES: u64 = 64 << 20;
+use super::listed;
+
+pub(super) const MAX_MESSAGES: u64 = 10_000_000;
+pub(super) const MAX_PAYLOAD_BYTES: u64 = 64 << 20;
+
+/// Time from the last message to the end, nanoseconds, unless it is given.
+const DRAIN_NS: u64 = 10_000_000_000;
 
 /// Content of `[traffic]`, with the values that the scenario stores separately.
 pub(super) struct ReadTraffic {
     pub(super) traffic: Traffic,
+    pub(super) listed: Vec<ListedMessage>,
     pub(super) drain_ns: u64,
     pub(super) warm_up_messages: u32,
     pub(super) warm_up_spacing_ns: Option<u64>,
@@ -30,7 +36,21 @@ const PUBLISHERS: &[(&str, PublishersName)] = &[
 pub(super) fn read(traffic: SectionKey<'_>, nodes: u32) -> Result<ReadTraffic, Error> {
     let section = traffic.table()?;
     keys!(section => publishers, publisher, publisher_count, messages, payload_bytes, first_s, spacing,
-          spacing_s, warm_up_messages, warm_up_spacing_s, drain_s);
+          spacing_s, warm_up_messages, warm_up_spacing_s, drain_s, listed);
+    if listed.is_set() {
+        let listed = listed::read(listed, nodes)?;
+        let count = listed.len() as u64;
+        let read = ReadTraffic {
+            traffic: listed::traffic(&listed),
+            listed,
+            drain_ns: drain_s.time(S)?.unwrap_or(DRAIN_NS),
+            warm_up_messages: warm_up_messages.whole(0, count - 1)?.unwrap_or(0),
+            warm_up_spacing_ns: None,
+        };
+        section
+            .check_all_read("traffic.listed has the time, publisher and size of each message")?;
+        return Ok(read);
+    }
     let count = format!("a number of messages, 1 to {MAX_MESSAGES}");
     let messages: u32 = messages
         .whole(1, MAX_MESSAGES)?
@@ -62,7 +82,8 @@ pub(super) fn read(traffic: SectionKey<'_>, nodes: u32) -> Result<ReadTraffic, E
                 .ok_or_else(|| first_s.bad("seconds from the start of the run"))?,
             spacing: read_spacing(spacing, spacing_s, messages)?,
         },
-        drain_ns: drain_s.time(S)?.unwrap_or(10_000_000_000),
+        listed: Vec::new(),
+        drain_ns: drain_s.time(S)?.unwrap_or(DRAIN_NS),
         warm_up_messages,
         warm_up_spacing_ns,
     };

@@ -1,12 +1,14 @@
 //! Tests of keys, overrides, and messages about mistakes.
 
 use proptest::prelude::*;
-use undertone_gossip::{Config, FloodPublish, StrategyKind};
+use undertone_gossip::{
+    Config, FloodPublish, Strategy, StrategyChoice, StrategyFactory, StrategyKind,
+};
 use undertone_sim::scenario::{
-    Delay, FaultKind, Publishers, Qdisc, Spacing, Topology, Verification,
+    Delay, FaultKind, ListedMessage, Publishers, Qdisc, Spacing, Topology, Verification,
 };
 
-use super::super::{BUILT_IN, parse};
+use super::super::{BUILT_IN, parse, register_strategy};
 use super::{LEAST, error, read, try_read};
 
 #[test]
@@ -41,6 +43,63 @@ fn overrides_speak_toml_and_fall_back_to_text() {
     let text = format!("{LEAST}[[faults]]\nkind = \"leave\"\nat_s = 1\nnodes = 1\n");
     let faults = read(&text, &["faults.0.at_s=2.5"]).scenario.faults;
     assert_eq!(faults[0].at_ns, 2_500_000_000);
+}
+
+#[test]
+fn messages_may_have_times_of_their_own() {
+    let text = LEAST.split("[traffic]").next().unwrap();
+    let text = format!(
+        "{text}[relay]\ntopics = 2\n[traffic]\nlisted = [[1.5, 3, 100], [0.5, 9, 2000, 1]]\n"
+    );
+    let scenario = read(&text, &[]).scenario;
+    let first = ListedMessage {
+        at_ns: 1_500_000_000,
+        publisher: 3,
+        payload_bytes: 100,
+        topic: 0,
+    };
+    let second = ListedMessage {
+        at_ns: 500_000_000,
+        publisher: 9,
+        payload_bytes: 2_000,
+        topic: 1,
+    };
+    assert_eq!(scenario.listed, [first, second]);
+    assert_eq!(scenario.traffic.messages, 2);
+    let wrong = error(&text, &["traffic.listed=[[1, 10, 100]]"]);
+    assert!(wrong.contains("node below 10"), "{wrong}");
+    let wrong = error(&text, &["traffic.messages=3"]);
+    assert!(wrong.contains("traffic.listed has the time"), "{wrong}");
+    let wrong = error(&text, &["traffic.listed=[]"]);
+    assert!(wrong.contains("a list of at most"), "{wrong}");
+}
+
+#[test]
+fn a_strategy_of_the_program_is_chosen_by_its_name() {
+    #[derive(Debug)]
+    struct Own;
+    impl StrategyFactory for Own {
+        fn build(&self) -> Box<dyn Strategy> {
+            Box::new(OwnStrategy)
+        }
+    }
+    #[derive(Debug)]
+    struct OwnStrategy;
+    impl Strategy for OwnStrategy {}
+    let before = error(LEAST, &["relay.strategy=of-keys-test"]);
+    assert!(before.contains("\"eager-mesh\""), "{before}");
+    register_strategy("of-keys-test", Own).unwrap();
+    let chosen = read(LEAST, &["relay.strategy=of-keys-test"]);
+    assert!(matches!(
+        chosen.scenario.relay.gossip.strategy,
+        StrategyChoice::Custom(_)
+    ));
+    assert_eq!(
+        chosen.resolved.parameters["relay"]["strategy"],
+        "of-keys-test"
+    );
+    assert!(register_strategy("of-keys-test", Own).is_err());
+    assert!(register_strategy("flood", Own).is_err());
 }
 
 #[test]

@@ -52,7 +52,12 @@ fn what_is_resolved_is_the_same_scenario_again() {
         "one_way_ms = 50\nhandshake = \"rust\"\nmux = \"yamux-js\"\n",
     );
     assert!(read(&shaken, &[]).scenario.network.handshake.is_some());
+    let listed = LEAST.split("[traffic]").next().unwrap();
+    let listed = format!(
+        "{listed}[traffic]\nlisted = [[20.5, 3, 100], [21, 9, 2000, 0]]\nwarm_up_messages = 1\n"
+    );
     texts.extend([
+        ("listed", listed.as_str()),
         ("shaken", shaken.as_str()),
         ("libp2p", libp2p.as_str()),
         ("many", many.as_str()),

@@ -1,11 +1,12 @@
 //! Conversion of the relay and its router to `[relay]`.
 
-use undertone_gossip::{Config, FloodPublish, ScoreParams, StrategyChoice, StrategyKind};
+use undertone_gossip::{Config, FloodPublish, ScoreParams};
 use undertone_settings::TomlValue;
 use undertone_sim::scenario::RelaySetup;
 
-use super::values::{WrittenTable, count, list, named, tables, text};
+use super::values::{WrittenTable, count, list, tables, text};
 use crate::scenario::read::{LARGE, LIMITS, ROUTER, SCORE, THRESHOLDS, TOPIC};
+use crate::scenario::strategies;
 
 pub(super) fn write(setup: &RelaySetup) -> TomlValue {
     let mut table = WrittenTable::default();
@@ -16,8 +17,9 @@ pub(super) fn write(setup: &RelaySetup) -> TomlValue {
     table.set("topics", count(setup.topics));
     table.set("fragments", count(setup.fragments));
     table.fill(ROUTER.write, config);
-    if let StrategyChoice::BuiltIn(kind) = &config.strategy {
-        table.set("strategy", named(kind, StrategyKind::NAMES));
+    let mut known = strategies::all().into_iter();
+    if let Some((name, _)) = known.find(|(_, choice)| *choice == config.strategy) {
+        table.set("strategy", text(name));
     }
     flood_publish(&mut table, config.flood_publish);
     if config.idontwant_threshold_bytes == usize::MAX {

@@ -2,12 +2,18 @@
 
 use undertone_settings::{MS, S, TomlValue};
 use undertone_sim::Scenario;
-use undertone_sim::scenario::{Fault, FaultKind, Publishers, Spacing};
+use undertone_sim::scenario::{Fault, FaultKind, ListedMessage, Publishers, Spacing};
 
-use super::values::{WrittenTable, count, list, shortest, text};
+use super::values::{WrittenTable, count, list, shortest, text, time};
 
 pub(super) fn write(scenario: &Scenario) -> TomlValue {
     let mut table = WrittenTable::default();
+    if !scenario.listed.is_empty() {
+        table.set("listed", list(scenario.listed.iter().map(listed)));
+        table.set("warm_up_messages", count(scenario.warm_up_messages));
+        table.time("drain_s", scenario.drain_ns, S);
+        return table.finish();
+    }
     let traffic = &scenario.traffic;
     let publishers = match traffic.publishers {
         Publishers::One(node) => {
@@ -40,6 +46,12 @@ pub(super) fn write(scenario: &Scenario) -> TomlValue {
     }
     table.time("drain_s", scenario.drain_ns, S);
     table.finish()
+}
+
+fn listed(message: &ListedMessage) -> TomlValue {
+    let at_s = time(message.at_ns, S);
+    let rest = [message.publisher, message.payload_bytes, message.topic].map(count);
+    list([at_s].into_iter().chain(rest))
 }
 
 pub(super) fn fault(fault: &Fault) -> TomlValue {

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 
 use undertone_lab::model::beside::Beside;
 use undertone_lab::model::tables::FormulaTables;
+use undertone_lab::report::DatasetChoice;
 use undertone_lab::run::threads;
 use undertone_lab::scenario;
 
@@ -52,6 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             threads: threads(args.threads),
             show_progress: !args.json,
             interrupt: None,
+            datasets: DatasetChoice::default(),
         };
         Some(runner.run(args.seed)?.summary)
     };

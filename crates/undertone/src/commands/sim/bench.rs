@@ -7,7 +7,7 @@ use std::thread;
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
-use undertone_lab::report::{RunCosts, Stopwatch};
+use undertone_lab::report::{DatasetChoice, RunCosts, Stopwatch};
 use undertone_lab::scenario;
 
 use super::super::{Failure, output};
@@ -88,6 +88,7 @@ fn item((name, shadow_wall_s): (&'static str, Option<f64>), seed: u64) -> Result
         threads: 1,
         show_progress: false,
         interrupt: None,
+        datasets: DatasetChoice::default(),
     };
     let summary = runner.run(seed)?.summary;
     Ok(Item {

@@ -3,21 +3,27 @@
 mod asked;
 mod bench;
 mod compare;
+mod datasets;
 mod list;
 mod runner;
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use undertone_lab::page::{RunShown, run_page};
-use undertone_lab::report::{Campaign, WriteError, write_run, write_summary};
+use undertone_lab::report::{
+    Campaign, WriteError, write_datasets, write_netviz, write_run, write_summary,
+};
 use undertone_lab::run::{FinishedRun, threads};
 use undertone_lab::scenario::{self, SeedsError};
+use undertone_sim::Scenario;
 
 use super::interrupt::Interrupt;
 use super::{Failure, output};
 use asked::SimRequest;
+use datasets::DatasetFlags;
 
 pub(crate) use list::print as print_list;
 pub(crate) use runner::{COMMIT, Runner, scenario_failure, warn_of_memory};
@@ -47,9 +53,14 @@ pub(crate) struct Args {
     /// Write summary.json and deliveries.parquet into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    datasets: DatasetFlags,
     /// Draw the runs into this page, several seeds over one another
     #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "bench"])]
     html: Option<PathBuf>,
+    /// Write the run as a trace that the network viewer netviz of ethp2p opens; one seed only
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "bench", "seeds"])]
+    netviz: Option<PathBuf>,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -100,11 +111,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 /// Runs every seed, until the user interrupts it; a run that was stopped is kept, too.
 fn simulate(args: &Args, asked: &SimRequest, interrupt: &Interrupt) -> Result<Campaign, Failure> {
+    let written = args.datasets.choice();
+    let mut recorded = written;
+    recorded.copies |= args.netviz.is_some();
     let runner = Runner {
         loaded: &asked.loaded,
         threads: threads(args.threads),
         show_progress: !args.json,
         interrupt: Some(interrupt),
+        datasets: recorded,
     };
     let mut runs = Vec::new();
     let mut drawn = Vec::new();
@@ -120,6 +135,10 @@ fn simulate(args: &Args, asked: &SimRequest, interrupt: &Interrupt) -> Result<Ca
                 _ => folder.join(format!("seed-{seed}")),
             };
             write_run(&folder, &run.outcome, &run.summary).map_err(unwritten)?;
+            write_datasets(&folder, &run.outcome, &run.summary, &written).map_err(unwritten)?;
+        }
+        if let Some(file) = &args.netviz {
+            trace(file, &asked.loaded.scenario, &run)?;
         }
         runs.push(run.summary.clone());
         if args.html.is_some() {
@@ -146,6 +165,16 @@ fn draw(file: &Path, runs: &[FinishedRun]) -> Result<(), Failure> {
         })
         .collect();
     fs::write(file, run_page(&shown)).map_err(|error| Failure::at(file, error))
+}
+
+/// Writes a run as a trace for netviz.
+fn trace(file: &Path, scenario: &Scenario, run: &FinishedRun) -> Result<(), Failure> {
+    let write = || {
+        let mut out = BufWriter::new(File::create(file)?);
+        write_netviz(scenario, &run.outcome, &mut out)?;
+        out.flush()
+    };
+    write().map_err(|error| Failure::at(file, error))
 }
 
 fn unwritten(error: WriteError) -> Failure {

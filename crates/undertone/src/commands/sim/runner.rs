@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use undertone_lab::report::{ProgressLine, available_bytes, estimated_bytes};
+use undertone_lab::report::{DatasetChoice, ProgressLine, available_bytes, estimated_bytes};
 use undertone_lab::run::{FinishedRun, RunRequest};
 use undertone_lab::scenario::{Loaded, ScenarioError};
 use undertone_sim::Scenario;
@@ -21,6 +21,8 @@ pub(crate) struct Runner<'a> {
     pub(crate) show_progress: bool,
     /// Signal on which runs stop; `None` if Ctrl-C ends the program.
     pub(crate) interrupt: Option<&'a Interrupt>,
+    /// Datasets to record besides the deliveries.
+    pub(crate) datasets: DatasetChoice,
 }
 
 impl Runner<'_> {
@@ -34,6 +36,7 @@ impl Runner<'_> {
             seed,
             threads: self.threads,
             commit: COMMIT,
+            datasets: self.datasets,
         };
         let finished = request.run(&mut |progress| {
             line.update(progress);

@@ -1,0 +1,176 @@
+//! Share of deliveries made, and made in time, over size of messages, their rate, and size of the network.
+
+use super::super::{Context, Experiment, ExperimentError, Findings, Simulated};
+use super::load::LoadPoint;
+use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "reliability",
+    title: "Reliability over size and rate, up to 100,000 nodes",
+    source: "forum.vac.dev, topic 142, left open",
+    run,
+};
+
+const SIZES_BYTES: [u32; 4] = [200, 2_000, 20_000, 100_000];
+const RATES_PER_S: [f64; 5] = [1.0, 10.0, 50.0, 100.0, 200.0];
+const QUICK_SIZES_BYTES: [u32; 2] = [200, 20_000];
+const QUICK_RATES_PER_S: [f64; 2] = [1.0, 20.0];
+/// Networks in which only the corners of sizes and rates below are run, and the one of the grid first.
+const NODES: [u32; 3] = [1_000, 10_000, 100_000];
+const QUICK_NODES: [u32; 2] = [50, 100];
+/// Size and rate of points in larger networks.
+const LARGE: [(u32, f64); 3] = [(2_000, 1.0), (2_000, 10.0), (20_000, 10.0)];
+const QUICK_LARGE: [(u32, f64); 1] = [(2_000, 10.0)];
+/// Latency up to which a delivery counts as made in time, milliseconds.
+const IN_TIME_MS: f64 = 1000.0;
+/// Size and rate below which nothing may be lost, whatever the size of the network.
+const EASY: (u32, f64) = (2_000, 10.0);
+const NOT_PUBLISHED: &str = "not published";
+
+/// Deliveries of one run.
+#[derive(Clone, Copy, Debug)]
+struct Delivered {
+    expected: f64,
+    made: f64,
+    in_time: f64,
+    p50_ms: f64,
+    p95_ms: f64,
+}
+
+fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
+    let mut findings = Findings::default();
+    let sizes = context.by_scale(&QUICK_SIZES_BYTES[..], &SIZES_BYTES[..]);
+    let rates = context.by_scale(&QUICK_RATES_PER_S[..], &RATES_PER_S[..]);
+    let networks = context.by_scale(&QUICK_NODES[..], &NODES[..]);
+    let large = context.by_scale(&QUICK_LARGE[..], &LARGE[..]);
+
+    let mut grid = table("Deliveries by size and rate");
+    let mut made = Chart::new(
+        "Deliveries within a second, by rate",
+        Axis::log("messages/s"),
+        Axis::linear("share of deliveries"),
+    );
+    let mut missing = Vec::new();
+    let mut worst = 1.0_f64;
+    for bytes in sizes {
+        let mut line = Vec::new();
+        for rate_per_s in rates {
+            let point = LoadPoint {
+                nodes: networks[0],
+                bytes: *bytes,
+                rate_per_s: *rate_per_s,
+            };
+            let delivered = deliveries(context, &point, &mut grid)?;
+            line.push([*rate_per_s, delivered.in_time / delivered.expected]);
+            worst = worst.min(delivered.made / delivered.expected);
+            if is_easy(&point) {
+                missing.push(delivered.expected - delivered.made);
+            }
+        }
+        made = made.with(format!("{bytes} bytes"), Role::Ours, Shape::Line(line));
+    }
+    findings.tables.push(grid);
+    findings.charts.push(made);
+
+    let mut networks_table = table("Deliveries in larger networks");
+    let mut by_nodes = Chart::new(
+        "95th percentile of latency by size of the network",
+        Axis::log("nodes"),
+        Axis::linear("ms"),
+    );
+    for (bytes, rate_per_s) in large {
+        let mut line = Vec::new();
+        for nodes in networks {
+            let point = LoadPoint {
+                nodes: *nodes,
+                bytes: *bytes,
+                rate_per_s: *rate_per_s,
+            };
+            let delivered = deliveries(context, &point, &mut networks_table)?;
+            line.push([f64::from(*nodes), delivered.p95_ms]);
+            if is_easy(&point) {
+                missing.push(delivered.expected - delivered.made);
+            }
+        }
+        let name = format!("{bytes} bytes, {rate_per_s}/s");
+        by_nodes = by_nodes.with(name, Role::Ours, Shape::Line(line));
+    }
+    findings.tables.push(networks_table);
+    findings.charts.push(by_nodes);
+
+    findings.figures = vec![
+        Figure::stated(
+            "deliveries missing at up to 2 kB and 10 messages a second",
+            "",
+            NOT_PUBLISHED,
+            &[missing.iter().sum()],
+            Criterion::AtMost(0.0),
+        ),
+        Figure::ours("smallest share of deliveries made", "", &[worst]),
+    ];
+    findings.note(format!(
+        "In time: within {IN_TIME_MS} ms of publishing. Made: until 15 s after the last message. Nodes neither crash nor lose \
+         packets but by full queues, so what is missing is due to load."
+    ));
+    Ok(findings)
+}
+
+const fn is_easy(point: &LoadPoint) -> bool {
+    point.bytes <= EASY.0 && point.rate_per_s <= EASY.1
+}
+
+fn table(title: &str) -> Table {
+    Table::new(
+        title,
+        &[
+            "nodes",
+            "bytes",
+            "messages/s",
+            "messages",
+            "delivered",
+            "made %",
+            "in time %",
+            "median ms",
+            "p95 ms",
+        ],
+    )
+}
+
+/// Runs a point and adds its row.
+fn deliveries(
+    context: &mut Context<'_>,
+    point: &LoadPoint,
+    table: &mut Table,
+) -> Result<Delivered, ExperimentError> {
+    let delivered = of(&point.run(context)?);
+    let percent = |value: f64| format!("{:.3}", value / delivered.expected * 100.0);
+    let [nodes, bytes, rate, messages] = point.words();
+    table.push([
+        nodes,
+        bytes,
+        rate,
+        messages,
+        format!("{:.0}/{:.0}", delivered.made, delivered.expected),
+        percent(delivered.made),
+        percent(delivered.in_time),
+        format!("{:.0}", delivered.p50_ms),
+        format!("{:.0}", delivered.p95_ms),
+    ]);
+    Ok(delivered)
+}
+
+fn of(run: &Simulated) -> Delivered {
+    let outcome = &run.outcome;
+    let in_time = outcome.deliveries.iter().filter(|delivery| {
+        let published_ns = outcome.messages[delivery.message as usize].published_ns;
+        (delivery.received_ns - published_ns) as f64 / 1e6 <= IN_TIME_MS
+    });
+    let latency = run.summary.latency_ms.as_ref();
+    Delivered {
+        expected: outcome.expected as f64,
+        made: outcome.deliveries.len() as f64,
+        in_time: in_time.count() as f64,
+        p50_ms: latency.map_or(f64::NAN, |latency| latency.p50),
+        p95_ms: latency.map_or(f64::NAN, |latency| latency.p95),
+    }
+}
