@@ -19,30 +19,32 @@ pub(crate) struct UnsentFrame<P> {
 }
 
 /// Packets of one frame that leave back to back.
-#[derive(Clone, Debug)]
-pub(crate) struct Burst<P> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Burst<P> {
     /// Sequence number of the burst on its connection.
-    pub(crate) seq: u32,
-    pub(crate) packets: u32,
+    pub seq: u32,
+    /// Number of packets that left.
+    pub packets: u32,
     /// Congestion window of the sender, packets.
-    pub(crate) window: u32,
-    pub(crate) wire_bytes: u64,
+    pub window: u32,
+    /// Length of the packets with their headers, bytes.
+    pub wire_bytes: u64,
     /// Time from the first to the last packet.
-    pub(crate) lasts_ns: u64,
+    pub lasts_ns: u64,
     /// Packets of the burst that did not arrive.
-    pub(crate) missing: u32,
+    pub missing: u32,
     /// Missing packets that the receiver's queue dropped; the sender knows of the others.
-    pub(crate) dropped: u32,
+    pub dropped: u32,
     /// Whether the sender waits for the acknowledgement.
-    pub(crate) ack_wanted: bool,
+    pub ack_wanted: bool,
     /// Whether the burst is a retransmission for an earlier one with the same `seq`.
-    pub(crate) repair: bool,
+    pub repair: bool,
     /// Whether a frame of the multiplexer ends with this burst.
-    pub(crate) ends_mux_frame: bool,
+    pub ends_mux_frame: bool,
     /// Length of the frame that begins with this burst; 0 if the burst continues a frame.
-    pub(crate) begins_bytes: u64,
+    pub begins_bytes: u64,
     /// The frame that ends with this burst.
-    pub(crate) frame: Option<P>,
+    pub frame: Option<P>,
 }
 
 /// Lost packets of a burst that must be retransmitted.

@@ -145,7 +145,8 @@ pub enum Input<P> {
 pub struct Arrival<P> {
     /// The receiver's index of the connection.
     pub conn: ConnIx,
-    pub(crate) segment: Segment<P>,
+    /// Content of the transmission.
+    pub segment: Segment<P>,
 }
 
 impl<P> Arrival<P> {
@@ -159,8 +160,9 @@ impl<P> Arrival<P> {
 }
 
 /// Content of a transmission between hosts.
-#[derive(Clone, Debug)]
-pub(crate) enum Segment<P> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Segment<P> {
+    /// Packets with data.
     Burst(Burst<P>),
     /// Acknowledgement of this many further packets.
     Ack(u32),
@@ -169,8 +171,11 @@ pub(crate) enum Segment<P> {
     /// Report that burst `seq` is incomplete: the receiver's queue dropped `dropped` of its packets, and
     /// `later` packets arrived after the missing ones.
     Loss {
+        /// Sequence number of the burst.
         seq: u32,
+        /// Packets that the queue dropped.
         dropped: u32,
+        /// Packets that arrived later.
         later: u32,
     },
 }

@@ -18,11 +18,12 @@ mod rate;
 mod seldom;
 mod uplink;
 
+pub use connection::Burst;
 pub use downlink::QueueDiscipline;
 pub use flow::{FlowControl, MUXES, MuxProfile};
 pub use handshake::{HANDSHAKES, HandshakeProfile, SentBefore};
 pub use host::{
-    Arrival, ConnIx, Host, Input, Misuse, Output, Priority, StackConfig, TrafficTotals,
+    Arrival, ConnIx, Host, Input, Misuse, Output, Priority, Segment, StackConfig, TrafficTotals,
 };
 pub use profile::{Idle, LARGE_WINDOW_PACKETS, Profile, Sharing};
 pub use rate::LinkRate;

@@ -1,5 +1,7 @@
 //! Errors of a scenario that cannot be run.
 
+use crate::ranks::RankError;
+
 /// Reason why a scenario cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -14,6 +16,9 @@ pub enum SimError {
         /// Rule that the value violates.
         rule: &'static str,
     },
+    /// The run is one of several ranks, which cannot go on together.
+    #[error(transparent)]
+    Ranks(#[from] RankError),
     /// The router's parameters contradict each other.
     #[error(transparent)]
     Gossip(#[from] undertone_gossip::ConfigError),

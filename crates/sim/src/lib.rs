@@ -5,6 +5,7 @@
 //! [`Scenario::plain`], [`run()`] and its [`RunOptions`], [`Outcome`].
 
 pub mod outcome;
+pub mod ranks;
 pub mod run;
 pub mod scenario;
 
@@ -12,6 +13,7 @@ mod account;
 mod error;
 mod events;
 mod hashes;
+mod layout;
 mod light;
 mod member;
 mod node;
@@ -26,5 +28,5 @@ mod world;
 
 pub use error::SimError;
 pub use outcome::{Outcome, Progress};
-pub use run::{Dial, Plan, RunOptions, run, run_until};
+pub use run::{Dial, Plan, RunOptions, run, run_on_ranks, run_until};
 pub use scenario::{MAX_NODES, Scenario};

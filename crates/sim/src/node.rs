@@ -115,7 +115,7 @@ impl Node {
             checks: RuleChecks::default(),
             record: NodeRecord::new(world.record),
             service: world.service_nodes().contains(&id).then(|| {
-                let relay_conns = world.ends[id as usize].len() as u32;
+                let relay_conns = world.ends(id).len() as u32;
                 Box::new(ServiceSide {
                     machine: SimService::new(world, id, relay_conns),
                     inbox: VecDeque::new(),

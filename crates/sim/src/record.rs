@@ -151,7 +151,7 @@ fn links(world: &World, nodes: &[&Node]) -> Vec<LinkRecord> {
     let mut links = Vec::new();
     for node in nodes {
         let records = node.record.iter().flat_map(|record| &record.connections);
-        for (end, record) in world.ends[node.id as usize].iter().zip(records) {
+        for (end, record) in world.ends(node.id).iter().zip(records) {
             if record.frames > 0 {
                 links.push(LinkRecord {
                     from: node.id,
@@ -187,7 +187,7 @@ fn copies(world: &World, nodes: &[&Node], deliveries: &[Delivery]) -> Vec<CopyRe
     let mut copies = Vec::new();
     for node in nodes {
         let Some(record) = &node.record else { continue };
-        for (end, sent) in world.ends[node.id as usize].iter().zip(&record.connections) {
+        for (end, sent) in world.ends(node.id).iter().zip(&record.connections) {
             let there = nodes[end.remote as usize].record.as_deref();
             let there = there.and_then(|record| record.connections.get(end.remote_conn.0 as usize));
             let mut arrived = there.map_or(&[][..], |record| &record.received);

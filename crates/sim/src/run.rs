@@ -1,7 +1,7 @@
 //! Running a scenario in virtual time.
 
 pub(crate) mod plan;
-mod result;
+pub(crate) mod result;
 mod settled;
 
 pub use settled::{Dial, Plan};
@@ -9,7 +9,9 @@ pub use settled::{Dial, Plan};
 use std::ops::ControlFlow;
 
 use crate::error::SimError;
+use crate::layout::{Layout, RankPart};
 use crate::outcome::{Outcome, Progress, RecordOptions};
+use crate::ranks::{Ranks, agreement};
 use crate::scenario::Scenario;
 use crate::shard::NodeShard;
 use crate::threads;
@@ -76,18 +78,45 @@ pub fn run_until(
     options: RunOptions,
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Outcome, SimError> {
-    let mut world = plan::world(scenario, options.seed)?;
+    let mut world = plan::world(scenario, options.seed, RankPart::WHOLE)?;
     world.record = options.record;
     let count = threads::worth(&world, options.threads).min(scenario.nodes as usize);
-    let shards = (0..count).map(|index| NodeShard::new(&world, index, count));
-    let mut stopped_ns = None;
-    let shards = threads::run(&world, shards.collect(), &mut |now| {
-        let flow = progress(now);
-        // What is left to do at the end is nothing.
-        if flow.is_break() && now.virtual_ns < now.end_ns {
-            stopped_ns = Some(now.virtual_ns);
-        }
-        flow
-    });
-    Ok(result::collect(&world, shards, stopped_ns))
+    let layout = Layout::alone(count);
+    let shards = (0..count).map(|thread| NodeShard::new(&world, &layout, thread));
+    let ran = threads::run(&world, shards.collect(), progress);
+    Ok(result::collect(&world, ran))
+}
+
+/// Runs a scenario on several processes, each of which calls this with the same scenario and seed. Rank 0 returns the whole
+/// result, the same as that of a run in one process; the others return the deliveries and counters of their own nodes.
+///
+/// # Errors
+/// Returns [`SimError`] when the scenario is invalid, when its shortest delay is too short for several processes, or when
+/// a rank fails or runs something else.
+pub fn run_on_ranks(
+    scenario: &Scenario,
+    options: RunOptions,
+    ranks: &mut dyn Ranks,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Outcome, SimError> {
+    if options.record != RecordOptions::NONE {
+        return Err(SimError::Invalid {
+            what: "records",
+            value: format!("{:?}", options.record),
+            rule: "a run on several ranks records nothing beyond its deliveries",
+        });
+    }
+    let threads = agreement::reach(ranks, scenario, options)?;
+    let layout = Layout::new(ranks.rank(), threads);
+    let world = plan::world(scenario, options.seed, layout.part)?;
+    if world.shortest_delay_ns() < threads::LOOKAHEAD_MIN_NS {
+        return Err(SimError::Invalid {
+            what: "network.delay",
+            value: format!("{} ns at its shortest", world.shortest_delay_ns()),
+            rule: "on several ranks it must be 0.5 ms at least",
+        });
+    }
+    let shards = (0..layout.threads()).map(|thread| NodeShard::new(&world, &layout, thread));
+    let ran = threads::run_on_ranks(&world, shards.collect(), (ranks, &layout), progress)?;
+    Ok(result::collect_on_ranks(&world, ran, ranks)?)
 }

@@ -1,35 +1,39 @@
 //! The nodes of one thread and their scheduled events.
 
+use std::ops::Range;
+
 use crate::events::{EventKey, EventQueue, Scheduled};
+use crate::layout::Layout;
 use crate::light::LightNode;
 use crate::node::Node;
 use crate::node::event::{Event, Scratch, ServiceEvent, Step};
 use crate::scenario::FaultKind;
 use crate::world::World;
 
-/// A shard: every `threads`-th node, beginning with `index`.
+/// A shard: the nodes of one thread of this process.
 #[derive(Debug)]
 pub(crate) struct NodeShard {
-    index: usize,
-    threads: usize,
+    /// Number of the thread among those of this process.
+    thread: usize,
+    layout: Layout,
     pub(crate) nodes: Vec<Node>,
     /// Light clients, whose numbers follow those of the nodes.
     pub(crate) clients: Vec<LightNode>,
     pub(crate) events: EventQueue<Event>,
     pub(crate) scratch: Scratch,
-    /// Events for the nodes of other threads.
+    /// Events for the nodes of other threads, by their number among those of all processes.
     pub(crate) outbox: Vec<Vec<Scheduled<Event>>>,
     pub(crate) handled: u64,
 }
 
 impl NodeShard {
-    pub(crate) fn new(world: &World, index: usize, threads: usize) -> Self {
+    pub(crate) fn new(world: &World, layout: &Layout, thread: usize) -> Self {
         let relays = world.scenario.nodes;
-        let all = (0..relays + world.clients()).skip(index).step_by(threads);
+        let all = layout.nodes(thread, relays + world.clients());
         let (ids, clients): (Vec<_>, Vec<_>) = all.partition(|id| *id < relays);
         let mut shard = Self {
-            index,
-            threads,
+            thread,
+            layout: layout.clone(),
             nodes: ids.into_iter().map(|id| Node::new(world, id)).collect(),
             clients: clients
                 .into_iter()
@@ -37,7 +41,7 @@ impl NodeShard {
                 .collect(),
             events: EventQueue::new(),
             scratch: Scratch::new(world.record),
-            outbox: (0..threads).map(|_| Vec::new()).collect(),
+            outbox: (0..layout.total()).map(|_| Vec::new()).collect(),
             handled: 0,
         };
         shard.plan(world);
@@ -48,10 +52,11 @@ impl NodeShard {
     /// which sorts after every node.
     fn plan(&mut self, world: &World) {
         let mut count = 0;
+        let me = self.number();
         let mut plan = |shard: &mut Self, at_ns, node: u32, event| {
             let key = EventKey::new(at_ns, u32::MAX, count);
             count += 1;
-            if node as usize % shard.threads == shard.index {
+            if shard.layout.thread_of(node) == me {
                 shard.events.push(Scheduled { key, node, event });
             }
         };
@@ -85,16 +90,33 @@ impl NodeShard {
         }
     }
 
-    /// Index of the shard's thread.
-    pub(crate) fn index(&self) -> usize {
-        self.index
+    /// Number of the shard's thread among those of this process.
+    pub(crate) fn thread(&self) -> usize {
+        self.thread
+    }
+
+    /// Number of the shard's thread among those of all processes.
+    pub(crate) fn number(&self) -> usize {
+        self.layout.first() + self.thread
+    }
+
+    /// Numbers of this process's threads among those of all processes.
+    pub(crate) fn own_threads(&self) -> Range<usize> {
+        self.layout.threads_of(self.layout.part.rank())
+    }
+
+    /// Whether a node is one of the shard's.
+    pub(crate) fn holds(&self, node: u32) -> bool {
+        let all = self.layout.thread_of(node) == self.number();
+        all && self.layout.slot(node) < self.nodes.len() + self.clients.len()
     }
 
     /// Handles all events before `until_ns`.
     pub(crate) fn run(&mut self, world: &World, until_ns: u64) {
+        let me = self.number();
         while let Some(Scheduled { key, node, event }) = self.events.pop(until_ns) {
             self.handled += 1;
-            let slot = node as usize / self.threads;
+            let slot = self.layout.slot(node);
             let step = &mut Step {
                 world,
                 scratch: &mut self.scratch,
@@ -105,8 +127,8 @@ impl NodeShard {
                 None => self.clients[slot - self.nodes.len()].handle(step, event),
             }
             for scheduled in self.scratch.scheduled.drain(..) {
-                let to = scheduled.node as usize % self.threads;
-                if to == self.index {
+                let to = self.layout.thread_of(scheduled.node);
+                if to == me {
                     self.events.push(scheduled);
                 } else {
                     self.outbox[to].push(scheduled);
@@ -114,4 +136,11 @@ impl NodeShard {
             }
         }
     }
+}
+
+/// A node among the shards of its process; `None` for a light client.
+pub(crate) fn node(shards: &[NodeShard], id: u32) -> Option<&Node> {
+    let layout = &shards.first()?.layout;
+    let thread = layout.thread_of(id).checked_sub(layout.first())?;
+    shards.get(thread)?.nodes.get(layout.slot(id))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use undertone_link::ConnIx;
 
 use crate::error::SimError;
+use crate::layout::RankPart;
 use crate::scenario::Topology;
 use crate::seeds::SeededRng;
 
@@ -21,28 +22,63 @@ pub(crate) struct ConnEnd {
     pub(crate) dialled_before: u32,
 }
 
-/// Returns the connections of every node, in the order in which they are made.
-pub(crate) fn wire(edges: &[(u32, u32)], nodes: u32) -> Vec<Vec<ConnEnd>> {
-    let mut degree = vec![0usize; nodes as usize];
-    for (from, to) in edges {
-        degree[*from as usize] += 1;
-        degree[*to as usize] += 1;
+/// Connections of a whole network, in the order in which they are made.
+#[derive(Debug)]
+pub(crate) enum Edges {
+    /// For each node, a fixed number of places for the nodes that it dialled; those it did not need are [`NOBODY`].
+    Dialled { dials: usize, others: Vec<u32> },
+    /// Pairs of dialler and dialled.
+    Listed(Vec<(u32, u32)>),
+}
+
+/// Mark of a place in [`Edges::Dialled`] that holds no node.
+const NOBODY: u32 = u32::MAX;
+
+impl Edges {
+    /// All pairs of dialler and dialled.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
+        let (dials, others, pairs) = match self {
+            Self::Dialled { dials, others } => (*dials, others.as_slice(), &[][..]),
+            Self::Listed(pairs) => (1, &[][..], pairs.as_slice()),
+        };
+        let dialled = others.chunks(dials).zip(0..).flat_map(|(others, from)| {
+            let some = others.iter().filter(|other| **other != NOBODY);
+            some.map(move |other| (from, *other))
+        });
+        dialled.chain(pairs.iter().copied())
     }
+}
+
+/// Returns the connections of every node of a part, in the order in which they are made.
+pub(crate) fn wire(edges: &Edges, nodes: u32, part: RankPart) -> Vec<Vec<ConnEnd>> {
+    let mut degree = vec![0u32; nodes as usize];
+    for (from, to) in edges.iter() {
+        degree[from as usize] += 1;
+        degree[to as usize] += 1;
+    }
+    let held = (0..).zip(&degree).filter(|(node, _)| part.holds(*node));
+    let mut ends: Vec<Vec<ConnEnd>> = held
+        .map(|(_, degree)| Vec::with_capacity(*degree as usize))
+        .collect();
     let mut dialled = vec![0u32; nodes as usize];
-    let mut ends: Vec<Vec<ConnEnd>> = degree.into_iter().map(Vec::with_capacity).collect();
-    for (from, to) in edges {
-        let dialled_before = dialled[*from as usize];
-        dialled[*from as usize] += 1;
-        let conns = [ends[*from as usize].len(), ends[*to as usize].len()];
+    let mut made = degree;
+    made.fill(0);
+    for (from, to) in edges.iter() {
+        let dialled_before = dialled[from as usize];
+        dialled[from as usize] += 1;
+        let conns = [made[from as usize], made[to as usize]];
         for (node, remote, remote_conn, outbound) in
             [(from, to, conns[1], true), (to, from, conns[0], false)]
         {
-            ends[*node as usize].push(ConnEnd {
-                remote: *remote,
-                remote_conn: ConnIx(remote_conn as u32),
-                outbound,
-                dialled_before,
-            });
+            made[node as usize] += 1;
+            if part.holds(node) {
+                ends[part.slot(node)].push(ConnEnd {
+                    remote,
+                    remote_conn: ConnIx(remote_conn),
+                    outbound,
+                    dialled_before,
+                });
+            }
         }
     }
     ends
@@ -56,15 +92,15 @@ pub(crate) fn edges(
     topology: &Topology,
     nodes: u32,
     rng: &mut SeededRng,
-) -> Result<Vec<(u32, u32)>, SimError> {
+) -> Result<Edges, SimError> {
     let invalid = |what, value: String, rule| SimError::Invalid { what, value, rule };
-    Ok(match topology {
+    Ok(Edges::Listed(match topology {
         Topology::Dials(dials) => {
             if *dials == 0 || *dials >= nodes {
                 let rule = "it must be at least 1 and less than the number of nodes";
                 return Err(invalid("topology.dials", dials.to_string(), rule));
             }
-            dial_at_random(nodes, *dials, rng)
+            return Ok(dial_at_random(nodes, *dials, rng));
         }
         Topology::Regular(degree) => {
             let odd = u64::from(*degree) * u64::from(nodes) % 2 == 1;
@@ -95,28 +131,41 @@ pub(crate) fn edges(
             }
             edges.clone()
         }
-    })
+    }))
 }
 
 /// Lets every node dial others at random that it is not connected to yet; a node that was dialled
 /// does not dial back.
-fn dial_at_random(nodes: u32, dials: u32, rng: &mut SeededRng) -> Vec<(u32, u32)> {
-    let mut edges = Vec::with_capacity(nodes as usize * dials as usize);
-    let mut peers: Vec<Vec<u32>> = vec![Vec::new(); nodes as usize];
+///
+/// Every process of a run over several computes the whole network, so this takes four bytes for each connection.
+fn dial_at_random(nodes: u32, dials: u32, rng: &mut SeededRng) -> Edges {
+    let width = dials as usize;
+    let mut others = vec![NOBODY; nodes as usize * width];
+    let mut degree = vec![0u32; nodes as usize];
+    let has_dialled = |others: &[u32], from: u32, to: u32| {
+        let first = from as usize * width;
+        others[first..first + width].contains(&to)
+    };
     for node in 0..nodes {
         let mut dialled = 0;
-        while dialled < dials && peers[node as usize].len() + 1 < nodes as usize {
+        while dialled < width && degree[node as usize] + 1 < nodes {
             let other = rng.below(u64::from(nodes)) as u32;
-            if other == node || peers[node as usize].contains(&other) {
+            if other == node
+                || has_dialled(&others, node, other)
+                || (other < node && has_dialled(&others, other, node))
+            {
                 continue;
             }
-            peers[node as usize].push(other);
-            peers[other as usize].push(node);
-            edges.push((node, other));
+            others[node as usize * width + dialled] = other;
+            degree[node as usize] += 1;
+            degree[other as usize] += 1;
             dialled += 1;
         }
     }
-    edges
+    Edges::Dialled {
+        dials: width,
+        others,
+    }
 }
 
 /// Returns a random regular graph: pairs stubs at random, then repairs bad pairs by swaps.
@@ -155,61 +204,4 @@ fn regular(nodes: u32, degree: u32, rng: &mut SeededRng) -> Vec<(u32, u32)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rng() -> SeededRng {
-        SeededRng::new(1, "test", 0)
-    }
-
-    #[test]
-    fn every_node_dials_as_many_as_it_is_told_and_nobody_twice() {
-        let edges = edges(&Topology::Dials(25), 1000, &mut rng()).unwrap();
-        assert_eq!(edges.len(), 25_000);
-        let pairs: BTreeSet<_> = edges.iter().map(|(a, b)| (a.min(b), a.max(b))).collect();
-        assert_eq!(pairs.len(), edges.len());
-        for node in 0..1000 {
-            assert_eq!(edges.iter().filter(|(from, _)| *from == node).count(), 25);
-        }
-    }
-
-    #[test]
-    fn a_regular_graph_is_regular_and_simple() {
-        for (nodes, degree) in [(1000, 6), (50, 7), (8, 7), (4, 3), (10, 2)] {
-            let edges = edges(&Topology::Regular(degree), nodes, &mut rng()).unwrap();
-            let pairs: BTreeSet<_> = edges.iter().map(|(a, b)| (a.min(b), a.max(b))).collect();
-            assert_eq!(pairs.len(), edges.len());
-            let ends = wire(&edges, nodes);
-            assert!(ends.iter().all(|ends| ends.len() == degree as usize));
-        }
-    }
-
-    #[test]
-    fn both_ends_know_of_each_other() {
-        let edges = edges(&Topology::Dials(4), 30, &mut rng()).unwrap();
-        let ends = wire(&edges, 30);
-        for (node, conns) in ends.iter().enumerate() {
-            for (conn, end) in conns.iter().enumerate() {
-                let other = ends[end.remote as usize][end.remote_conn.0 as usize];
-                assert_eq!(
-                    (other.remote as usize, other.remote_conn.0 as usize),
-                    (node, conn)
-                );
-                assert_ne!(other.outbound, end.outbound);
-            }
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused() {
-        for (topology, nodes) in [
-            (Topology::Dials(5), 5),
-            (Topology::Regular(3), 5),
-            (Topology::Edges(vec![(0, 0)]), 5),
-            (Topology::Edges(vec![(0, 1), (1, 0)]), 5),
-            (Topology::Edges(vec![(0, 9)]), 5),
-        ] {
-            assert!(edges(&topology, nodes, &mut rng()).is_err(), "{topology:?}");
-        }
-    }
-}
+mod tests;

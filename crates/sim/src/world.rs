@@ -10,6 +10,7 @@ use undertone_relay::{PeerChecks, RelayConfig, RlnConfig, SharedRelayConfig};
 use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
 
 use crate::error::SimError;
+use crate::layout::RankPart;
 use crate::outcome::{Message, RecordOptions};
 use crate::scenario::{Delay, Dialling, Fault, FaultKind, Qdisc, Scenario, TcpProfile};
 use crate::seeds::SeededRng;
@@ -41,7 +42,10 @@ struct Partition {
 pub(crate) struct World {
     pub(crate) scenario: Scenario,
     pub(crate) seed: u64,
-    pub(crate) ends: Vec<Vec<ConnEnd>>,
+    /// Nodes that this process simulates.
+    pub(crate) part: RankPart,
+    /// Connections of those nodes.
+    ends: Vec<Vec<ConnEnd>>,
     pub(crate) messages: Vec<Message>,
     /// Start time of each node.
     pub(crate) starts_ns: Vec<u64>,
@@ -68,7 +72,7 @@ impl World {
     pub(crate) fn new(
         scenario: &Scenario,
         seed: u64,
-        ends: Vec<Vec<ConnEnd>>,
+        (part, ends): (RankPart, Vec<Vec<ConnEnd>>),
         messages: Vec<Message>,
         starts_ns: Vec<u64>,
     ) -> Result<Self, SimError> {
@@ -114,10 +118,16 @@ impl World {
             partitions: partitions.collect(),
             scenario: scenario.clone(),
             seed,
+            part,
             ends,
             messages,
             starts_ns,
         })
+    }
+
+    /// Connections of a node that this process simulates.
+    pub(crate) fn ends(&self, node: u32) -> &[ConnEnd] {
+        &self.ends[self.part.slot(node)]
     }
 
     /// One-way delay from one node to another, nanoseconds. It is never 0: no packet may arrive at the

@@ -10,7 +10,6 @@ mod reading;
 mod streams;
 
 pub(crate) use node::LightNode;
-pub(crate) use reading::FinishedReading;
 
 use undertone_link::ConnIx;
 use undertone_rln::RateLimitProof;

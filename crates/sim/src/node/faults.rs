@@ -20,7 +20,7 @@ impl Node {
                     let leave = Input::Unsubscribe(topic.clone());
                     self.relay_input(step, leave);
                 }
-                for conn in 0..step.world.ends[self.id as usize].len() {
+                for conn in 0..step.world.ends(self.id).len() {
                     self.hang_up(step, link::ConnIx(conn as u32));
                 }
                 self.stop_service(step, 0);
@@ -53,7 +53,7 @@ impl Node {
 
     /// Stops the process without notice; the machine drops packets that arrive for it.
     fn crash(&mut self, step: &mut Step<'_>, noticed_after_ns: u64) {
-        for (conn, end) in step.world.ends[self.id as usize].iter().enumerate() {
+        for (conn, end) in step.world.ends(self.id).iter().enumerate() {
             let conn = link::ConnIx(conn as u32);
             if self.host.is_open(conn) {
                 let soonest_ns = step.world.delay_ns(self.id, end.remote);

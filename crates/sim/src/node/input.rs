@@ -56,7 +56,7 @@ impl Node {
         .expect("the configuration was validated before the run")
         .with_message_ids(Box::new(step.scratch.ids.clone()))
         .with_signal_hashes(Box::new(step.scratch.signals.clone()));
-        let ends = &step.world.ends[self.id as usize];
+        let ends = step.world.ends(self.id);
         relay.reserve_peers(ends.len());
         self.host.reserve_connections(ends.len());
         self.relay = Some(Box::new(relay));
@@ -66,7 +66,7 @@ impl Node {
         for topic in &step.world.topics {
             self.relay_input(step, Input::Subscribe(topic.clone()));
         }
-        let ends = step.world.ends[self.id as usize].iter().enumerate();
+        let ends = step.world.ends(self.id).iter().enumerate();
         let mut to_connect: Vec<_> = ends
             .map(|(conn, end)| (step.world.connected_ns(self.id, end), ConnIx(conn as u32)))
             .filter(|(at, _)| *at < step.world.end_ns)
@@ -98,7 +98,7 @@ impl Node {
     }
 
     fn connect(&mut self, step: &mut Step<'_>, conn: ConnIx) {
-        let end = step.world.ends[self.id as usize][conn.0 as usize];
+        let end = step.world.ends(self.id)[conn.0 as usize];
         let connect = link::Input::Connect {
             conn,
             remote: end.remote,
@@ -132,7 +132,7 @@ impl Node {
     }
 
     pub(super) fn arrival(&mut self, step: &mut Step<'_>, arrival: Arrival<Bytes>) {
-        let remote = match step.world.ends[self.id as usize].get(arrival.conn.0 as usize) {
+        let remote = match step.world.ends(self.id).get(arrival.conn.0 as usize) {
             Some(end) => Some(end.remote),
             None => self.client_of(arrival.conn),
         };

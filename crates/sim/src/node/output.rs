@@ -230,7 +230,7 @@ impl Node {
         if !self.host.is_open(conn) {
             return;
         }
-        let end = step.world.ends[self.id as usize][conn.0 as usize];
+        let end = step.world.ends(self.id)[conn.0 as usize];
         let at_ns = step.now_ns + step.world.delay_ns(self.id, end.remote);
         self.schedule(step, at_ns, end.remote, Event::Closed(end.remote_conn));
         self.host_takes(step, link::Input::Close(conn));
@@ -265,7 +265,7 @@ impl Node {
 
     fn arrived(&mut self, step: &mut Step<'_>, message: WakuMessage, from: PeerIx) {
         self.counters.accepted += 1;
-        let parent = step.world.ends[self.id as usize][from.0 as usize].remote;
+        let parent = step.world.ends(self.id)[from.0 as usize].remote;
         let Some((reassembly, firsts)) = self.reassembly.as_deref_mut() else {
             return self.delivered(step, &message.payload, (from, parent));
         };

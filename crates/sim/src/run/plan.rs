@@ -3,6 +3,7 @@
 mod services;
 
 use crate::error::SimError;
+use crate::layout::RankPart;
 use crate::node::input::PAYLOAD_BYTES_MIN;
 use crate::outcome::Message;
 use crate::scenario::{Delay, FaultKind, MAX_NODES, Publishers, Scenario, Spacing};
@@ -10,15 +11,15 @@ use crate::seeds::SeededRng;
 use crate::topology;
 use crate::world::World;
 
-/// Computes everything that is fixed before the first event.
-pub(crate) fn world(scenario: &Scenario, seed: u64) -> Result<World, SimError> {
+/// Computes everything that is fixed before the first event, for the nodes of a part of the network.
+pub(crate) fn world(scenario: &Scenario, seed: u64, part: RankPart) -> Result<World, SimError> {
     validate(scenario)?;
     let mut rng = SeededRng::new(seed, "topology", 0);
     let edges = topology::edges(&scenario.topology, scenario.nodes, &mut rng)?;
-    let ends = topology::wire(&edges, scenario.nodes);
+    let ends = topology::wire(&edges, scenario.nodes, part);
     let messages = messages(scenario, seed);
     let starts_ns = starts_ns(scenario, seed);
-    World::new(scenario, seed, ends, messages, starts_ns)
+    World::new(scenario, seed, (part, ends), messages, starts_ns)
 }
 
 fn check(

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::error::SimError;
+use crate::layout::RankPart;
 use crate::outcome::Message;
 use crate::run::plan::world;
 use crate::scenario::{Fault, Scenario};
@@ -33,14 +34,14 @@ impl Plan {
     /// # Errors
     /// Returns [`SimError`] when the scenario cannot be run.
     pub fn new(scenario: &Scenario, seed: u64) -> Result<Self, SimError> {
-        let world = world(scenario, seed)?;
+        let world = world(scenario, seed, RankPart::WHOLE)?;
         Ok(Self { world })
     }
 
     /// All connections, in the order in which dialling begins.
     pub fn dials(&self) -> Vec<Dial> {
-        let all = (0..).zip(&self.world.ends).flat_map(|(from, ends)| {
-            let outbound = ends.iter().filter(|end| end.outbound);
+        let all = (0..self.world.scenario.nodes).flat_map(|from| {
+            let outbound = self.world.ends(from).iter().filter(|end| end.outbound);
             outbound.map(move |end| Dial {
                 from,
                 to: end.remote,

@@ -2,10 +2,12 @@
 
 use proptest::prelude::*;
 use undertone_sim::scenario::{
-    Cpu, Delay, Dialling, FaultKind, Publishers, Qdisc, Spacing, TcpProfile, Topology, Verification,
+    Cpu, Delay, Dialling, FaultKind, Publishers, Qdisc, ServicesSetup, Spacing, TcpProfile,
+    Topology, Verification,
 };
 use undertone_sim::{Outcome, Scenario};
 
+use crate::ranks::on_ranks;
 use crate::support::{MS, S, delivered, fault, outcome, rln, with_messages};
 
 /// Everything that two runs of one scenario must share.
@@ -62,6 +64,33 @@ fn everything() -> Scenario {
         scenario.faults.extend(fault(at_s, nodes, kind));
     }
     scenario
+}
+
+/// The same on ranks: rank 0 has what one process has, and the ranks together have its deliveries.
+#[test]
+fn ranks_do_not_matter() {
+    let mut light = with_messages(24, 8);
+    light.topology = Topology::Dials(4);
+    light.services = Some(ServicesSetup::new(3, 20));
+    for (what, scenario) in [("everything", everything()), ("light clients", light)] {
+        let alone = outcome(&scenario, 1, 1);
+        assert!(!alone.deliveries.is_empty());
+        for threads in [&[1, 1][..], &[2, 1, 3], &[1, 1, 1, 1]] {
+            let what = format!("{what}, ranks with {threads:?} threads");
+            let results = on_ranks(&scenario, 1, threads);
+            let results: Vec<_> = results.into_iter().map(Result::unwrap).collect();
+            assert_same(&alone, &results[0], &what);
+            assert_eq!(alone.services, results[0].services, "{what}");
+            assert_eq!(alone.mesh_degree, results[0].mesh_degree, "{what}");
+            assert_eq!(alone.connections, results[0].connections, "{what}");
+            for (rank, result) in results.iter().enumerate().skip(1) {
+                let own = alone.deliveries.iter();
+                let own = own.filter(|d| d.receiver as usize % threads.len() == rank);
+                assert!(own.eq(&result.deliveries), "rank {rank}, {what}");
+                assert_eq!(alone.trace_hash, result.trace_hash, "{what}");
+            }
+        }
+    }
 }
 
 /// Loss, jitter, random delays, every fault, batches of proofs: the outcome is the same for one, two,

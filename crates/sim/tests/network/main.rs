@@ -4,6 +4,7 @@ mod determinism;
 mod faults;
 mod join;
 mod partition;
+mod ranks;
 mod rate_limit;
 mod records;
 mod services;

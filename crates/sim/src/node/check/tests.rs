@@ -4,6 +4,7 @@ use undertone_gossip::wire::{Encoder, message_frame};
 use undertone_gossip::{PeerIx, SendHandle, Topic};
 
 use super::*;
+use crate::layout::{Layout, RankPart};
 use crate::run::plan::world;
 use crate::scenario::Scenario;
 use crate::shard::NodeShard;
@@ -14,8 +15,8 @@ const PEER: ConnIx = ConnIx(3);
 const OTHER: ConnIx = ConnIx(4);
 
 fn scratch() -> Scratch {
-    let world = world(&Scenario::plain(7), 1).unwrap();
-    NodeShard::new(&world, 0, 1).scratch
+    let world = world(&Scenario::plain(7), 1, RankPart::WHOLE).unwrap();
+    NodeShard::new(&world, &Layout::alone(1), 0).scratch
 }
 
 fn topic() -> Topic {

@@ -1,14 +1,16 @@
 //! Result of services and light clients, and what is checked of them at the end of a run.
 
-use std::collections::BTreeSet;
+use std::ops::Range;
 
-use crate::light::{FinishedReading, LightNode};
+use crate::light::LightNode;
 use crate::node::Node;
 use crate::node::check::violated;
 use crate::node::event::Step;
 use crate::node::input::number_in;
 use crate::outcome::{ClientCounters, HistoryReading, ServiceCounters, ServicesOutcome};
-use crate::shard::NodeShard;
+use crate::ranks::claims::{Claims, ReadingClaim};
+use crate::run::result::part::Part;
+use crate::shard::{self, NodeShard};
 use crate::world::World;
 
 pub(super) fn collect(
@@ -80,16 +82,42 @@ fn served(node: &Node) -> Option<ServiceCounters> {
     })
 }
 
-/// Checks bounds, unanswered requests, and that readings were complete.
-pub(super) fn check(world: &World, shards: &mut [NodeShard]) {
-    let mut incomplete = Vec::new();
-    for shard in shards.iter() {
-        for client in &shard.clients {
-            let is_short = |reading: &&FinishedReading| !is_complete(shards, reading);
-            let short = client.readings.iter().filter(is_short);
-            incomplete.extend(short.map(|reading| (client.id, reading.ended_ns)));
-        }
+/// Puts the parts of all ranks together.
+pub(super) fn whole(world: &World, parts: Vec<Part>) -> Option<ServicesOutcome> {
+    world.scenario.services.as_ref()?;
+    let (nodes, ranks) = (world.scenario.nodes, parts.len());
+    let mut parts: Vec<_> = parts.into_iter().filter_map(|part| part.services).collect();
+    if ranks == 1 {
+        return parts.pop();
     }
+    let all = |range: Range<u32>| range.map(move |node| node as usize % ranks);
+    let mut clients: Vec<_> = parts.iter().map(|part| part.clients.iter()).collect();
+    let clients = all(nodes..nodes + world.clients()).filter_map(|rank| clients[rank].next());
+    let clients = clients.copied().collect();
+    let mut served: Vec<_> = parts.iter().map(|part| part.served.iter()).collect();
+    let served = all(world.service_nodes()).filter_map(|rank| served[rank].next());
+    let served = served.copied().collect();
+    let deliveries = parts
+        .iter()
+        .flat_map(|part| part.deliveries.iter().copied());
+    let mut deliveries: Vec<_> = deliveries.collect();
+    deliveries.sort_unstable_by_key(|delivery| (delivery.message, delivery.receiver));
+    let readings = parts.iter().flat_map(|part| part.readings.iter().copied());
+    let mut readings: Vec<_> = readings.collect();
+    readings.sort_by_key(|reading| reading.client);
+    Some(ServicesOutcome {
+        service_nodes: world.service_nodes(),
+        expected: parts.iter().map(|part| part.expected).sum(),
+        missing: parts.iter().map(|part| part.missing).sum(),
+        deliveries,
+        clients,
+        served,
+        readings,
+    })
+}
+
+/// Checks bounds and unanswered requests.
+pub(super) fn check(world: &World, shards: &mut [NodeShard]) {
     for shard in shards {
         for node in &shard.nodes {
             let machine = node.service.as_ref().map(|service| &service.machine);
@@ -106,24 +134,51 @@ pub(super) fn check(world: &World, shards: &mut [NodeShard]) {
             };
             client.check_answered(step);
         }
-        for (client, at_ns) in incomplete.drain(..) {
+    }
+}
+
+/// Checks that readings were complete; those of stores on other ranks are left in `claims`.
+pub(super) fn check_readings(world: &World, shards: &mut [NodeShard], claims: &mut [Claims]) {
+    let mut own = Vec::new();
+    for shard in shards.iter() {
+        for client in &shard.clients {
+            for reading in &client.readings {
+                let claim = ReadingClaim {
+                    client: client.id,
+                    node: reading.node,
+                    started_ns: reading.started_ns,
+                    ended_ns: reading.ended_ns,
+                    messages: reading.messages.iter().copied().collect(),
+                };
+                match world.part.holds(reading.node) {
+                    true => own.push(claim),
+                    false => claims[world.part.rank_of(reading.node)]
+                        .readings
+                        .push(claim),
+                }
+            }
+        }
+    }
+    judge(shards, &own);
+}
+
+/// Judges readings of stores of this process.
+pub(super) fn judge(shards: &mut [NodeShard], claims: &[ReadingClaim]) {
+    for claim in claims {
+        if !is_complete(shards, claim) {
             let rule = "a reading of history has everything that the store had at its beginning";
-            violated(&mut shard.scratch, at_ns, client, rule);
+            violated(&mut shards[0].scratch, claim.ended_ns, claim.client, rule);
         }
     }
 }
 
 /// Whether a reading has every message that the store had when it began.
-fn is_complete(shards: &[NodeShard], reading: &FinishedReading) -> bool {
-    let (threads, node) = (shards.len(), reading.node as usize);
-    let service = shards[node % threads].nodes[node / threads]
-        .service
-        .as_ref();
-    let held: BTreeSet<u64> = service
+fn is_complete(shards: &[NodeShard], reading: &ReadingClaim) -> bool {
+    let service = shard::node(shards, reading.node).and_then(|node| node.service.as_ref());
+    let mut held = service
         .into_iter()
         .flat_map(|service| service.machine.archive.messages())
         .filter(|kept| kept.since_ns < reading.started_ns)
-        .map(|kept| number_in(&kept.stored.message.payload))
-        .collect();
-    held.is_subset(&reading.messages)
+        .map(|kept| number_in(&kept.stored.message.payload));
+    held.all(|number| reading.messages.binary_search(&number).is_ok())
 }

@@ -1,19 +1,22 @@
 //! Tests that each rule checked at the end of a run can be violated.
 
 use undertone_gossip::wire::Encoder;
-use undertone_gossip::{Limits, Time};
+use undertone_gossip::{Config, Limits, Time, Usage};
 use undertone_relay::Input;
 
 use super::*;
+use crate::layout::{Layout, RankPart};
+use crate::node::event::Event;
 use crate::outcome::Violation;
 use crate::scenario::Scenario;
+use crate::shard::NodeShard;
 
 const MS: u64 = 1_000_000;
 
 /// A network of ten nodes, stopped at a given time of its run.
 fn stopped_at(at_ns: u64) -> (World, Vec<NodeShard>) {
-    let world = crate::run::plan::world(&Scenario::plain(10), 1).unwrap();
-    let mut shard = NodeShard::new(&world, 0, 1);
+    let world = crate::run::plan::world(&Scenario::plain(10), 1, RankPart::WHOLE).unwrap();
+    let mut shard = NodeShard::new(&world, &Layout::alone(1), 0);
     shard.run(&world, at_ns);
     (world, vec![shard])
 }
@@ -24,6 +27,11 @@ fn busy() -> (World, Vec<NodeShard>) {
     stopped_at(world.messages[0].published_ns + 30 * MS)
 }
 
+fn check_packets(world: &World, shards: &mut [NodeShard]) {
+    let total = checks::packets(shards);
+    checks::check_packets(world, shards, total);
+}
+
 fn rules(shards: &[NodeShard]) -> Vec<&'static str> {
     let all = shards.iter().flat_map(|s| &s.scratch.violations);
     all.map(|violation: &Violation| violation.rule).collect()
@@ -32,9 +40,9 @@ fn rules(shards: &[NodeShard]) -> Vec<&'static str> {
 #[test]
 fn a_sound_network_breaks_no_rule() {
     for (world, mut shards) in [stopped_at(20_000 * MS), busy()] {
-        check_bytes(&world, &mut shards);
-        check_bounds(&world, &mut shards);
-        check_meshes(&world, &mut shards);
+        check_packets(&world, &mut shards);
+        checks::check_bounds(&world, &mut shards);
+        meshes::check(&world, &mut shards, &mut []);
         assert_eq!(rules(&shards), [""; 0]);
     }
 }
@@ -48,7 +56,7 @@ fn a_packet_that_vanishes_breaks_a_rule() {
         _ => false,
     });
     assert!(data.is_some(), "the message is under way");
-    check_bytes(&world, &mut shards);
+    check_packets(&world, &mut shards);
     assert_eq!(
         rules(&shards),
         ["packets sent are received, dropped or in flight"]
@@ -67,7 +75,7 @@ fn a_packet_from_nowhere_breaks_a_rule() {
     shards[0]
         .events
         .push(data.expect("the message is under way"));
-    check_bytes(&world, &mut shards);
+    check_packets(&world, &mut shards);
     assert_eq!(
         rules(&shards),
         ["packets sent are received, dropped or in flight"]
@@ -89,9 +97,9 @@ fn a_mesh_of_one_side_breaks_a_rule() {
     };
     // The peer itself sent no such change.
     relay.handle(Time::from_nanos(world.end_ns), prune).unwrap();
-    check_meshes(&world, &mut shards);
+    meshes::check(&world, &mut shards, &mut []);
     assert_eq!(rules(&shards), ["a mesh is mutual within a round trip"]);
-    let peer = world.ends[4][mesh[0].0 as usize].remote;
+    let peer = world.ends(4)[mesh[0].0 as usize].remote;
     assert_eq!(shards[0].scratch.violations[0].node, peer);
 }
 
@@ -111,7 +119,7 @@ fn a_change_that_is_under_way_breaks_none() {
     };
     relay.handle(Time::from_nanos(world.end_ns), prune).unwrap();
     node.checks.mesh_changed_ns = world.end_ns - 50 * MS;
-    check_meshes(&world, &mut shards);
+    meshes::check(&world, &mut shards, &mut []);
     assert_eq!(rules(&shards), [""; 0]);
 }
 
@@ -135,7 +143,7 @@ fn a_collection_over_its_bound_breaks_a_rule() {
     full.subscriptions_of_a_peer = limits.subscriptions_per_peer_max;
     full.idontwant_of_a_peer = limits.idontwant_ids_per_heartbeat_max * 6;
     full.cancellable_of_a_peer = limits.cancellable_per_peer_max;
-    assert!(is_within(&full, &config));
+    assert!(checks::is_within(&full, &config));
     let fields: [fn(&mut Usage) -> &mut usize; 13] = [
         |usage| &mut usage.topics,
         |usage| &mut usage.seen,
@@ -154,6 +162,6 @@ fn a_collection_over_its_bound_breaks_a_rule() {
     for (number, field) in fields.into_iter().enumerate() {
         let mut over = full;
         *field(&mut over) += 1;
-        assert!(!is_within(&over, &config), "field {number}");
+        assert!(!checks::is_within(&over, &config), "field {number}");
     }
 }

@@ -1,0 +1,125 @@
+//! Claims that a rank makes at the end of a run about nodes of another, which judges them.
+
+use undertone_wire::put_varint;
+
+use crate::ranks::numbers::{Numbers, read_all, write_all};
+use crate::ranks::reader::{LetterReader, Unreadable};
+use crate::ranks::{RankError, Ranks, letters};
+
+/// Claims for one rank, and the packets of the rank that makes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Claims {
+    pub(crate) packets: PacketCount,
+    pub(crate) meshes: Vec<MeshClaim>,
+    pub(crate) readings: Vec<ReadingClaim>,
+}
+
+/// Packets of one rank or of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PacketCount {
+    pub(crate) sent: u64,
+    /// Packets that were received or lost, or are in flight.
+    pub(crate) accounted: u64,
+}
+
+impl PacketCount {
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            sent: self.sent.saturating_add(other.sent),
+            accounted: self.accounted.saturating_add(other.accounted),
+        }
+    }
+}
+
+/// Node `remote` has the node at the other end of its connection `remote_conn` in its mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MeshClaim {
+    pub(crate) node: u32,
+    pub(crate) topic: u32,
+    pub(crate) remote: u32,
+    pub(crate) remote_conn: u32,
+}
+
+impl Numbers for MeshClaim {
+    const ZERO: Self = Self {
+        node: 0,
+        topic: 0,
+        remote: 0,
+        remote_conn: 0,
+    };
+
+    fn visit(&mut self, visit: &mut dyn FnMut(&mut u64)) {
+        self.node.visit(visit);
+        self.topic.visit(visit);
+        self.remote.visit(visit);
+        self.remote_conn.visit(visit);
+    }
+}
+
+/// The store of `node` had no other messages when a client's reading of its history began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ReadingClaim {
+    pub(crate) client: u32,
+    pub(crate) node: u32,
+    pub(crate) started_ns: u64,
+    pub(crate) ended_ns: u64,
+    /// Numbers of the messages that were read, in ascending order.
+    pub(crate) messages: Vec<u64>,
+}
+
+impl Claims {
+    fn write(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        write_all(&mut out, &[self.packets.sent, self.packets.accounted]);
+        write_all(&mut out, &self.meshes);
+        put_varint(&mut out, self.readings.len() as u64);
+        for reading in &self.readings {
+            for number in [
+                reading.client.into(),
+                reading.node.into(),
+                reading.started_ns,
+                reading.ended_ns,
+            ] {
+                put_varint(&mut out, number);
+            }
+            write_all(&mut out, &reading.messages);
+        }
+        out
+    }
+
+    fn read(letter: &[u8]) -> Result<Self, Unreadable> {
+        let reader = &mut LetterReader::new(letter);
+        let [sent, accounted] = read_all(reader, "packets")?[..] else {
+            return Err(Unreadable("packets"));
+        };
+        let meshes = read_all(reader, "claim of a mesh")?;
+        let mut readings = Vec::new();
+        for _ in 0..reader.entries("number of readings")? {
+            readings.push(ReadingClaim {
+                client: reader.short("client")?,
+                node: reader.short("node")?,
+                started_ns: reader.number("start of a reading")?,
+                ended_ns: reader.number("end of a reading")?,
+                messages: read_all(reader, "messages of a reading")?,
+            });
+        }
+        Ok(Self {
+            packets: PacketCount { sent, accounted },
+            meshes,
+            readings,
+        })
+    }
+}
+
+/// Gives each rank its claims; returns those that this rank is to judge, by the rank that makes them.
+pub(crate) fn exchange(ranks: &mut dyn Ranks, claims: &[Claims]) -> Result<Vec<Claims>, RankError> {
+    let letters = claims.iter().map(Claims::write).collect();
+    let received = letters::exchange(ranks, letters)?;
+    let read = received.iter().enumerate().map(|(rank, letter)| {
+        Claims::read(letter).map_err(|Unreadable(what)| RankError::Malformed { rank, what })
+    });
+    read.collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,61 @@
+//! Reading of letters: every length is checked against what is left before memory is taken for it.
+
+use undertone_wire::read_varint;
+
+/// Returned for a letter that cannot be read, with the part that is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable(pub(crate) &'static str);
+
+/// Reader of a letter.
+#[derive(Debug)]
+pub(crate) struct LetterReader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> LetterReader<'a> {
+    pub(crate) fn new(letter: &'a [u8]) -> Self {
+        Self { rest: letter }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// Takes a number.
+    pub(crate) fn number(&mut self, what: &'static str) -> Result<u64, Unreadable> {
+        let (value, len) = read_varint(self.rest).map_err(|_| Unreadable(what))?;
+        self.rest = &self.rest[len..];
+        Ok(value)
+    }
+
+    /// Takes a number of 32 bits.
+    pub(crate) fn short(&mut self, what: &'static str) -> Result<u32, Unreadable> {
+        u32::try_from(self.number(what)?).map_err(|_| Unreadable(what))
+    }
+
+    /// Takes a truth value.
+    pub(crate) fn flag(&mut self, what: &'static str) -> Result<bool, Unreadable> {
+        match self.number(what)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Unreadable(what)),
+        }
+    }
+
+    /// Takes the length of a list of which every entry takes a byte at least.
+    pub(crate) fn entries(&mut self, what: &'static str) -> Result<usize, Unreadable> {
+        let count = usize::try_from(self.number(what)?).map_err(|_| Unreadable(what))?;
+        if count > self.rest.len() {
+            return Err(Unreadable(what));
+        }
+        Ok(count)
+    }
+
+    /// Takes bytes that follow their length.
+    pub(crate) fn bytes(&mut self, what: &'static str) -> Result<&'a [u8], Unreadable> {
+        let len = self.entries(what)?;
+        let (bytes, rest) = self.rest.split_at(len);
+        self.rest = rest;
+        Ok(bytes)
+    }
+}
