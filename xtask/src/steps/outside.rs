@@ -47,6 +47,7 @@ const PACKAGES: [Package; 3] = [
         name: "outside-scenario",
         main: "xtask/outside/scenario.rs",
         own: &["gossip", "lab"],
+        default_features: true,
         others: "",
         proof: UsageProof::Runs,
     },
