@@ -19,7 +19,7 @@ pub(crate) mod tests;
 
 pub use campaign::{Campaign, Median};
 pub use deliveries::{DeliveriesError, write_deliveries};
-pub use files::{WriteError, write_run, write_summary};
+pub use files::{WriteError, write_rank, write_run, write_summary};
 pub use measure::{RunCosts, Stopwatch};
 pub use memory::{available_bytes, estimated_bytes};
 #[cfg(feature = "arrow")]

@@ -20,6 +20,9 @@ pub(crate) enum Verdict {
     Stop,
 }
 
+/// Sections of letters, each with the number of the rank that sent it.
+type ReceivedSections = Vec<(usize, Vec<u8>)>;
+
 /// Place at which the threads leave the events that they scheduled for each other.
 #[derive(Debug)]
 pub(super) struct SyncPoint {
@@ -34,8 +37,8 @@ pub(super) struct SyncPoint {
     verdict: AtomicU64,
     /// Events for each thread of this process from the others.
     inboxes: Vec<Mutex<Vec<Scheduled<Event>>>>,
-    /// Sections of letters for each thread of this process, with the number of the rank that sent them.
-    received: Vec<Mutex<Vec<(usize, Vec<u8>)>>>,
+    /// Sections of letters for each thread of this process.
+    received: Vec<Mutex<ReceivedSections>>,
     /// Sections of letters from each thread of this process, by the receiving thread among those of all processes.
     sections: Vec<Mutex<Vec<Vec<u8>>>>,
     /// First letter that could not be read, with the number of the rank that sent it.

@@ -88,7 +88,9 @@ fn run(
             })
         });
         let ranks: Vec<_> = ranks.collect();
-        let results = ranks.into_iter().map(|rank| rank.join().unwrap());
+        let results = ranks
+            .into_iter()
+            .map(|rank| rank.join().expect("a rank does not panic"));
         results.collect()
     })
 }
