@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::steps::{Outcome, archive, cargo, lossy, python, walls};
+use crate::steps::{Outcome, archive, cargo, lossy, mpi, python, walls};
 
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";
@@ -37,17 +37,19 @@ pub(crate) enum Campaign {
     Hostile,
     Ray,
     Notebooks,
+    Mpi,
     Nat,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Tables,
         Self::RandomProofs,
         Self::Sync,
         Self::Ray,
         Self::Notebooks,
+        Self::Mpi,
         Self::Nat,
         Self::SendKill,
         Self::Light,
@@ -69,6 +71,7 @@ impl Campaign {
             Self::Hostile => "hostile",
             Self::Ray => "ray",
             Self::Notebooks => "notebooks",
+            Self::Mpi => "mpi",
             Self::Nat => "nat",
         }
     }
@@ -103,6 +106,9 @@ impl Campaign {
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
             }
+            Self::Mpi => {
+                "100,000 nodes on 1, 2 and 4 processes have one trace, minutes; needs Open MPI and libclang"
+            }
             Self::Ray => {
                 "a sweep on three worker processes of Ray, one of which is killed, minutes; needs Python and PyPI"
             }
@@ -112,7 +118,7 @@ impl Campaign {
         }
     }
 
-    /// Returns the campaign's cargo commands, of which the last one gets the arguments; none for those of Python.
+    /// Returns the campaign's cargo commands, of which the last one gets the arguments; none for those of Python and MPI.
     fn commands(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Tables => &[&[
@@ -214,7 +220,7 @@ impl Campaign {
                     "--",
                 ],
             ],
-            Self::Ray | Self::Notebooks => &[],
+            Self::Mpi | Self::Ray | Self::Notebooks => &[],
         }
     }
 
@@ -233,6 +239,7 @@ impl Campaign {
         match self {
             Self::Ray => return python::ray(root),
             Self::Notebooks => return python::notebooks(root),
+            Self::Mpi => return mpi::campaign(root),
             _ => {}
         }
         if matches!(self, Self::ArchiveKill | Self::Archive | Self::SendKill)

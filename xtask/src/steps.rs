@@ -15,6 +15,7 @@ mod bindings;
 mod contracts;
 mod examples;
 pub(crate) mod lossy;
+pub(crate) mod mpi;
 mod namespaces;
 mod outside;
 mod package;
@@ -83,6 +84,7 @@ pub(crate) enum Step {
     Openapi,
     Bindings,
     Python,
+    Mpi,
     Testbed,
     Interop,
     Services,
@@ -104,7 +106,7 @@ pub(crate) enum Outcome {
 impl Step {
     /// All steps in the order in which they run: the quickest first, but contracts before unit, whose tests
     /// use the chain that contracts installs.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
@@ -121,6 +123,7 @@ impl Step {
         Self::Openapi,
         Self::Bindings,
         Self::Python,
+        Self::Mpi,
         Self::Testbed,
         Self::Interop,
         Self::Services,
@@ -147,6 +150,7 @@ impl Step {
             Self::Openapi => "openapi",
             Self::Bindings => "bindings",
             Self::Python => "python",
+            Self::Mpi => "mpi",
             Self::Testbed => "testbed",
             Self::Interop => "interop",
             Self::Services => "services",
@@ -186,6 +190,7 @@ impl Step {
             Self::Python => {
                 "the laboratory as a Python package; needs Python 3 with venv, and PyPI"
             }
+            Self::Mpi => "one run on several processes has one trace; needs Open MPI and libclang",
             Self::Testbed => {
                 "real TCP and real nodes in network namespaces; needs TUN devices and iproute2"
             }
@@ -242,6 +247,7 @@ impl Step {
             },
             Self::Bindings => bindings::run(root),
             Self::Python => python::test(root),
+            Self::Mpi => mpi::test(root),
             Self::Testbed => match namespaces::right_to_make() {
                 Ok(right) => {
                     let mut args = selection::named(&TESTBED);

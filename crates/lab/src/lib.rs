@@ -4,7 +4,8 @@
 //! tables and files, [`model`] predicts the same figures without running anything, and [`compare`] sets our
 //! figures beside published ones. [`sweep`] runs one scenario over values of its keys, and [`validity`] says what of a run
 //! was never checked. [`experiment`] does all of that for each publication, [`record`] holds the results, [`page`] draws
-//! them, and [`export`] writes them for other programs. With the feature `arrow`, results are had as Arrow tables, too.
+//! them, and [`export`] writes them for other programs. With the feature `arrow`, results are had as Arrow tables, too; with `mpi`, one
+//! run spreads over the processes of a cluster.
 
 pub mod compare;
 pub mod experiment;
@@ -12,6 +13,8 @@ pub mod export;
 pub mod model;
 pub mod page;
 pub mod published;
+#[cfg(feature = "mpi")]
+pub mod ranks;
 pub mod record;
 pub mod report;
 pub mod run;

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::thread;
 
+use undertone_sim::ranks::Ranks;
 use undertone_sim::{Outcome, Progress, RunOptions, SimError};
 
 use crate::report::{DatasetChoice, Stopwatch, Summary};
@@ -49,9 +50,31 @@ impl RunRequest<'_> {
             .record(self.datasets.record());
         let watch = Stopwatch::start();
         let outcome = undertone_sim::run_until(scenario, options, progress)?;
+        Ok(self.finished(outcome, watch))
+    }
+
+    /// Runs the scenario as one of several ranks. Rank 0 gets the whole result, the others that of their own nodes; time,
+    /// memory and processor time are those of the process itself.
+    ///
+    /// # Errors
+    /// Returns [`SimError`] when the scenario cannot be simulated on ranks, or a rank fails.
+    pub fn run_on_ranks(
+        &self,
+        ranks: &mut dyn Ranks,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<FinishedRun, SimError> {
+        let scenario = &self.loaded.scenario;
+        let options = RunOptions::new(self.seed).threads(self.threads);
+        let watch = Stopwatch::start();
+        let outcome = undertone_sim::run_on_ranks(scenario, options, ranks, progress)?;
+        Ok(self.finished(outcome, watch))
+    }
+
+    fn finished(&self, outcome: Outcome, watch: Stopwatch) -> FinishedRun {
+        let scenario = &self.loaded.scenario;
         let summary = Summary::new(scenario, &outcome, watch.read(), self.commit)
             .resolved(self.loaded.resolved.clone());
-        Ok(FinishedRun { outcome, summary })
+        FinishedRun { outcome, summary }
     }
 }
 

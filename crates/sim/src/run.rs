@@ -88,7 +88,7 @@ pub fn run_until(
 }
 
 /// Runs a scenario on several processes, each of which calls this with the same scenario and seed. Rank 0 returns the whole
-/// result, the same as that of a run in one process; the others return the deliveries and counters of their own nodes.
+/// result, the same as that of a run in one process; the others return the deliveries and counters of their own relays.
 ///
 /// # Errors
 /// Returns [`SimError`] when the scenario is invalid, when its shortest delay is too short for several processes, or when

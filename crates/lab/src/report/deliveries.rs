@@ -50,6 +50,17 @@ pub fn write_deliveries<W: Write + Send>(
     more: &[(&str, String)],
     out: W,
 ) -> Result<(), DeliveriesError> {
+    write_deliveries_of(outcome, summary, more, |_| true, out)
+}
+
+/// Writes the deliveries that `is_wanted` chooses.
+pub(super) fn write_deliveries_of<W: Write + Send>(
+    outcome: &Outcome,
+    summary: &Summary,
+    more: &[(&str, String)],
+    is_wanted: impl Fn(&Delivery) -> bool,
+    out: W,
+) -> Result<(), DeliveriesError> {
     let schema = Arc::new(parse_message_type(SCHEMA)?);
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
@@ -58,6 +69,7 @@ pub fn write_deliveries<W: Write + Send>(
     let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties))?;
     let rows: Vec<_> = by_message(outcome)
         .flat_map(|(message, deliveries)| deliveries.iter().map(move |d| (message, d)))
+        .filter(|(_, delivery)| is_wanted(delivery))
         .collect();
     for rows in rows.chunks(ROWS_PER_GROUP) {
         let mut group = RowGroup {

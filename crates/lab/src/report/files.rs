@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use thiserror::Error;
 use undertone_sim::Outcome;
+use undertone_sim::outcome::Delivery;
 
-use super::deliveries::{DeliveriesError, write_deliveries};
+use super::deliveries::{DeliveriesError, write_deliveries, write_deliveries_of};
 use super::summary::Summary;
 
 /// Reason why a result file was not written.
@@ -47,6 +48,45 @@ pub fn write_run(folder: &Path, outcome: &Outcome, summary: &Summary) -> Result<
     file.flush().map_err(at(&path))
 }
 
+/// Writes what one of several ranks has of a run: the deliveries to its nodes into a file of the folder `deliveries`, which is
+/// one dataset with those of the other ranks, and `summary.json` on rank 0.
+///
+/// # Errors
+/// Returns [`WriteError`] for the first file that cannot be written.
+pub fn write_rank(
+    folder: &Path,
+    (rank, count): (usize, usize),
+    outcome: &Outcome,
+    summary: &Summary,
+) -> Result<(), WriteError> {
+    if rank == 0 {
+        write_summary(folder, summary)?;
+    }
+    let folder = folder.join("deliveries");
+    fs::create_dir_all(&folder).map_err(at(&folder))?;
+    if rank == 0 {
+        // An earlier run may have had more ranks.
+        for number in count.. {
+            let path = folder.join(rank_file(number));
+            match fs::remove_file(&path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
+                Err(source) => return Err(WriteError::File { path, source }),
+            }
+        }
+    }
+    let path = folder.join(rank_file(rank));
+    let mut file = BufWriter::new(File::create(&path).map_err(at(&path))?);
+    let is_own = |delivery: &Delivery| delivery.receiver as usize % count == rank;
+    write_deliveries_of(outcome, summary, &[], is_own, &mut file).map_err(|source| {
+        WriteError::Rows {
+            path: path.clone(),
+            source,
+        }
+    })?;
+    file.flush().map_err(at(&path))
+}
+
 /// Writes `summary.json` into the folder, which is created if absent.
 ///
 /// # Errors
@@ -57,6 +97,10 @@ pub fn write_summary(folder: &Path, summary: &impl Serialize) -> Result<(), Writ
     let text = serde_json::to_string_pretty(summary)
         .expect("summaries have string keys and infallible fields");
     fs::write(&path, text + "\n").map_err(at(&path))
+}
+
+fn rank_file(rank: usize) -> String {
+    format!("rank-{rank:04}.parquet")
 }
 
 pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> WriteError {

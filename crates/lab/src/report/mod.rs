@@ -24,7 +24,7 @@ pub use campaign::{Campaign, Median};
 pub(crate) use datasets::{ColumnValues, DatasetTable, copies, links, nodes, traffic};
 pub use datasets::{DATASETS, DatasetChoice, TRAFFIC_EVERY_MS, write_datasets};
 pub use deliveries::{DeliveriesError, write_deliveries};
-pub use files::{WriteError, write_run, write_summary};
+pub use files::{WriteError, write_rank, write_run, write_summary};
 pub use measure::{RunCosts, Stopwatch};
 pub use memory::{available_bytes, estimated_bytes};
 pub use netviz::write_netviz;

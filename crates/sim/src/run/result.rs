@@ -50,6 +50,8 @@ pub(super) fn collect_on_ranks(
     results::give(ranks, &part)?;
     let mut outcome = whole(world, vec![part], ran.stopped_ns);
     results::take(ranks, &mut outcome)?;
+    // Rank 0 alone has all service nodes.
+    outcome.services = None;
     Ok(outcome)
 }
 

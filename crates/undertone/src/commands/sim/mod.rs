@@ -5,6 +5,8 @@ mod bench;
 mod compare;
 mod datasets;
 mod list;
+#[cfg(feature = "mpi")]
+mod ranked;
 mod runner;
 
 use std::fs::{self, File};
@@ -84,6 +86,10 @@ pub(crate) fn seeds(text: &str) -> Result<Seeds, SeedsError> {
 
 /// Lists, measures, or runs scenarios. A violated invariant of a run is a failure, and so is a run that delivers nothing.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    #[cfg(feature = "mpi")]
+    if let Some(ranks) = undertone_lab::ranks::MpiRanks::join() {
+        return ranked::run(args, ranks);
+    }
     let seed = args.seed.unwrap_or(1);
     if args.list {
         return list::print(args.json);

@@ -1,0 +1,164 @@
+//! Step and campaign that run one simulation on several processes of MPI, and compare the traces.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Outcome, apt, cargo};
+
+/// Debian's packages: the library with its headers, the starter of processes, and what reads headers for Rust.
+const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
+
+/// Program that runs a scenario and prints its trace hash.
+const EXAMPLE: &str = "run_scenario";
+
+/// Scenarios that take seconds, with overrides that make them smaller: between them they have every kind of event that one
+/// node causes at another, faults, losses, and proofs. Those with a delay of 0, such as `cities-line`, do not run on several processes.
+const SMALL: [&[&str]; 10] = [
+    &["small"],
+    &["churn"],
+    &["hops"],
+    &["light-clients"],
+    &["partition"],
+    &["request-floods"],
+    &["rln-100", "traffic.messages=200"],
+    &["silent"],
+    &["store-while-messages-arrive"],
+    &["testbed-random"],
+];
+
+/// Numbers of processes, each with its number of threads.
+const SHAPES: [(usize, usize); 4] = [(1, 2), (2, 1), (2, 2), (4, 1)];
+
+/// Runs the small scenarios.
+pub(super) fn test(root: &Path) -> Outcome {
+    match install() {
+        Ok(()) => compare(root, "dev", &SMALL, &SHAPES),
+        Err(reason) => Outcome::Skipped(reason),
+    }
+}
+
+/// Runs a network of 100,000 nodes.
+pub(crate) fn campaign(root: &Path) -> Outcome {
+    match install() {
+        Ok(()) => compare(root, "release", &[&["scale-100k"]], &SHAPES),
+        Err(reason) => Outcome::Failed(reason),
+    }
+}
+
+/// Installs what is missing, which only root may.
+fn install() -> Result<(), String> {
+    let has_starter = Command::new("mpirun").arg("--version").output();
+    let has_compiler = Command::new("mpicc").arg("--version").output();
+    let is_there = [has_starter, has_compiler]
+        .into_iter()
+        .all(|output| output.is_ok_and(|output| output.status.success()));
+    if is_there && has_libclang() {
+        return Ok(());
+    }
+    for package in PACKAGES {
+        apt::install(package)
+            .map_err(|reason| format!("no MPI ({reason}): install {}", PACKAGES.join(", ")))?;
+    }
+    Ok(())
+}
+
+/// Whether the library that reads headers is there: where a variable names it, or where Debian has it.
+fn has_libclang() -> bool {
+    if env::var_os("LIBCLANG_PATH").is_some() {
+        return true;
+    }
+    let folders = fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    folders
+        .filter(|folder| folder.file_name().to_string_lossy().starts_with("llvm-"))
+        .any(|folder| folder.path().join("lib/libclang.so").exists())
+}
+
+/// Runs each scenario on one process with one thread, then in every shape; the traces must be equal.
+fn compare(
+    root: &Path,
+    profile: &str,
+    scenarios: &[&[&str]],
+    shapes: &[(usize, usize)],
+) -> Outcome {
+    let args = [
+        "build",
+        "--profile",
+        profile,
+        "--package",
+        "undertone-lab",
+        "--features",
+        "mpi",
+        "--example",
+        EXAMPLE,
+    ];
+    match cargo(root, &args, &[]) {
+        Outcome::Passed => {}
+        failed => return failed,
+    }
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let folder = match profile {
+        "dev" => "debug",
+        other => other,
+    };
+    let program = target.join(folder).join("examples").join(EXAMPLE);
+    for scenario in scenarios {
+        let mut expected = None;
+        for (processes, threads) in [(1, 1)].iter().chain(shapes) {
+            let trace = match trace(&program, scenario, *processes, *threads) {
+                Ok(trace) => trace,
+                Err(reason) => return Outcome::Failed(reason),
+            };
+            let expected = expected.get_or_insert_with(|| trace.clone());
+            if trace != *expected {
+                let name = scenario.join(" ");
+                let shape = format!("{processes} processes of {threads} threads");
+                return Outcome::Failed(format!("{name}: {trace} on {shape}, not {expected}"));
+            }
+        }
+        eprintln!("{}: one trace", scenario.join(" "));
+    }
+    Outcome::Passed
+}
+
+/// Runs a scenario; returns the line with its trace hash.
+fn trace(
+    program: &Path,
+    scenario: &[&str],
+    processes: usize,
+    threads: usize,
+) -> Result<String, String> {
+    let mut command = match processes {
+        1 => Command::new(program),
+        _ => {
+            let mut command = Command::new("mpirun");
+            // More processes than processors, and root, are meant here.
+            command.args([
+                "--oversubscribe",
+                "--bind-to",
+                "none",
+                "--allow-run-as-root",
+            ]);
+            command.args(["-n", &processes.to_string()]).arg(program);
+            command
+        }
+    };
+    command.args(scenario);
+    command.env("UNDERTONE_THREADS", threads.to_string());
+    let name = scenario.join(" ");
+    let output = command
+        .output()
+        .map_err(|error| format!("{name} on {processes} processes: {error}"))?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(format!("{name} on {processes} processes fails:\n{said}"));
+    }
+    if processes > 1 {
+        eprint!("{said}");
+    }
+    let line = printed.lines().find(|line| line.starts_with("Some(\""));
+    line.map(str::to_owned)
+        .ok_or_else(|| format!("{name} on {processes} processes prints no trace:\n{said}"))
+}
