@@ -258,6 +258,21 @@ impl<P> TcpEndpoint<P> {
             .map_or(u64::MAX, |flow| flow.burst_bytes(message_bytes))
     }
 
+    /// Adds what a window update grants. If the first unsent frame had to wait for it, the rest of that frame is written at
+    /// position `order`.
+    pub(crate) fn grant(&mut self, bytes: u64, order: u64) {
+        let is_waiting = self.burst_bytes() == 0;
+        if let Some(flow) = &mut self.flow {
+            flow.grant(bytes);
+        }
+        let unsent = self.unsent.get_mut();
+        if let Some(first) = unsent.and_then(|unsent| unsent.frames.front_mut())
+            && is_waiting
+        {
+            first.order = order;
+        }
+    }
+
     /// Cuts the next burst: at most `packets` packets of the first unsent frame. The times of the burst
     /// are filled in later.
     pub(crate) fn cut(&mut self, packets: u32, profile: &Profile) -> Option<Burst<P>> {

@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use crate::connection::{Burst, TcpEndpoint};
 use crate::downlink::{Downlink, QueueDiscipline};
-use crate::flow::{FlowControl, StreamFlow, UPDATE_BYTES};
+use crate::flow::{FlowControl, StreamFlow};
 use crate::handshake::SentBefore;
 use crate::profile::Profile;
 use crate::queue::Timers;
@@ -469,18 +469,7 @@ impl<P> Host<P> {
                     self.serve();
                 }
             }
-            Segment::WindowUpdate(bytes) => {
-                let (now, profile) = (self.now, self.config.profile);
-                self.totals.received_bytes += u64::from(profile.header_bytes) + UPDATE_BYTES;
-                if let Some(connection) = self.get_mut(conn)
-                    && let Some(flow) = &mut connection.flow
-                {
-                    flow.grant(bytes);
-                    connection.window.advance(now, &profile);
-                    self.make_ready(conn);
-                    self.serve();
-                }
-            }
+            Segment::WindowUpdate(bytes) => self.granted(conn, bytes),
             Segment::Loss {
                 seq,
                 dropped,

@@ -3,6 +3,7 @@
 use rand_core::RngCore;
 
 use crate::connection::{Burst, Retransmission, UnsentFrame};
+use crate::flow::UPDATE_BYTES;
 use crate::host::{Arrival, ConnIx, Host, Misuse, Output, Priority, Segment, Timer};
 use crate::profile::{Profile, Sharing};
 
@@ -65,6 +66,20 @@ impl<P> Host<P> {
         if let Some(connection) = self.get_mut(conn) {
             connection.watched = false;
             connection.window.advance(now, &profile);
+            self.make_ready(conn);
+            self.serve();
+        }
+    }
+
+    /// Takes a window update. A message that waited for it enters the socket only now, and so comes after what was written on
+    /// other connections while it waited.
+    pub(crate) fn granted(&mut self, conn: u32, bytes: u64) {
+        let (now, profile, order) = (self.now, self.config.profile, self.written);
+        self.totals.received_bytes += u64::from(profile.header_bytes) + UPDATE_BYTES;
+        if let Some(connection) = self.get_mut(conn) {
+            connection.grant(bytes, order);
+            connection.window.advance(now, &profile);
+            self.written += 1;
             self.make_ready(conn);
             self.serve();
         }

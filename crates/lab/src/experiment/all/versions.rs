@@ -5,6 +5,7 @@ mod series;
 use super::super::{Context, Experiment, ExperimentError, Findings};
 use crate::model::hops::duplicates;
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
+use crate::report::Summary;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "gossipsub-versions",
@@ -16,7 +17,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 struct RouterVersion {
     name: &'static str,
     set: &'static [&'static str],
-    /// Total GB, mean latency in ms, duplicates, for 3000 nodes, as read off the charts.
+    /// Total GB, mean over messages of the last arrival in ms, duplicates, for 3000 nodes, as read off the charts.
     published: Option<(f64, f64, f64)>,
 }
 
@@ -60,6 +61,18 @@ const DUPLICATES: f64 = 0.20;
 const LATENCY: f64 = 0.30;
 const VOLUME: f64 = 0.20;
 
+/// Mean over messages of the time until the last node has them: what the publication averages as latency.
+fn last_arrival_ms(summary: &Summary) -> Option<f64> {
+    let counted = summary
+        .per_message
+        .iter()
+        .filter(|message| !message.warm_up);
+    let lasts: Vec<f64> = counted
+        .filter_map(|message| Some(message.latency_ms?.max))
+        .collect();
+    (!lasts.is_empty()).then(|| lasts.iter().sum::<f64>() / lasts.len() as f64)
+}
+
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
     let nodes = context.by_scale(1_000, 3_000);
@@ -86,11 +99,12 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
         let set = [version.set, &[size.as_str()]].concat();
         let runs = context.simulate("gossipsub-s1", &set, context.by_scale(1, 3))?;
         let first = &runs[0].summary;
-        let of = |figure: &dyn Fn(&crate::report::Summary) -> Option<f64>| -> Vec<f64> {
+        let of = |figure: &dyn Fn(&Summary) -> Option<f64>| -> Vec<f64> {
             runs.iter().filter_map(|run| figure(&run.summary)).collect()
         };
         let gigabytes = of(&|run| Some(run.bytes.wire as f64 / 1e9));
         let mean = of(&|run| run.latency_ms.map(|latency| latency.mean));
+        let last = of(&last_arrival_ms);
         let copies = of(&|run| run.bytes.copies_per_delivery.map(|copies| copies - 1.0));
         let latency = |figure: fn(&crate::report::Latency) -> f64| {
             let shown = first.latency_ms.as_ref().map(figure);
@@ -129,15 +143,15 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
         }
         findings.figures.push(
             Figure::published(
-                format!("{}: mean latency", version.name),
+                format!("{}: last arrival", version.name),
                 "ms",
                 ms,
-                &mean,
+                &last,
                 Criterion::Within(LATENCY),
             )
             .because(
-                "The way rates and latencies are combined, the number of connections and the TCP stack \
-                 are not stated; the charts are read by eye.",
+                "Not explained for v2.0. The scenario's network and muxer are not those of the authors' test node, as they are in \
+                 the series of v1.2; the charts are read by eye.",
             ),
         );
         findings.figures.push(

@@ -101,3 +101,44 @@ fn all_credit_comes_back_even_if_packets_are_lost() {
         }
     }
 }
+
+#[test]
+fn a_message_that_waited_for_its_window_goes_on_behind_what_was_written_meanwhile() {
+    let slow = StackConfig {
+        uplink_bytes_per_s: 1_000_000,
+        ..with(Some(FlowControl::YAMUX_NIM))
+    };
+    let mut pair = Pair::new(slow, 100 * MS);
+    let more = [ConnIx(1), ConnIx(2)];
+    for conn in more {
+        for host in [0, 1] {
+            let connect = Input::Connect {
+                conn,
+                remote: 1 - host as u32,
+                remote_conn: conn,
+                delay_ns: 100 * MS,
+                reverse_delay_ns: 100 * MS,
+                loss: 0.0,
+                sent_before: None,
+            };
+            pair.input(host, connect);
+        }
+    }
+    pair.now = 10_000 * MS;
+    // The first window of message 0 takes 0.26 s, the next is granted 0.2 s later: while message 1 is leaving, and message 2,
+    // which needs one window only, is in its socket.
+    pair.write(0, 0, 500_000);
+    for (conn, frame) in more.into_iter().zip([1, 2]) {
+        let priority = Priority::Normal;
+        let write = Input::Write {
+            conn,
+            frame,
+            bytes: 260_000,
+            priority,
+        };
+        pair.input(0, write);
+    }
+    pair.run_until(20_000 * MS);
+    let order: Vec<u32> = pair.received.iter().map(|(_, _, frame)| *frame).collect();
+    assert_eq!(order, [1, 2, 0]);
+}
