@@ -52,7 +52,20 @@ fn what_is_resolved_is_the_same_scenario_again() {
         "one_way_ms = 50\nhandshake = \"rust\"\nmux = \"yamux-js\"\n",
     );
     assert!(read(&shaken, &[]).scenario.network.handshake.is_some());
+    let strangers = LEAST.replace(
+        "[topology]\n",
+        "[topology]\noffered = 5\nchurn_per_minute = 0.1\naway_s = 60\nchurn_from_s = 30\nchurn_until_s = 90\n",
+    );
+    let strangers = strangers.replace("\"line\"", "\"discovery\"");
+    assert!(
+        read(&strangers, &[])
+            .scenario
+            .topology
+            .discovery()
+            .is_some()
+    );
     texts.extend([
+        ("strangers", strangers.as_str()),
         ("shaken", shaken.as_str()),
         ("libp2p", libp2p.as_str()),
         ("many", many.as_str()),
