@@ -46,9 +46,12 @@ const ARCHIVE: [&str; 1] = ["archive"];
 /// Integration test of nodes whose archive fails, with a database.
 const STORE_FAULTS: [&str; 1] = ["store_faults"];
 
-/// Test that sends generated requests to the REST API of a real node, and the variable that allows it.
-const OPENAPI: [&str; 1] = ["openapi"];
-const OPENAPI_ALLOWED: (&str, &str) = ("UNDERTONE_OPENAPI_TEST", "1");
+/// Tests that send generated requests to the REST API of a real node, and read its traces, and the variables that allow them.
+const OPENAPI: [&str; 2] = ["openapi", "traces"];
+const OPENAPI_ALLOWED: [(&str, &str); 2] = [
+    ("UNDERTONE_OPENAPI_TEST", "1"),
+    ("UNDERTONE_TRACES_TEST", "1"),
+];
 
 /// Tests of programs in other languages on the shared library.
 const BINDINGS: [&str; 1] = ["bindings"];
@@ -182,7 +185,7 @@ impl Step {
             }
             Self::Archive => "the archive of messages on SQLite and PostgreSQL; needs PostgreSQL",
             Self::Openapi => {
-                "generated requests to the REST API of a real node; needs Python 3 with venv"
+                "generated requests to the REST API of a real node, and its traces at a collector; needs Python 3 with venv"
             }
             Self::Bindings => {
                 "programs in Python, C and Kotlin on the shared library; needs Python 3, a C compiler, Maven"
@@ -242,7 +245,7 @@ impl Step {
             },
             Self::Archive => archive::run(root),
             Self::Openapi => match version_of("python3") {
-                Ok(()) => cargo(root, &selection::named(&OPENAPI), &[OPENAPI_ALLOWED]),
+                Ok(()) => cargo(root, &selection::named(&OPENAPI), &OPENAPI_ALLOWED),
                 Err(reason) => Outcome::Skipped(reason),
             },
             Self::Bindings => bindings::run(root),

@@ -20,6 +20,7 @@ use crate::driver::{
     AnnouncedAddresses, CertificateFiles, ConnectionLimits, MappingMethod, PassageOptions,
 };
 use crate::rest::TokenScope;
+use crate::traces::TraceConfig;
 
 mod error;
 mod explain;
@@ -78,6 +79,8 @@ pub struct NodeConfig {
     pub metrics: Option<SocketAddr>,
     /// Prefixes of the metrics that dashboards for nwaku ask for.
     pub metrics_names: MetricsNames,
+    /// Settings of traces, `None` when off.
+    pub traces: Option<TraceConfig>,
     /// Peers to stay connected to.
     pub static_peers: Vec<Multiaddr>,
     /// Settings of discovery, `None` for a node that knows only the peers that it is told.

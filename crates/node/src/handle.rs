@@ -14,6 +14,7 @@ use crate::command::{
     Command, ConnectFailure, GossipSnapshot, HealthReport, MetricsSnapshot, NodeInfo, PeerSnapshot,
     Post, PublishFailure, Published, RlnSnapshot, SenderQuestion, SubscribeFailure,
 };
+use crate::traces::Tracer;
 
 #[cfg(test)]
 mod tests;
@@ -120,6 +121,8 @@ pub struct NodeEndpoint {
 pub struct NodeHandle {
     commands: mpsc::Sender<Command>,
     deliveries: Deliveries,
+    /// Giver of spans, on a node with traces.
+    tracer: Option<Tracer>,
 }
 
 /// Error: the node has stopped, so there is no answer.
@@ -134,6 +137,7 @@ pub fn node_channel() -> (NodeHandle, NodeEndpoint) {
     let handle = NodeHandle {
         commands: sender,
         deliveries: deliveries.clone(),
+        tracer: None,
     };
     (
         handle,
@@ -145,6 +149,16 @@ pub fn node_channel() -> (NodeHandle, NodeEndpoint) {
 }
 
 impl NodeHandle {
+    /// Sets the giver of spans of the services.
+    pub(crate) fn with_tracer(self, tracer: Option<Tracer>) -> Self {
+        Self { tracer, ..self }
+    }
+
+    /// Giver of spans, on a node with traces.
+    pub(crate) fn tracer(&self) -> Option<&Tracer> {
+        self.tracer.as_ref()
+    }
+
     /// Subscribes to a topic.
     pub async fn subscribe(&self, topic: PubsubTopic) -> Result<(), SubscribeFailure> {
         self.ask(|reply| Command::Subscribe { topic, reply })

@@ -14,7 +14,9 @@ mod portmap;
 pub mod rest;
 pub mod services;
 mod swarm;
+mod traces;
 
 pub use files_limit::raise_files_limit;
 pub use libp2p::identity::Keypair;
 pub use libp2p::{Multiaddr, PeerId};
+pub use traces::{TraceConfig, TraceTotals};

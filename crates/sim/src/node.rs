@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod event;
 mod faults;
+pub(crate) mod find;
 pub(crate) mod input;
 mod output;
 mod service;
@@ -22,6 +23,7 @@ use crate::events::{EventKey, Scheduled};
 use crate::member::SimMember;
 use crate::node::check::RuleChecks;
 use crate::node::event::{Event, Step};
+use crate::node::find::PeerFinder;
 use crate::node::verifier::VerifierModel;
 use crate::outcome::Counters;
 use crate::record::NodeRecord;
@@ -76,6 +78,8 @@ pub(crate) struct Node {
     pub(crate) record: Option<Box<NodeRecord>>,
     /// Services for light clients, if the node has any.
     pub(crate) service: Option<Box<ServiceSide>>,
+    /// Connection manager of a node that finds its peers.
+    finder: Option<Box<PeerFinder>>,
 }
 
 /// Services of a node with what waits for them and for their clients.
@@ -114,6 +118,7 @@ impl Node {
             cpu_free_ns: 0,
             checks: RuleChecks::default(),
             record: NodeRecord::new(world.record),
+            finder: None,
             service: world.service_nodes().contains(&id).then(|| {
                 let relay_conns = world.ends(id).len() as u32;
                 Box::new(ServiceSide {
@@ -152,6 +157,7 @@ impl Node {
             Event::Spam { interval_ns, count } => self.spam(step, interval_ns, count),
             Event::Fault(number) => self.fault(step, number),
             Event::Closed(conn) => self.closed(step, conn),
+            Event::Find(event) => self.find_event(step, event),
             Event::Service(event) => self.for_service(event.into()),
             // Only light clients are given these.
             Event::Light(_) => {}
@@ -169,7 +175,14 @@ impl Node {
         let host = self.host.next_timeout();
         let service = self.service.as_ref();
         let service = service.and_then(|service| service.machine.next_timeout());
-        let Some(next) = relay.into_iter().chain(host).chain(service).min() else {
+        let finder = self.finder.as_ref().map(|finder| finder.next_timeout());
+        let Some(next) = relay
+            .into_iter()
+            .chain(host)
+            .chain(service)
+            .chain(finder)
+            .min()
+        else {
             return;
         };
         if next < self.wake_ns {

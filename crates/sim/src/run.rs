@@ -106,6 +106,13 @@ pub fn run_on_ranks(
             rule: "a run on several ranks records nothing beyond its deliveries",
         });
     }
+    if scenario.topology.discovery().is_some() {
+        return Err(SimError::Invalid {
+            what: "topology.kind",
+            value: "discovery".to_owned(),
+            rule: "nodes that find each other are simulated by one process",
+        });
+    }
     let threads = agreement::reach(ranks, scenario, options)?;
     let layout = Layout::new(ranks.rank(), threads);
     let world = plan::world(scenario, options.seed, layout.part)?;

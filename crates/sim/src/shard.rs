@@ -7,6 +7,7 @@ use crate::layout::Layout;
 use crate::light::LightNode;
 use crate::node::Node;
 use crate::node::event::{Event, Scratch, ServiceEvent, Step};
+use crate::node::find::FindEvent;
 use crate::scenario::FaultKind;
 use crate::world::World;
 
@@ -74,6 +75,16 @@ impl NodeShard {
             for node in world.afflicted(fault) {
                 plan(self, fault.at_ns, node, Event::Fault(number));
             }
+        }
+        for (number, noticed_ns) in world.noticed_cuts_ns() {
+            for node in 0..world.scenario.nodes {
+                let noticed = FindEvent::CutNoticed { partition: number };
+                plan(self, noticed_ns, node, Event::Find(noticed));
+            }
+        }
+        for (node, leaves_ns, back_ns) in world.absences() {
+            plan(self, leaves_ns, node, Event::Find(FindEvent::Leave));
+            plan(self, back_ns, node, Event::Start);
         }
         for (client, at_ns) in (world.scenario.nodes..).zip(&world.client_starts_ns) {
             plan(self, *at_ns, client, Event::Start);

@@ -114,7 +114,8 @@ pub(crate) fn edges(
         Topology::Ring if nodes == 2 => vec![(0, 1)],
         Topology::Ring => (0..nodes).map(|n| (n, (n + 1) % nodes)).collect(),
         Topology::Star => (1..nodes).map(|n| (n, 0)).collect(),
-        Topology::FullMesh => (0..nodes)
+        // With discovery, any two nodes may connect.
+        Topology::FullMesh | Topology::Discovery(_) => (0..nodes)
             .flat_map(|a| (0..a).map(move |b| (a, b)))
             .collect(),
         Topology::Edges(edges) => {

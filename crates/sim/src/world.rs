@@ -19,6 +19,9 @@ use crate::topology::ConnEnd;
 /// Wall time at the start of every run, Unix nanoseconds; just after an epoch began.
 pub(crate) const UNIX_NS_AT_ZERO: u64 = 1_699_999_800 * 1_000_000_000;
 
+/// Cluster of the simulated network.
+pub(crate) const CLUSTER: u16 = 66;
+
 /// Round trips from dialling to the first frame: TCP, the choice of security, its handshake, the choice
 /// of a muxer, the choice of the stream's protocol.
 const CONNECTING_ROUND_TRIPS: u64 = 5;
@@ -82,7 +85,7 @@ impl World {
             value: protocol.clone(),
             rule: "it must be one that the router knows, like /vac/waku/relay/2.0.0",
         })?;
-        let cluster = 66;
+        let cluster = CLUSTER;
         let topics: Option<Vec<_>> = (0..scenario.relay.topics)
             .map(|n| u16::try_from(n).ok().and_then(|n| shard(cluster, n)))
             .collect();
@@ -226,6 +229,11 @@ impl World {
         Some(handshake.sent_before(&tcp_profile(&self.scenario), is_dialler))
     }
 
+    /// Time from a dial to the moment at which the dialled node has made its end of the connection, nanoseconds.
+    pub(crate) fn dial_ns(&self, from: u32, to: u32) -> u64 {
+        self.connecting_ns(from, to) - self.delay_ns(to, from)
+    }
+
     fn connecting_ns(&self, a: u32, b: u32) -> u64 {
         let handshake = self.scenario.network.handshake;
         let round_trips = handshake.map_or(CONNECTING_ROUND_TRIPS, |known| known.round_trips);
@@ -300,6 +308,67 @@ impl World {
     /// Whether the last message has been published.
     pub(crate) fn is_calm(&self, now_ns: u64) -> bool {
         now_ns > self.calm_ns
+    }
+
+    /// Partitions by number, each with the time at which its dead connections are noticed; of scenarios with discovery only.
+    pub(crate) fn noticed_cuts_ns(&self) -> impl Iterator<Item = (u32, u64)> {
+        let after_ns = self.scenario.topology.discovery();
+        let after_ns = after_ns.map(|discovery| discovery.cut_noticed_after_ns);
+        let numbered = (0..).zip(&self.partitions);
+        numbered.filter_map(move |(number, cut)| {
+            let noticed_ns = cut.from_ns.saturating_add(after_ns?);
+            (noticed_ns < cut.until_ns).then_some((number, noticed_ns))
+        })
+    }
+
+    /// Time at which connections that the partition with this end cuts are noticed to be dead, if they are.
+    pub(crate) fn noticed_cut_ns(&self, until_ns: u64) -> Option<u64> {
+        let mut cuts = self.noticed_cuts_ns();
+        let of = |number: u32| self.partitions[number as usize].until_ns == until_ns;
+        cuts.find(|(number, _)| of(*number))
+            .map(|(_, noticed_ns)| noticed_ns)
+    }
+
+    /// Nodes on the other side of a partition.
+    pub(crate) fn beyond(&self, partition: u32, node: u32) -> Range<u32> {
+        let (first, nodes) = (
+            self.partitions[partition as usize].first_node,
+            self.scenario.nodes,
+        );
+        match node < first {
+            true => first..nodes,
+            false => 0..first,
+        }
+    }
+
+    /// Absences of nodes, as (node, time at which it leaves, time at which it comes back), in the order of time. A node is
+    /// not away twice at a time.
+    pub(crate) fn absences(&self) -> Vec<(u32, u64, u64)> {
+        let churn = self.scenario.topology.discovery();
+        let churn = churn.and_then(|discovery| discovery.churn);
+        let Some(churn) = churn else {
+            return Vec::new();
+        };
+        let nodes = u64::from(self.scenario.nodes);
+        let per_minute = churn.share_per_minute * nodes as f64;
+        let pause_ns = ((60e9 / per_minute) as u64).max(1);
+        let mut rng = SeededRng::new(self.seed, "churn", 0);
+        let mut absences: Vec<(u32, u64, u64)> = Vec::new();
+        let mut at_ns = churn.from_ns;
+        while at_ns < churn.until_ns {
+            let node = 1 + rng.below(nodes - 1) as u32;
+            let starts_ns = self.starts_ns[node as usize];
+            let last = absences.iter().rev().find(|(who, ..)| *who == node);
+            let is_here = starts_ns < at_ns && last.is_none_or(|(.., back_ns)| *back_ns < at_ns);
+            if is_here {
+                absences.push((node, at_ns, at_ns.saturating_add(churn.away_ns)));
+                at_ns += pause_ns;
+            } else {
+                // Another node leaves a moment later.
+                at_ns += 1;
+            }
+        }
+        absences
     }
 
     /// End of the partition between two nodes, if there is one now.

@@ -13,5 +13,6 @@ pub use varint::{
     VARINT_LEN_MAX, VarintError, put_varint, read_varint, unzigzag, varint_len, zigzag,
 };
 pub use writer::{
-    bytes_field_len, put_bytes_field, put_bytes_header, put_varint_field, varint_field_len,
+    bytes_field_len, put_bytes_field, put_bytes_header, put_fixed64_field, put_varint_field,
+    varint_field_len,
 };

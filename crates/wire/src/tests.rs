@@ -47,6 +47,15 @@ fn the_vectors_of_the_protobuf_documentation() {
     assert!(numbers.is_empty());
 }
 
+/// Field 7 of a span of OpenTelemetry, which is a `fixed64`.
+#[test]
+fn numbers_of_64_bits_stand_in_little_endian() {
+    let mut number = Vec::new();
+    put_fixed64_field(&mut number, 7, 0x0102_0304_0506_0708);
+    assert_eq!(number, [0x39, 8, 7, 6, 5, 4, 3, 2, 1]);
+    assert_eq!(one(&number), Ok(Some((7, FieldValue::Fixed))));
+}
+
 #[test]
 fn zigzag_follows_the_table_of_the_protobuf_specification() {
     for (signed, unsigned) in [

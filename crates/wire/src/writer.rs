@@ -2,6 +2,9 @@
 
 use crate::varint::{put_varint, varint_len};
 
+/// Wire type of numbers of 64 bits.
+const FIXED_64: u64 = 1;
+
 /// Wire type of bytes, strings, embedded messages and packed numbers.
 const LENGTH_DELIMITED: u64 = 2;
 
@@ -16,6 +19,13 @@ pub fn varint_field_len(number: u32, value: u64) -> usize {
 pub fn put_varint_field(out: &mut Vec<u8>, number: u32, value: u64) {
     put_varint(out, u64::from(number) << 3);
     put_varint(out, value);
+}
+
+/// Appends a number of 64 bits (`fixed64`, and `double` by its bits), wire type 1.
+#[inline]
+pub fn put_fixed64_field(out: &mut Vec<u8>, number: u32, value: u64) {
+    put_varint(out, u64::from(number) << 3 | FIXED_64);
+    out.extend_from_slice(&value.to_le_bytes());
 }
 
 /// Number of bytes that [`put_bytes_field`] appends for `len` bytes of content.

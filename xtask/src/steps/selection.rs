@@ -15,7 +15,7 @@ const OWN_STEP: [&str; 5] = [
 ];
 
 /// Integration tests with a step of their own, in packages whose others have none.
-const OWN_TESTS: [&str; 2] = ["openapi", "store_faults"];
+const OWN_TESTS: [&str; 3] = ["openapi", "store_faults", "traces"];
 
 /// Returns cargo's arguments for the integration tests of these names.
 pub(super) fn named(names: &[&str]) -> Vec<String> {

@@ -22,7 +22,7 @@ pub fn estimated_bytes(scenario: &Scenario) -> u64 {
         Topology::Dials(dials) => nodes * u64::from(*dials) * 2,
         Topology::Regular(degree) => nodes * u64::from(*degree),
         Topology::Line | Topology::Ring | Topology::Star => nodes * 2,
-        Topology::FullMesh => nodes * (nodes - 1),
+        Topology::FullMesh | Topology::Discovery(_) => nodes * (nodes - 1),
         Topology::Edges(edges) => edges.len() as u64 * 2,
     };
     let clients = scenario.services.as_ref();

@@ -38,6 +38,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "testbed-line",
     "testbed-random",
     "churn",
+    "strangers",
     "large-messages",
     "waku-v1",
     "waku-v2",

@@ -78,6 +78,8 @@ fn connections(scenario: &Scenario) -> u64 {
         Topology::Line | Topology::Ring => 2,
         // The node in the middle has them all.
         Topology::Star | Topology::FullMesh => all,
+        // What the connection manager of each node dials, and as many that dial it.
+        Topology::Discovery(_) => all.min(20),
         Topology::Edges(edges) => 2 * edges.len() as u64 / nodes.max(1),
     }
 }

@@ -35,6 +35,11 @@ pub const RULES: &[ValidityRule] = &[
         applies: |run| run.scenario.network.mux.0.name == "none" && run.longest_bytes > YAMUX_BYTES,
     },
     ValidityRule {
+        name: "discovery",
+        says: "nodes find each other by an offer service, which stands for discv5 and was not compared with it",
+        applies: |run| run.scenario.topology.discovery().is_some(),
+    },
+    ValidityRule {
         name: "quic-congestion",
         says: "streams are those of QUIC, but the congestion window is that of the TCP profile",
         applies: |run| run.scenario.network.mux.0.name == "quic",

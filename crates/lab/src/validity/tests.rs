@@ -43,6 +43,11 @@ const CASES: &[(&str, &[&str], &str)] = &[
         &["traffic.payload_bytes=300000"],
         "traffic.payload_bytes=262144",
     ),
+    (
+        "discovery",
+        &["topology={kind=\"discovery\"}"],
+        "topology={kind=\"dials\", dials=5}",
+    ),
     ("quic-congestion", &["network.mux=quic"], "network.mux=none"),
     (
         "cold-many",

@@ -33,6 +33,7 @@ use crate::discovery::{self, DiscoveryError};
 use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
 use crate::services::{self, PastProofs, RunningServices, ServicesError};
+use crate::traces::{TraceExporter, Tracer};
 
 pub use stopping::{StopDeadlines, StopOutcome};
 
@@ -174,6 +175,8 @@ pub struct Assembled {
     pub may_publish: bool,
     /// Address of the separate metrics server, if there is one.
     pub metrics: Option<SocketAddr>,
+    /// Thread that posts spans, on a node with traces.
+    exporter: Option<TraceExporter>,
     servers: Vec<Server>,
 }
 
@@ -287,6 +290,10 @@ async fn assemble_all(
         None => None,
     };
     let (discovery, ports) = discovery.unzip();
+    let own = keypair.public().to_peer_id();
+    let traces = config.traces.as_ref();
+    let traces = traces.map(|traces| Tracer::start(traces, own)).transpose();
+    let (tracer, exporter) = traces.map_err(StartError::Thread)?.unzip();
     let options = NodeOptions::for_network(&config.network)
         .keypair(keypair.clone())
         .listen(listen_addresses(config))
@@ -305,6 +312,7 @@ async fn assemble_all(
         .capabilities(capabilities(config))
         .services(links.streams)
         .peer_news(links.news)
+        .tracer(tracer)
         .events(delivery_log.as_ref().map(DeliveryLog::follow));
     let node = start(options).await?;
     if let Some(log) = delivery_log {
@@ -323,6 +331,7 @@ async fn assemble_all(
         rest: None,
         may_publish,
         metrics: None,
+        exporter,
         servers: Vec::new(),
     };
     if let Some(listener) = metrics {

@@ -7,6 +7,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::Assembled;
 use crate::services::UnsavedWork;
 
+/// Time for the last spans to be posted.
+const TRACES: Duration = Duration::from_secs(1);
+
 /// Longest times that a node takes to stop.
 ///
 /// A supervisor that sends SIGTERM kills the process some time later, often after ten seconds, so the whole sequence has
@@ -77,9 +80,15 @@ impl Assembled {
         if !network_ended {
             tracing::error!("the network thread did not end in time; the process ends without it");
         }
+        let unsaved = self.services.flush(deadline).await;
+        if let Some(exporter) = self.exporter {
+            let last = deadline.min(Instant::now() + TRACES);
+            // Spans that the collector does not take in time are lost, which harms nothing but the trace.
+            let _ = timeout_at(last, exporter.finish()).await;
+        }
         StopOutcome {
             network_ended,
-            unsaved: self.services.flush(deadline).await,
+            unsaved,
         }
     }
 }

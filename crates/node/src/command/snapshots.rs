@@ -6,6 +6,8 @@ use undertone_gossip::{Stats, TopicTraffic, Usage};
 use undertone_membership::evm;
 use undertone_rln::{BatchPolicy, PoolConfig, PoolSnapshot};
 
+use crate::traces::TraceTotals;
+
 /// State of the router at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GossipSnapshot {
@@ -222,4 +224,6 @@ pub struct MetricsSnapshot {
     pub passage: PassageTotals,
     /// State of rate limiting; `None` when it is off.
     pub rln: Option<RlnSnapshot>,
+    /// Totals of spans; `None` without traces.
+    pub traces: Option<TraceTotals>,
 }

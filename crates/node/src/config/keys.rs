@@ -181,6 +181,10 @@ table! {
         metrics_server_port: u16 = "8008", "metrics-server-port", PORT, "port of it";
         metrics_names: MetricsNames = "both", "metrics-names", "waku, logos-delivery or both",
             "prefix of the metrics that dashboards for nwaku ask for: up to 0.38 it was waku, then logos_delivery";
+        otlp_endpoint: String, "otlp-endpoint", "http://HOST:PORT or https://HOST:PORT, with or without a path",
+            "collector of OpenTelemetry that gets spans of messages, requests and dials, at /v1/traces below it []";
+        otlp_sampled_share: f64 = "1" [0.0..=1.0], "otlp-sampled-share", "a share, 0 to 1",
+            "share of messages, requests and dials of which it gets them; all nodes choose the same messages";
         static_peers: Vec<String>, "static-peers", "a list of multiaddresses",
             "peers to stay connected to []";
         discv5_discovery: bool, "discv5-discovery", BOOL,

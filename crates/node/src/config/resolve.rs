@@ -17,6 +17,7 @@ mod rest;
 mod rln;
 mod services;
 mod shards;
+mod traces;
 mod transports;
 
 const DEFAULT_PROTOCOL: &str = "/vac/waku/relay/2.0.0";
@@ -56,6 +57,7 @@ impl Resolver {
             rest: self.rest()?,
             metrics: self.metrics()?,
             metrics_names: self.raw.metrics_names.get()?,
+            traces: self.traces()?,
             static_peers: self.static_peers()?,
             discovery: self.discovery(&network)?,
             node_key_file: self.in_data_dir(&raw.node_key_file, "node-key")?,

@@ -13,6 +13,7 @@ mod network;
 mod program;
 mod rest;
 mod services;
+mod traces;
 mod transports;
 
 /// Sources with a file of the given text; the file exists as long as the returned directory.
@@ -137,9 +138,11 @@ fn every_key_can_be_set_from_text() {
             Kind::Integer if key.name == "rln-batch-from" => "2",
             Kind::Integer if key.name == "gossip.fragment-bytes" => "1000",
             Kind::Integer if key.name == "circuit-relay-bytes" => "2048",
+            Kind::Float if key.name == "otlp-sampled-share" => "0.5",
             Kind::Integer | Kind::Float | Kind::IntegerList => "1",
             Kind::Text if key.expected == "an IP address" => "127.0.0.2",
             Kind::Text if key.name == "network" => "twn",
+            Kind::Text if key.name == "otlp-endpoint" => traces::COLLECTOR.1,
             Kind::Text if key.name == "nat" => "extip:203.0.113.7",
             Kind::Text if key.name == "relay-client" => "true",
             Kind::Text if key.name == "gossip.strategy" => "reduced",
@@ -171,6 +174,7 @@ fn every_key_can_be_set_from_text() {
             false if key.name == "ext-multiaddr-only" => {
                 (vec![("ext-multiaddr", "/ip4/1.2.3.4/tcp/1")], value)
             }
+            false if key.name == "otlp-sampled-share" => (vec![traces::COLLECTOR], value),
             false if key.name == "quic-port" => (vec![("quic-support", "true")], value),
             false if key.name == "discv5-udp-port" => (vec![("discv5-discovery", "true")], value),
             false if matches!(key.name, "dns-discovery" | "dns-discovery-name-server") => {
@@ -192,18 +196,10 @@ fn every_key_can_be_set_from_text() {
         around.extend([("websocket", "true"), (key.name, value)]);
         let with_it = load_flags(&around);
         let with_it = with_it.unwrap_or_else(|e| panic!("{}: {e}", key.name));
-        let on_by_default = [
-            "autonat",
-            "circuit-relay",
-            "rest",
-            "relay",
-            "rln",
-            "filter",
-            "lightpush",
-            "peer-exchange",
-            "dns-discovery",
-        ];
-        let same_as_default = on_by_default.contains(&key.name);
+        let mut on_by_default =
+            "autonat circuit-relay rest relay rln filter lightpush peer-exchange dns-discovery"
+                .split(' ');
+        let same_as_default = on_by_default.any(|name| name == key.name);
         assert_eq!(
             NodeConfig {
                 websocket_port: default.websocket_port,

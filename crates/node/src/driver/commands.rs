@@ -141,6 +141,7 @@ impl EventLoop {
             let request = RequestId(self.next_request);
             self.next_request += 1;
             let topic = topic.clone();
+            self.traces.publishing(request, &topic, &message);
             self.input(Input::Publish {
                 topic,
                 message,
@@ -164,6 +165,7 @@ impl EventLoop {
         outcome: Result<relay::Published, PublishError>,
     ) {
         self.proving_since.remove(&request);
+        self.traces.published(request, &outcome);
         let Some((request, outcome)) = self.fragmenter.settled(request, outcome) else {
             return;
         };
@@ -321,6 +323,7 @@ impl EventLoop {
             reachable: self.passage.reachable,
             passage: self.passage.totals.clone(),
             rln: self.rln.as_ref().map(RlnService::snapshot),
+            traces: self.traces.totals(),
         }
     }
 }

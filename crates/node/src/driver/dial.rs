@@ -126,7 +126,8 @@ impl EventLoop {
         address: Multiaddr,
         reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
     ) {
-        let dialled = match peer_id_of(&address) {
+        let peer = peer_id_of(&address);
+        let dialled = match peer {
             Some(peer) => {
                 let addresses = self.addresses_of(peer, &address);
                 self.fallbacks.dial(&mut self.swarm, peer, addresses)
@@ -139,6 +140,7 @@ impl EventLoop {
         };
         match dialled {
             Ok(connection) => {
+                self.traces.dialling(connection, peer);
                 self.dialling
                     .insert(connection, PendingDial { address, reply });
             }
@@ -169,6 +171,7 @@ impl EventLoop {
         let connection = options.connection_id();
         match self.swarm.dial(options) {
             Ok(()) => {
+                self.traces.dialling(connection, Some(peer));
                 self.dialling
                     .extend(pending.map(|pending| (connection, pending)));
                 true

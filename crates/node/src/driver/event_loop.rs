@@ -26,6 +26,7 @@ use super::requests::{PendingDial, PendingPublish, ProofReply};
 use super::rln::{RlnEvent, RlnService};
 use super::shard_watch::ShardWatch;
 use super::time::Clock;
+use super::traced::MessageTraces;
 use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
 use crate::handle::Delivery;
 use crate::swarm::{Behaviour, BehaviourEvent, CertificateWatch, Gate, InTransit, Received};
@@ -95,6 +96,8 @@ pub(crate) struct EventLoop {
     pub(crate) graylisted: BTreeSet<PeerIx>,
     /// Watch over the shards on which no message can be relayed.
     pub(crate) shards: ShardWatch,
+    /// Spans of messages and dials.
+    pub(crate) traces: MessageTraces,
 }
 
 impl EventLoop {
@@ -294,6 +297,7 @@ impl EventLoop {
                 statement,
             } => {
                 let from = from.and_then(|ix| self.peers.identity(ix));
+                self.traces.checking(ticket);
                 if let Some(rln) = &self.rln {
                     rln.verify(ticket, from, statement);
                 }
@@ -305,6 +309,7 @@ impl EventLoop {
                 }
             }
             Output::DropProof { ticket } => {
+                self.traces.unchecked(ticket);
                 if let Some(rln) = &self.rln {
                     rln.drop_proof(ticket);
                 }
@@ -352,6 +357,7 @@ impl EventLoop {
                     received: self.clock.instant(received),
                     validated: Instant::now(),
                 };
+                self.traces.delivered(&delivery);
                 // The delivery task lives as long as the runtime that this runs on.
                 let _ = self.deliveries.send(delivery);
             }
@@ -370,6 +376,7 @@ impl EventLoop {
         };
         let (handle, class) = (frame.handle, frame.class);
         let frame_bytes = frame.frame.len() as u64;
+        self.traces.copied(&frame);
         if self.swarm.behaviour_mut().pubsub.send(&peer, frame).is_ok() {
             self.totals.queued_bytes += frame_bytes;
             return;
@@ -417,6 +424,7 @@ impl EventLoop {
     }
 
     fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
+        self.traces.swarm(&event);
         match event {
             SwarmEvent::Behaviour(BehaviourEvent::Pubsub(event)) => self.on_pubsub(event),
             SwarmEvent::Behaviour(BehaviourEvent::Identify(event)) => self.on_identify(event),

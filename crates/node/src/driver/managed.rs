@@ -67,9 +67,12 @@ impl EventLoop {
                 Output::Dial { peer, addresses } => {
                     tracing::debug!(%peer, ?addresses, "dialling a peer that was found");
                     let dialled = self.fallbacks.dial(&mut self.swarm, peer, addresses);
-                    if let Err(error) = dialled {
-                        tracing::debug!(%peer, %error, "cannot dial");
-                        failed.push(peer);
+                    match dialled {
+                        Ok(connection) => self.traces.dialling(connection, Some(peer)),
+                        Err(error) => {
+                            tracing::debug!(%peer, %error, "cannot dial");
+                            failed.push(peer);
+                        }
                     }
                 }
                 Output::Close { peer, reason } => {

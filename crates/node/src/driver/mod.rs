@@ -42,6 +42,7 @@ mod shard_watch;
 mod start;
 mod time;
 mod tokens;
+mod traced;
 mod verify;
 
 pub use crate::portmap::MappingMethod;

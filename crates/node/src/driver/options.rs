@@ -17,6 +17,7 @@ use super::rln::{MembershipProbe, ProofSource};
 use crate::discovery::DiscoveryPorts;
 use crate::portmap::MappingMethod;
 use crate::swarm::{CertificateFiles, ConnectionLimits, PassageOptions, ServiceStreams};
+use crate::traces::Tracer;
 
 /// Pubsub protocol id that every Waku relay knows.
 const WAKU_RELAY: &str = "/vac/waku/relay/2.0.0";
@@ -48,6 +49,7 @@ pub struct NodeOptions {
     pub(super) discovery: Option<DiscoveryPorts>,
     pub(super) capabilities: Capabilities,
     pub(super) peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
+    pub(super) tracer: Option<Tracer>,
 }
 
 impl NodeOptions {
@@ -77,6 +79,7 @@ impl NodeOptions {
             discovery: None,
             capabilities: Capabilities::RELAY,
             peer_news: None,
+            tracer: None,
         }
     }
 
@@ -194,6 +197,11 @@ impl NodeOptions {
     pub(crate) fn peer_news(self, news: mpsc::UnboundedSender<PeerNews>) -> Self {
         let peer_news = Some(news);
         Self { peer_news, ..self }
+    }
+
+    /// Sets the giver of spans; without it, there are no traces.
+    pub(crate) fn tracer(self, tracer: Option<Tracer>) -> Self {
+        Self { tracer, ..self }
     }
 
     /// Sets the channel for events, for observers within the process.

@@ -12,8 +12,10 @@ impl EventLoop {
     /// Counts, logs and passes on an event of the relay.
     pub(super) fn report(&mut self, report: RelayReport) {
         match report {
-            RelayReport::Rejected { from, reason, .. } => {
+            RelayReport::Rejected { id, from, reason } => {
                 *self.totals.rejected.entry(reason.label()).or_default() += 1;
+                self.traces
+                    .rejected(&id, self.peers.identity(from), reason.label());
                 if let Some(from) = self.peers.identity(from) {
                     tracing::debug!(%from, %reason, "message rejected");
                     self.event(NodeEvent::Rejected { from, reason });
@@ -53,7 +55,9 @@ impl EventLoop {
                 from,
                 valid,
             } => {
+                self.traces.verdict(ticket);
                 self.input(Input::ProofVerified { ticket, valid });
+                self.traces.verdict_settled();
                 if let Some(rln) = &self.rln {
                     rln.verdict_settled(from);
                 }
@@ -65,6 +69,7 @@ impl EventLoop {
                 if let Some(asked) = self.proving_since.remove(&request)
                     && result.is_ok()
                 {
+                    self.traces.proved(request, asked);
                     self.event(NodeEvent::Proved {
                         asked,
                         made: Instant::now(),

@@ -146,6 +146,7 @@ impl EventLoop {
             reply,
         };
         self.publishing.insert(request, publishing);
+        self.traces.publishing(request, &pubsub_topic, &message);
         self.input(Input::Republish {
             topic: pubsub_topic,
             message,

@@ -22,6 +22,7 @@ use super::posts::Posts;
 use super::record::NodeRecord;
 use super::rln::RlnService;
 use super::time::Clock;
+use super::traced::MessageTraces;
 use crate::handle::{Deliveries, Delivery, NodeEndpoint, NodeHandle, node_channel};
 use crate::swarm::{
     self, CertificateWatch, ConnectionLimits, Gate, InTransit, InboundFrames, PubsubConfig,
@@ -56,6 +57,7 @@ impl RunningNode {
 pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
     let peer_id = options.keypair.public().to_peer_id();
     let (handle, endpoint) = node_channel();
+    let handle = handle.with_tracer(options.tracer.clone());
     let (ready, started) = oneshot::channel();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
@@ -201,6 +203,7 @@ async fn build(
         record,
         graylisted: Default::default(),
         shards: Default::default(),
+        traces: MessageTraces::new(options.tracer),
     };
     event_loop.set_clock();
     event_loop.keep_static_peers();

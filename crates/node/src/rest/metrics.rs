@@ -25,6 +25,7 @@ use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
 use crate::config::MetricsNames;
 use crate::handle::NodeHandle;
 use crate::services::{ArchiveCounts, LightStatus, SendQueueState, ServicesHandle, SyncHandle};
+use crate::traces::TraceTotals;
 
 mod chain;
 mod dashboards;
@@ -121,6 +122,7 @@ impl Collector for SharedSnapshot {
         page.node(&self.0)?;
         page.gossip(&self.0)?;
         page.passage(&self.0)?;
+        page.traces(self.0.traces.as_ref())?;
         match &self.0.rln {
             Some(rln) => page.rln(rln),
             None => Ok(()),
@@ -353,6 +355,19 @@ impl MetricsPage<'_> {
         let help = "Time spent on preparing tokens";
         let mut metric = self.metric("tokens_preparing", help, Some(&Unit::Seconds), kind)?;
         metric.encode_counter::<NoLabelSet, _, u64>(&spent_s, None)
+    }
+
+    fn traces(&mut self, totals: Option<&TraceTotals>) -> fmt::Result {
+        let Some(totals) = totals else {
+            return Ok(());
+        };
+        let outcomes = [
+            ("taken", totals.taken),
+            ("dropped", totals.dropped),
+            ("lost", totals.lost),
+        ];
+        let help = "Spans, by whether the collector took them";
+        self.counters("trace_spans", help, "outcome", outcomes.into_iter())
     }
 
     fn counter(&mut self, name: &str, help: &str, total: u64) -> fmt::Result {

@@ -15,6 +15,7 @@ use super::framing::{read_body, read_length, write_frame};
 use super::held_bytes::{HeldBytes, HeldShare};
 use super::light_driver::LightCall;
 use crate::swarm::InboundStream;
+use crate::traces::{RequestSpan, SpanKind, Tracer};
 
 /// Time for a stream's first byte. Some clients open a stream ahead of their first request, so an idle one is
 /// no fault; each connection has a bounded number of them.
@@ -74,6 +75,8 @@ pub(super) struct Requests {
     pub(super) pushed: mpsc::Sender<LightCall>,
     /// Streams of sessions, as they are; `None` if no such protocol is accepted.
     pub(super) sessions: Option<mpsc::Sender<InboundStream>>,
+    /// Giver of spans, on a node with traces.
+    pub(super) tracer: Option<Tracer>,
 }
 
 /// Memory of all streams.
@@ -147,6 +150,8 @@ async fn serve(
             return Err(greedy());
         }
         let (reply, answer) = oneshot::channel();
+        let span = RequestSpan::begin(requests.tracer.as_ref(), SpanKind::Server, peer, &protocol);
+        let span = span.with_request(bytes.len());
         let request = PeerRequest {
             peer,
             protocol: protocol.clone(),
@@ -169,10 +174,12 @@ async fn serve(
             }
             timeout(ANSWERING, writing.close()).await?
         };
-        return tokio::select! {
+        let answered = tokio::select! {
             answered = answering => answered,
             error = overrun(&mut reading) => Err(error),
         };
+        span.end(answered.as_ref().err());
+        return answered;
     }
     timeout(ANSWERING, stream.close()).await??;
     drop(permit);

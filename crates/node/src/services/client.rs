@@ -12,6 +12,7 @@ use super::framing::{read_frame, write_frame};
 use crate::command::{ConnectFailure, Connectedness};
 use crate::handle::NodeHandle;
 use crate::swarm::{StreamOpenError, StreamOpener};
+use crate::traces::{RequestSpan, SpanKind};
 
 /// Time for a peer's answer, connection and stream included.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -79,12 +80,17 @@ impl PeerClient {
                 address: address.clone(),
             });
         };
+        let tracer = self.node.tracer();
+        let span = RequestSpan::begin(tracer, SpanKind::Client, peer, service.protocol);
+        let span = span.with_request(request.len());
         let asked = timeout(TIMEOUT, self.exchange(peer, address, service, request)).await;
         let timed_out = ServiceFailure::TimedOut {
             peer,
             timeout_s: TIMEOUT.as_secs(),
         };
-        Ok((peer, asked.unwrap_or(Err(timed_out))?))
+        let asked = asked.unwrap_or(Err(timed_out));
+        span.end(asked.as_ref().err());
+        Ok((peer, asked?))
     }
 
     async fn exchange(

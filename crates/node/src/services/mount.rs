@@ -392,6 +392,7 @@ impl PreparedServices {
             answered: requests_in,
             pushed: pushes_in.clone(),
             sessions,
+            tracer: node.tracer().cloned(),
         };
         tokio::spawn(acceptor::accept(
             channels.inbound,

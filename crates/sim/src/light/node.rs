@@ -116,6 +116,7 @@ impl LightNode {
             | Event::VerifierDone(_)
             | Event::Spam { .. }
             | Event::Fault(_)
+            | Event::Find(_)
             | Event::Service(_) => {}
         }
         self.drive(step);

@@ -12,6 +12,7 @@ use undertone_services::RequestNo;
 use crate::events::Scheduled;
 use crate::hashes::{SharedIds, SharedSignals};
 use crate::light::LightEvent;
+use crate::node::find::FindEvent;
 use crate::outcome::{RecordOptions, Violation};
 use crate::record::TrafficRecord;
 use crate::services::io::ServiceInput;
@@ -47,6 +48,8 @@ pub(crate) enum Event {
     Fault(u32),
     /// The other end of a connection has closed it.
     Closed(ConnIx),
+    /// Something happens to a node that finds its peers.
+    Find(FindEvent),
     /// Something happens to the services of the node.
     Service(ServiceEvent),
     /// Something happens to a light client.

@@ -66,8 +66,9 @@ impl Node {
         self.stop(step);
     }
 
-    fn stop(&mut self, step: &mut Step<'_>) {
+    pub(super) fn stop(&mut self, step: &mut Step<'_>) {
         self.relay = None;
+        self.finder = None;
         self.queues = FewMap::new();
         self.in_transit = FewMap::new();
         self.to_connect.clear();

@@ -66,6 +66,9 @@ impl Node {
         for topic in &step.world.topics {
             self.relay_input(step, Input::Subscribe(topic.clone()));
         }
+        if step.world.scenario.topology.discovery().is_some() {
+            return self.start_finding(step);
+        }
         let ends = step.world.ends(self.id).iter().enumerate();
         let mut to_connect: Vec<_> = ends
             .map(|(conn, end)| (step.world.connected_ns(self.id, end), ConnIx(conn as u32)))
@@ -98,6 +101,15 @@ impl Node {
     }
 
     fn connect(&mut self, step: &mut Step<'_>, conn: ConnIx) {
+        let direction = match step.world.ends(self.id)[conn.0 as usize].outbound {
+            true => Direction::Outbound,
+            false => Direction::Inbound,
+        };
+        self.open(step, conn, direction);
+    }
+
+    /// Opens this end of a connection, and tells the relay.
+    pub(super) fn open(&mut self, step: &mut Step<'_>, conn: ConnIx, direction: Direction) {
         let end = step.world.ends(self.id)[conn.0 as usize];
         let connect = link::Input::Connect {
             conn,
@@ -106,14 +118,9 @@ impl Node {
             delay_ns: step.world.delay_ns(self.id, end.remote),
             reverse_delay_ns: step.world.delay_ns(end.remote, self.id),
             loss: step.world.loss(self.id, end.remote),
-            sent_before: step.world.sent_before(end.outbound),
+            sent_before: step.world.sent_before(direction == Direction::Outbound),
         };
         self.host_input(step, connect);
-        let direction = if end.outbound {
-            Direction::Outbound
-        } else {
-            Direction::Inbound
-        };
         let peer = NewPeer::new(PeerIx(conn.0), step.world.features, direction);
         self.relay_input(step, Input::Connected(peer));
     }
@@ -128,6 +135,7 @@ impl Node {
             self.in_transit.remove(&conn);
             let gone = Input::Disconnected(PeerIx(conn.0));
             self.relay_input(step, gone);
+            self.find_ended(step, conn);
         }
     }
 
@@ -141,9 +149,15 @@ impl Node {
             && let Some(until_ns) = cut(remote)
         {
             // The transport would retransmit the packets until they get through, so they arrive after the
-            // partition.
-            let at_ns = until_ns + step.world.delay_ns(remote, self.id);
-            return self.schedule_own(step, at_ns, Event::Arrival(arrival));
+            // partition, or after their connection was closed.
+            let at_ns = match step.world.noticed_cut_ns(until_ns) {
+                Some(noticed_ns) if noticed_ns < step.now_ns => None,
+                Some(noticed_ns) => Some(noticed_ns + 1),
+                None => Some(until_ns + step.world.delay_ns(remote, self.id)),
+            };
+            if let Some(at_ns) = at_ns {
+                return self.schedule_own(step, at_ns, Event::Arrival(arrival));
+            }
         }
         self.host_input(step, link::Input::Arrival(arrival));
     }
@@ -161,6 +175,7 @@ impl Node {
         if self.relay.as_deref().is_some_and(due) {
             self.relay_input(step, Input::Tick);
         }
+        self.find_tick(step);
         if self.service.is_some() {
             self.for_service(ServiceInput::Tick);
         }

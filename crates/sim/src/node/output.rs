@@ -7,7 +7,7 @@ use undertone_gossip::{
 };
 use undertone_link::{self as link, ConnIx, Priority};
 use undertone_message::WakuMessage;
-use undertone_relay::{Input, Output, ProofFailure, Reassembled};
+use undertone_relay::{Input, Output, ProofFailure, Reassembled, RelayReport};
 
 use crate::account;
 use crate::node::event::{Event, Step};
@@ -121,7 +121,12 @@ impl Node {
             }
             Output::Published { request, outcome } => self.published(request, outcome),
             Output::Disconnect(peer) => self.hang_up(step, ConnIx(peer.0)),
-            Output::Report(report) => self.checks.reported(step.now_ns, &report),
+            Output::Report(report) => {
+                self.checks.reported(step.now_ns, &report);
+                if let RelayReport::Gossip(report) = &report {
+                    self.find_reported(step, report);
+                }
+            }
             // Not needed here: every proof is valid, no peer is cut off, and the relay's bounds are
             // generous.
             Output::MoveProof { .. }
@@ -237,6 +242,7 @@ impl Node {
         self.queues.remove(&conn);
         self.in_transit.remove(&conn);
         self.relay_takes(step, Input::Disconnected(PeerIx(conn.0)));
+        self.find_ended(step, conn);
     }
 
     fn prove(

@@ -108,7 +108,8 @@ fn write_event(out: &mut Vec<u8>, frames: &mut FrameTable, event: &Event) {
         | Event::Spam { .. }
         | Event::Fault(_)
         | Event::Service(_)
-        | Event::Light(_) => unreachable!("a node causes this event only at itself: {event:?}"),
+        | Event::Light(_)
+        | Event::Find(_) => unreachable!("a node causes this event only at itself: {event:?}"),
     }
 }
 

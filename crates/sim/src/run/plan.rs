@@ -1,5 +1,6 @@
 //! Preparation of a run: validation of the scenario, its messages and start times.
 
+mod discovery;
 mod services;
 
 use crate::error::SimError;
@@ -72,6 +73,9 @@ fn validate(scenario: &Scenario) -> Result<(), SimError> {
         }
     }
     validate_delay(&network.delay)?;
+    if let Some(discovery) = scenario.topology.discovery() {
+        discovery::validate(scenario, discovery)?;
+    }
     let fragments = scenario.relay.fragments;
     let few = "it must be 1 to 64";
     check(

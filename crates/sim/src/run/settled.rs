@@ -34,6 +34,13 @@ impl Plan {
     /// # Errors
     /// Returns [`SimError`] when the scenario cannot be run.
     pub fn new(scenario: &Scenario, seed: u64) -> Result<Self, SimError> {
+        if scenario.topology.discovery().is_some() {
+            return Err(SimError::Invalid {
+                what: "topology.kind",
+                value: "discovery".to_owned(),
+                rule: "only simulated nodes find each other",
+            });
+        }
         let world = world(scenario, seed, RankPart::WHOLE)?;
         Ok(Self { world })
     }

@@ -3,6 +3,7 @@
 //! The laboratory knows the origin of these numbers and the file format for them; a run is identified by
 //! this value, the seed and the commit.
 
+mod discovery;
 mod network;
 mod relay;
 mod services;
@@ -10,6 +11,7 @@ mod traffic;
 
 pub use undertone_link::{HANDSHAKES, HandshakeProfile};
 
+pub use discovery::{Churn, Discovery};
 pub use network::{Delay, Dialling, Multiplexer, Network, Qdisc, TcpProfile, Topology};
 pub use relay::{Cpu, RelaySetup, Rln, Verification};
 pub use services::{

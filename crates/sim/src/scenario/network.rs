@@ -2,6 +2,8 @@
 
 use undertone_link::{HandshakeProfile, MUXES, MuxProfile};
 
+use super::discovery::Discovery;
+
 /// Connections between the nodes. Both directions carry traffic, whichever end dialled.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
@@ -21,6 +23,18 @@ pub enum Topology {
     FullMesh,
     /// Exactly these connections, as (dialler, dialled).
     Edges(Vec<(u32, u32)>),
+    /// No connections at the start: the nodes find each other.
+    Discovery(Discovery),
+}
+
+impl Topology {
+    /// Discovery of peers, if the nodes find each other.
+    pub fn discovery(&self) -> Option<&Discovery> {
+        match self {
+            Self::Discovery(discovery) => Some(discovery),
+            _ => None,
+        }
+    }
 }
 
 /// Order in which nodes make their connections.

@@ -1,6 +1,7 @@
 //! Whole networks, small enough to take a second.
 
 mod determinism;
+mod discovery;
 mod faults;
 mod join;
 mod partition;

@@ -138,3 +138,19 @@ fn a_network_without_delay_is_refused_on_ranks() {
         ));
     }
 }
+
+#[test]
+fn what_several_ranks_cannot_do_is_refused_before_the_run() {
+    let recorded = RecordOptions {
+        links: true,
+        ..RecordOptions::NONE
+    };
+    let results = run(joined(2), |_| {
+        let options = RunOptions::new(1).record(recorded);
+        (Scenario::plain(10), options)
+    });
+    for result in results {
+        let is_refused = matches!(result, Err(SimError::Invalid { what: "records", .. }));
+        assert!(is_refused, "{result:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! TreeReader of `[topology]`: the connections between the nodes.
 
-use undertone_settings::{Error, SectionKey, TomlEntry, keys};
-use undertone_sim::scenario::{Dialling, Topology};
+use undertone_settings::{Error, MS, S, SectionKey, TomlEntry, keys};
+use undertone_sim::scenario::{Churn, Dialling, Discovery, Topology};
 
 pub(in crate::scenario) const DIALLING: &[(&str, Dialling)] = &[
     ("at-once", Dialling::AtOnce),
@@ -20,6 +20,7 @@ enum TopologyName {
     Star,
     FullMesh,
     Edges,
+    Discovery,
 }
 
 const NAMES: &[(&str, TopologyName)] = &[
@@ -30,11 +31,13 @@ const NAMES: &[(&str, TopologyName)] = &[
     ("star", TopologyName::Star),
     ("full-mesh", TopologyName::FullMesh),
     ("edges", TopologyName::Edges),
+    ("discovery", TopologyName::Discovery),
 ];
 
 pub(super) fn read(topology: SectionKey<'_>, nodes: u32) -> Result<(Topology, Dialling), Error> {
     let section = topology.table()?;
-    keys!(section => kind, dials, degree, edges, dialling);
+    keys!(section => kind, dials, degree, edges, dialling, offered, answer_ms, cut_noticed_s, churn_per_minute, away_s,
+          churn_from_s, churn_until_s);
     let others = u64::from(nodes) - 1;
     let topology = match kind.required_word(NAMES)? {
         TopologyName::Dials => {
@@ -52,8 +55,32 @@ pub(super) fn read(topology: SectionKey<'_>, nodes: u32) -> Result<(Topology, Di
         }
         TopologyName::FullMesh => Topology::FullMesh,
         TopologyName::Edges => Topology::Edges(read_edges(edges, nodes)?),
+        TopologyName::Discovery => {
+            let mut found = Discovery::default();
+            found.offered = offered.whole(1, 100)?.unwrap_or(found.offered);
+            found.answer_ns = answer_ms.time(MS)?.unwrap_or(found.answer_ns);
+            let noticed_ns = cut_noticed_s.time(S)?;
+            found.cut_noticed_after_ns = noticed_ns.unwrap_or(found.cut_noticed_after_ns);
+            if let Some(share_per_minute) = churn_per_minute.number(0.0, 1.0)? {
+                let required = |key: SectionKey<'_>| {
+                    let time = key.time(S)?;
+                    time.ok_or_else(|| key.bad("seconds, with topology.churn_per_minute"))
+                };
+                found.churn = Some(Churn {
+                    share_per_minute,
+                    away_ns: required(away_s)?,
+                    from_ns: required(churn_from_s)?,
+                    until_ns: required(churn_until_s)?,
+                });
+            }
+            Topology::Discovery(found)
+        }
     };
-    let dialling = dialling.word(DIALLING)?;
+    let dialling = match topology {
+        // The connection managers decide.
+        Topology::Discovery(_) => None,
+        _ => dialling.word(DIALLING)?,
+    };
     section.check_all_read("another topology.kind would use it")?;
     Ok((topology, dialling.unwrap_or(Dialling::AtOnce)))
 }

@@ -5,7 +5,8 @@ use undertone_gossip::{
     Config, FloodPublish, Strategy, StrategyChoice, StrategyFactory, StrategyKind,
 };
 use undertone_sim::scenario::{
-    Delay, FaultKind, ListedMessage, Publishers, Qdisc, Spacing, Topology, Verification,
+    Churn, Delay, Discovery, FaultKind, ListedMessage, Publishers, Qdisc, Spacing, Topology,
+    Verification,
 };
 
 use super::super::{BUILT_IN, parse, register_strategy};
@@ -142,6 +143,37 @@ fn a_silence_costs_what_the_transport_says_unless_the_scenario_does() {
     );
     assert!(!slow(&[off]));
     assert!(slow(&["network.tcp=shadow", on]));
+}
+
+#[test]
+fn nodes_that_find_each_other_have_no_connections_at_the_start() {
+    let strangers = "topology={kind=\"discovery\"}";
+    let scenario = read(LEAST, &[strangers]).scenario;
+    assert_eq!(scenario.topology, Topology::Discovery(Discovery::default()));
+    let churn = "topology={kind=\"discovery\", offered=4, answer_ms=100, cut_noticed_s=10, churn_per_minute=0.1, \
+                 away_s=60, churn_from_s=30, churn_until_s=90}";
+    let topology = read(LEAST, &[churn]).scenario.topology;
+    let found = topology.discovery().unwrap();
+    assert_eq!((found.offered, found.answer_ns), (4, 100_000_000));
+    assert_eq!(found.cut_noticed_after_ns, 10_000_000_000);
+    let expected = Churn {
+        share_per_minute: 0.1,
+        away_ns: 60_000_000_000,
+        from_ns: 30_000_000_000,
+        until_ns: 90_000_000_000,
+    };
+    assert_eq!(found.churn, Some(expected));
+    for (set, what) in [
+        ("topology.dialling=\"one-by-one\"", "has no effect here"),
+        ("topology.away_s=60", "has no effect here"),
+        (
+            "topology.churn_per_minute=0.1",
+            "with topology.churn_per_minute",
+        ),
+    ] {
+        let error = error(LEAST, &[strangers, set]);
+        assert!(error.contains(what), "{set}: {error}");
+    }
 }
 
 #[test]
@@ -293,7 +325,7 @@ fn mistakes_name_the_place_the_value_and_the_remedy() {
         (
             "\"line\"",
             "\"lime\"",
-            r#"s.toml:4: topology.kind = "lime": expected one of "dials", "regular", "line", "ring", "star", "full-mesh", "edges""#,
+            r#"s.toml:4: topology.kind = "lime": expected one of "dials", "regular", "line", "ring", "star", "full-mesh", "edges", "discovery""#,
         ),
         (
             "\"line\"",

@@ -56,8 +56,21 @@ fn what_is_resolved_is_the_same_scenario_again() {
     let listed = format!(
         "{listed}[traffic]\nlisted = [[20.5, 3, 100], [21, 9, 2000, 0]]\nwarm_up_messages = 1\n"
     );
+    let strangers = LEAST.replace(
+        "[topology]\n",
+        "[topology]\noffered = 5\nchurn_per_minute = 0.1\naway_s = 60\nchurn_from_s = 30\nchurn_until_s = 90\n",
+    );
+    let strangers = strangers.replace("\"line\"", "\"discovery\"");
+    assert!(
+        read(&strangers, &[])
+            .scenario
+            .topology
+            .discovery()
+            .is_some()
+    );
     texts.extend([
         ("listed", listed.as_str()),
+        ("strangers", strangers.as_str()),
         ("shaken", shaken.as_str()),
         ("libp2p", libp2p.as_str()),
         ("many", many.as_str()),

@@ -11,7 +11,7 @@ use undertone_sim::Scenario;
 use undertone_sim::scenario::{Dialling, Rln, Topology, Verification};
 
 use super::read::DIALLING;
-use values::{WrittenTable, count, list, named, text};
+use values::{WrittenTable, count, list, named, shortest, text};
 
 /// Writes a scenario with every key. Places of a network graph or of cities become a matrix.
 pub(super) fn write(scenario: &Scenario, description: &str) -> TomlValue {
@@ -64,9 +64,24 @@ fn topology(topology: &Topology, dialling: Dialling) -> TomlValue {
             table.set("edges", list(edges.iter().map(pair)));
             "edges"
         }
+        Topology::Discovery(found) => {
+            table.set("offered", count(found.offered));
+            table.time("answer_ms", found.answer_ns, MS);
+            table.time("cut_noticed_s", found.cut_noticed_after_ns, S);
+            if let Some(churn) = &found.churn {
+                table.set("churn_per_minute", shortest(churn.share_per_minute));
+                table.time("away_s", churn.away_ns, S);
+                table.time("churn_from_s", churn.from_ns, S);
+                table.time("churn_until_s", churn.until_ns, S);
+            }
+            "discovery"
+        }
     };
     table.set("kind", text(kind));
-    table.set("dialling", named(&dialling, DIALLING));
+    // Where the nodes find each other, their connection managers decide.
+    if topology.discovery().is_none() {
+        table.set("dialling", named(&dialling, DIALLING));
+    }
     table.finish()
 }
 
