@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
+use undertone_sim::outcome::RecordOptions;
 use undertone_sim::ranks::{RankError, Ranks};
 use undertone_sim::{Outcome, RunOptions, Scenario, SimError, run_on_ranks};
 
@@ -141,16 +142,20 @@ fn a_network_without_delay_is_refused_on_ranks() {
 
 #[test]
 fn what_several_ranks_cannot_do_is_refused_before_the_run() {
-    let recorded = RecordOptions {
-        links: true,
-        ..RecordOptions::NONE
-    };
+    let mut recorded = RecordOptions::NONE;
+    recorded.links = true;
     let results = run(joined(2), |_| {
         let options = RunOptions::new(1).record(recorded);
         (Scenario::plain(10), options)
     });
     for result in results {
-        let is_refused = matches!(result, Err(SimError::Invalid { what: "records", .. }));
+        let is_refused = matches!(
+            result,
+            Err(SimError::Invalid {
+                what: "records",
+                ..
+            })
+        );
         assert!(is_refused, "{result:?}");
     }
 }
