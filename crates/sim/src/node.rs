@@ -74,7 +74,7 @@ pub(crate) struct Node {
     wake_ns: u64,
     cpu_free_ns: u64,
     pub(crate) checks: RuleChecks,
-    /// What passed through the node's connections, if that is recorded.
+    /// Traffic of each connection of the node, if that is recorded.
     pub(crate) record: Option<Box<NodeRecord>>,
     /// Services for light clients, if the node has any.
     pub(crate) service: Option<Box<ServiceSide>>,

@@ -23,7 +23,7 @@ struct SeenCopy {
     entry: CopyEntry,
 }
 
-/// What passed through one connection of a node.
+/// Traffic of one connection of a node.
 #[derive(Debug, Default)]
 struct ConnectionRecord {
     sent: Vec<SeenCopy>,
@@ -34,7 +34,7 @@ struct ConnectionRecord {
     control: KindCounter,
 }
 
-/// What passed through the connections of a node, by index of the connection.
+/// Traffic of the connections of a node, by index of the connection.
 #[derive(Debug)]
 pub(crate) struct NodeRecord {
     options: RecordOptions,

@@ -24,7 +24,7 @@ pub struct RunOptions {
     pub seed: u64,
     /// Number of threads; the outcome does not depend on it.
     pub threads: usize,
-    /// What is recorded besides deliveries; it changes nothing else.
+    /// Records to be made besides deliveries; it changes nothing else.
     pub record: RecordOptions,
 }
 

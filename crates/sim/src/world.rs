@@ -66,7 +66,7 @@ pub(crate) struct World {
     /// Configuration of the machines of nodes without rates of their own.
     host: Arc<link::StackConfig>,
     pub(crate) relay: SharedRelayConfig,
-    /// What is recorded besides deliveries.
+    /// Records to be made besides deliveries.
     pub(crate) record: RecordOptions,
     partitions: Vec<Partition>,
 }

@@ -52,7 +52,7 @@ impl DatasetChoice {
         true
     }
 
-    /// What the simulator has to record for the datasets.
+    /// Records that the simulator has to make for the datasets.
     pub fn record(&self) -> RecordOptions {
         let mut options = RecordOptions::NONE;
         options.copies = self.copies;

@@ -27,7 +27,7 @@ pub enum InteropError {
     Unknown {
         /// Place of the word.
         place: String,
-        /// The word.
+        /// Word that is not known.
         word: String,
         /// Nearest known word.
         nearest: Option<String>,
@@ -39,7 +39,7 @@ pub enum InteropError {
         place: String,
         /// Mechanism that is missing.
         what: &'static str,
-        /// What can be done instead.
+        /// Advice for what can be done instead.
         remedy: &'static str,
     },
     /// There is more of something than is read.
@@ -57,7 +57,7 @@ pub enum InteropError {
     /// The script has nothing to simulate.
     #[error("the script has no {what}; {remedy}")]
     Nothing {
-        /// What is missing.
+        /// Part that is missing.
         what: &'static str,
         /// Instruction that adds it.
         remedy: &'static str,

@@ -85,7 +85,7 @@ impl Script {
     }
 }
 
-/// What is known of a script while its instructions are read.
+/// State of a script while its instructions are read.
 #[derive(Debug, Default)]
 struct ScriptReader {
     script: Script,
