@@ -82,14 +82,14 @@ fn compare(
     scenarios: &[&[&str]],
     shapes: &[(usize, usize)],
 ) -> Outcome {
+    // With the whole workspace, so that no dependency is compiled again for other features.
     let args = [
         "build",
         "--profile",
         profile,
-        "--package",
-        "undertone-lab",
+        "--workspace",
         "--features",
-        "mpi",
+        "undertone-lab/mpi",
         "--example",
         EXAMPLE,
     ];
