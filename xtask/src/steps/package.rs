@@ -21,9 +21,9 @@ const PACKAGES: [&str; 12] = [
     "undertone-rln",
     "undertone-relay",
     "undertone-services",
+    "undertone-peers",
     "undertone-sim",
     "undertone-payload",
-    "undertone-peers",
     "undertone-discovery",
 ];
 

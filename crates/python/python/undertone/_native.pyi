@@ -115,7 +115,7 @@ def run(
     seed: int,
     threads: int | None = None,
     progress: Callable[[float, float, int, int], object] | None = None,
-    record: Sequence[str] = [],
+    record: Sequence[str] = ...,
     record_every_ms: int | None = None,
 ) -> NativeRun: ...
 def html(runs: Sequence[tuple[str, NativeRun]]) -> str: ...
