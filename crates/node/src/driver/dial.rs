@@ -6,12 +6,12 @@ use futures::StreamExt as _;
 use libp2p::swarm::dial_opts::DialOpts;
 use libp2p::swarm::{ConnectionId, DialError};
 use libp2p::{Multiaddr, PeerId};
-use tokio::sync::oneshot;
 
 use super::event_loop::EventLoop;
 use super::fallbacks::Fallback;
 use super::peers::peer_id_of;
 use super::requests::PendingDial;
+use super::waiting_dials::ConnectReply;
 use crate::command::ConnectFailure;
 
 /// Time for connections to be closed when the node stops.
@@ -121,11 +121,7 @@ impl EventLoop {
             .collect()
     }
 
-    pub(crate) fn dial(
-        &mut self,
-        address: Multiaddr,
-        reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
-    ) {
+    pub(crate) fn dial(&mut self, address: Multiaddr, reply: Option<ConnectReply>) {
         let peer = peer_id_of(&address);
         let dialled = match peer {
             Some(peer) => {
@@ -145,10 +141,7 @@ impl EventLoop {
                     .insert(connection, PendingDial { address, reply });
             }
             Err(DialError::DialPeerConditionFalse(_)) => {
-                // The peer is connected already, or being dialled.
-                if let Some(reply) = reply {
-                    let _ = reply.send(Ok(()));
-                }
+                self.answer_when_dialled(peer, address, reply)
             }
             Err(error) => {
                 let reason = error.to_string();
@@ -156,6 +149,25 @@ impl EventLoop {
                     let _ = reply.send(Err(ConnectFailure::Dial { address, reason }));
                 }
             }
+        }
+    }
+
+    /// Answers a caller whose peer is connected already, or as soon as another attempt to dial the peer has ended.
+    fn answer_when_dialled(
+        &mut self,
+        peer: Option<PeerId>,
+        address: Multiaddr,
+        reply: Option<ConnectReply>,
+    ) {
+        let Some(reply) = reply else {
+            return;
+        };
+        match peer {
+            Some(peer) if !self.swarm.is_connected(&peer) => {
+                self.waiting_dials.wait(peer, address, reply);
+            }
+            // The caller may have given up.
+            _ => drop(reply.send(Ok(()))),
         }
     }
 
@@ -178,9 +190,8 @@ impl EventLoop {
             }
             // Connected by now, or being dialled: that attempt tells how it ends.
             Err(DialError::DialPeerConditionFalse(_)) => {
-                if let Some(reply) = pending.and_then(|pending| pending.reply) {
-                    // The caller may have given up.
-                    let _ = reply.send(Ok(()));
+                if let Some(pending) = pending {
+                    self.answer_when_dialled(Some(peer), pending.address, pending.reply);
                 }
                 true
             }

@@ -27,6 +27,7 @@ use super::rln::{RlnEvent, RlnService};
 use super::shard_watch::ShardWatch;
 use super::time::Clock;
 use super::traced::MessageTraces;
+use super::waiting_dials::WaitingDials;
 use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
 use crate::handle::Delivery;
 use crate::swarm::{Behaviour, BehaviourEvent, CertificateWatch, Gate, InTransit, Received};
@@ -72,6 +73,7 @@ pub(crate) struct EventLoop {
     /// Number of the next request to the relay.
     pub(crate) next_request: u64,
     pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, PendingDial>,
+    pub(crate) waiting_dials: WaitingDials,
     /// Addresses that are dialled if the QUIC addresses of the same peer fail.
     pub(crate) fallbacks: Fallbacks,
     pub(crate) joined: BTreeSet<PubsubTopic>,
@@ -444,6 +446,7 @@ impl EventLoop {
             } => {
                 self.fallbacks.connected(connection_id);
                 self.peers.connected(peer_id, &endpoint);
+                self.waiting_dials.connected(&peer_id);
                 if num_established.get() == 1 {
                     self.managed_connected(peer_id, &endpoint);
                     self.tell_services(PeerNews::Connected(peer_id));
@@ -477,6 +480,7 @@ impl EventLoop {
                 // A further connection to a connected peer, such as one dialled for that peer, says nothing of it.
                 let peer = peer_id.filter(|peer| !self.swarm.is_connected(peer));
                 if let Some(peer) = peer {
+                    self.waiting_dials.failed(&peer, &error.to_string());
                     let asked = self.dialling.get(&connection_id);
                     let address = asked.map(|dialling| &dialling.address);
                     self.peers.unreachable(peer, address);

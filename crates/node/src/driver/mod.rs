@@ -44,6 +44,7 @@ mod time;
 mod tokens;
 mod traced;
 mod verify;
+mod waiting_dials;
 
 pub use crate::portmap::MappingMethod;
 pub use crate::swarm::{

@@ -5,7 +5,8 @@ use libp2p::Multiaddr;
 use tokio::sync::oneshot;
 use undertone_message::{PubsubTopic, WakuMessage};
 
-use crate::command::{ConnectFailure, ProofRefusal, PublishFailure, Published};
+use super::waiting_dials::ConnectReply;
+use crate::command::{ProofRefusal, PublishFailure, Published};
 
 /// A publication in progress.
 pub(crate) struct PendingPublish {
@@ -17,7 +18,7 @@ pub(crate) struct PendingPublish {
 /// A connection attempt in progress, and the caller that waits for it, if any.
 pub(crate) struct PendingDial {
     pub(crate) address: Multiaddr,
-    pub(crate) reply: Option<oneshot::Sender<Result<(), ConnectFailure>>>,
+    pub(crate) reply: Option<ConnectReply>,
 }
 
 /// Channel on which the accountable sender waits for a proof.

@@ -190,6 +190,7 @@ async fn build(
         next_request: 0,
         fragmenter: Fragmenter::new(options.relay.fragment_bytes),
         dialling: Default::default(),
+        waiting_dials: Default::default(),
         fallbacks: Default::default(),
         joined: Default::default(),
         follow_ups: Vec::new(),

@@ -30,8 +30,8 @@ const ANSWERING: Duration = Duration::from_secs(30);
 /// Bytes of all frames that are being read or wait for the services.
 const FRAME_BYTES_MAX: usize = 32 << 20;
 
-/// Bytes of all answers that peers have not read yet: four of the longest.
-const ANSWER_BYTES_MAX: usize = 16 << 20;
+/// Bytes of all answers that peers have not read yet: two of the longest.
+const ANSWER_BYTES_MAX: usize = 8 << 20;
 
 /// Request of a peer.
 #[derive(Debug)]

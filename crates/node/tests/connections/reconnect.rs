@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use undertone_message::WakuMessage;
-use undertone_node::Keypair;
+use undertone_node::command::ConnectFailure;
+use undertone_node::{Keypair, Multiaddr};
 
 use super::proxy::Proxy;
 use super::support::{Node, topic, until_heard};
@@ -95,4 +96,32 @@ async fn a_static_peer_with_two_addresses_keeps_its_session() {
     assert_eq!(ended, 0, "it is connected, and not dialled again");
     client.stop().await;
     server.stop().await;
+}
+
+/// The peer accepts the connection and says nothing: who asks meanwhile must not be told that it is connected.
+#[tokio::test]
+async fn who_asks_for_a_peer_that_is_being_dialled_is_told_how_that_ends() {
+    let mute = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = mute.local_addr().unwrap().port();
+    let peer = Keypair::generate_secp256k1().public().to_peer_id();
+    let address: Multiaddr = format!("/ip4/127.0.0.1/tcp/{port}/p2p/{peer}")
+        .parse()
+        .unwrap();
+    let node = Node::start(Keypair::generate_secp256k1(), Vec::new()).await;
+    let connect = || node.running.handle.connect(address.clone());
+    let first = connect();
+    let second = async {
+        let dialled = mute.accept().await.unwrap();
+        let answer = connect();
+        tokio::pin!(answer);
+        let early = tokio::time::timeout(Duration::from_millis(200), &mut answer).await;
+        assert!(early.is_err(), "answered while the dial goes on: {early:?}");
+        drop(dialled);
+        answer.await
+    };
+    let (first, second) = tokio::join!(first, second);
+    let is_dial = |failure: &ConnectFailure| matches!(failure, ConnectFailure::Dial { .. });
+    assert!(first.as_ref().is_err_and(is_dial), "{first:?}");
+    assert!(second.as_ref().is_err_and(is_dial), "{second:?}");
+    node.stop().await;
 }

@@ -1,11 +1,12 @@
 //! AutoNAT within bounds: what peers say is passed on as an event, and dials for them end as soon as they succeed.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::task::{Context, Poll, Waker};
 
 use libp2p::autonat::v1::{Behaviour, Event};
 use libp2p::core::Endpoint;
 use libp2p::core::transport::PortUse;
+use libp2p::swarm::behaviour::{ConnectionClosed, ConnectionEstablished};
 use libp2p::swarm::{
     CloseConnection, ConnectionDenied, ConnectionId, FromSwarm, NetworkBehaviour, THandler,
     THandlerInEvent, THandlerOutEvent, ToSwarm,
@@ -26,6 +27,8 @@ pub(crate) struct Reachability {
     muted: Muted,
     /// Those that have shown what they were to show.
     closing: VecDeque<(PeerId, ConnectionId)>,
+    /// Those that the library was told have ended, so that no question of its own is sent on them, with their peers.
+    ended: BTreeMap<ConnectionId, PeerId>,
     waker: Option<Waker>,
 }
 
@@ -36,6 +39,7 @@ impl Reachability {
             candidates: BTreeSet::new(),
             muted,
             closing: VecDeque::new(),
+            ended: BTreeMap::new(),
             waker: None,
         }
     }
@@ -48,6 +52,29 @@ impl Reachability {
             self.candidates.insert(candidate.clone());
         }
         is_known || has_room
+    }
+
+    /// Closes a connection that was dialled for a peer, and tells the library that it has ended: the library would
+    /// send its own question on it, have no answer, and not ask that peer again for 90 s.
+    fn end(&mut self, new: ConnectionEstablished<'_>) {
+        self.inner
+            .on_swarm_event(FromSwarm::ConnectionClosed(ConnectionClosed {
+                peer_id: new.peer_id,
+                connection_id: new.connection_id,
+                endpoint: new.endpoint,
+                cause: None,
+                remaining_established: new.other_established,
+            }));
+        self.ended.insert(new.connection_id, new.peer_id);
+        self.closing.push_back((new.peer_id, new.connection_id));
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Number of connections of a peer that are open, and ended for the library.
+    fn ended_of(&self, peer: PeerId) -> usize {
+        self.ended.values().filter(|ended| **ended == peer).count()
     }
 }
 
@@ -100,19 +127,32 @@ impl NetworkBehaviour for Reachability {
     }
 
     fn on_swarm_event(&mut self, event: FromSwarm<'_>) {
-        match &event {
-            FromSwarm::NewExternalAddrCandidate(candidate) if !self.takes(candidate.addr) => return,
-            FromSwarm::ConnectionEstablished(new) if self.muted.contains(new.connection_id) => {
-                self.closing.push_back((new.peer_id, new.connection_id));
-                if let Some(waker) = self.waker.take() {
-                    waker.wake();
+        match event {
+            FromSwarm::NewExternalAddrCandidate(candidate) if !self.takes(candidate.addr) => {}
+            FromSwarm::ConnectionEstablished(mut new) => {
+                new.other_established -= self.ended_of(new.peer_id);
+                self.inner
+                    .on_swarm_event(FromSwarm::ConnectionEstablished(new));
+                if self.muted.contains(new.connection_id) {
+                    self.end(new);
                 }
             }
-            FromSwarm::ConnectionClosed(closed) => self.muted.remove(closed.connection_id),
-            FromSwarm::DialFailure(failed) => self.muted.remove(failed.connection_id),
-            _ => {}
+            FromSwarm::ConnectionClosed(mut closed) => {
+                self.muted.remove(closed.connection_id);
+                if self.ended.remove(&closed.connection_id).is_none() {
+                    closed.remaining_established -= self.ended_of(closed.peer_id);
+                    self.inner
+                        .on_swarm_event(FromSwarm::ConnectionClosed(closed));
+                }
+            }
+            FromSwarm::AddressChange(change) if self.ended.contains_key(&change.connection_id) => {}
+            other => {
+                if let FromSwarm::DialFailure(failed) = &other {
+                    self.muted.remove(failed.connection_id);
+                }
+                self.inner.on_swarm_event(other);
+            }
         }
-        self.inner.on_swarm_event(event);
     }
 
     fn on_connection_handler_event(
@@ -121,8 +161,10 @@ impl NetworkBehaviour for Reachability {
         connection: ConnectionId,
         event: THandlerOutEvent<Self>,
     ) {
-        self.inner
-            .on_connection_handler_event(peer, connection, event);
+        if !self.ended.contains_key(&connection) {
+            self.inner
+                .on_connection_handler_event(peer, connection, event);
+        }
     }
 
     fn poll(
