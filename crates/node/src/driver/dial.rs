@@ -141,7 +141,7 @@ impl EventLoop {
                     .insert(connection, PendingDial { address, reply });
             }
             Err(DialError::DialPeerConditionFalse(_)) => {
-                self.answer_when_dialled(peer, address, reply)
+                self.answer_when_dialled(peer, address, reply);
             }
             Err(error) => {
                 let reason = error.to_string();

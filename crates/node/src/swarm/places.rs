@@ -14,8 +14,9 @@ use thiserror::Error;
 use super::address_group::AddressGroup;
 use super::limits::ConnectionLimits;
 
-/// Most connections to one peer: a second one may come before the death of the first is noticed.
-const PER_PEER_MAX: usize = 2;
+/// Most connections to one peer: a second one may come before the death of the first is noticed, and two peers that
+/// tell each other by AutoNAT whether they can be reached dial each other at the same time beside the one that they have.
+const PER_PEER_MAX: usize = 3;
 
 /// Lead in connections over the newcomer's address from which on an address gives one up.
 const UNFAIR_LEAD: usize = 2;

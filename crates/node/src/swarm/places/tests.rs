@@ -144,13 +144,14 @@ fn a_static_peer_comes_in_beyond_every_bound_and_is_never_dropped() {
 }
 
 #[test]
-fn a_peer_that_comes_a_third_time_loses_its_oldest_connection() {
+fn a_peer_that_comes_a_fourth_time_loses_its_oldest_connection() {
     let mut places = Places::new(limits());
     let first = inbound(0, address(1));
     assert_eq!(admit(&mut places, first), Ok(vec![]));
     let again = |n| Newcomer { id: id(n), ..first };
     assert_eq!(admit(&mut places, again(1)), Ok(vec![]));
-    assert_eq!(admit(&mut places, again(2)), Ok(vec![id(0)]));
+    assert_eq!(admit(&mut places, again(2)), Ok(vec![]));
+    assert_eq!(admit(&mut places, again(3)), Ok(vec![id(0)]));
 }
 
 #[test]
