@@ -7,7 +7,7 @@ use thiserror::Error;
 use undertone_contracts::{ChainError, DevChainError};
 use undertone_membership::RegistryError;
 use undertone_membership::evm::EvmError;
-use undertone_node::command::PublishFailure;
+use undertone_node::command::{ConnectFailure, PublishFailure};
 use undertone_rln::KeyError;
 
 use crate::in_process::NodesError;
@@ -38,6 +38,14 @@ pub enum DemoError {
         node: usize,
         /// Reason that it reports.
         reason: PublishFailure,
+    },
+    /// The spammer cannot reach a node that it is to attack.
+    #[error("the spammer cannot connect to node {node}: {reason}")]
+    Spammer {
+        /// Number of the node in the line, from 0.
+        node: usize,
+        /// Reason that the spammer's node reports.
+        reason: ConnectFailure,
     },
     /// A node ended.
     #[error("node {node} stopped while it was needed")]

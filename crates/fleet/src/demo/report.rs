@@ -46,6 +46,11 @@ pub enum Shortcoming {
     /// The spammer was not isolated.
     #[error("the spammer kept {0} peers")]
     SpammerConnected(usize),
+    /// No honest node graylisted the spammer, although the spammer has no peers.
+    #[error(
+        "no node graylisted the spammer, which has no peers: its messages may have reached nobody"
+    )]
+    SpammerUnheard,
     /// No node recovered the secret.
     #[error("the spammer's secret was not recovered")]
     SecretHidden,
@@ -75,8 +80,11 @@ impl DemoReport {
         if spam.delivered > spam.limit as usize {
             return Err(Shortcoming::SpamDelivered(spam.delivered));
         }
-        if spam.spammer_peers_left > 0 || spam.isolated_after_ms.is_none() {
+        if spam.spammer_peers_left > 0 {
             return Err(Shortcoming::SpammerConnected(spam.spammer_peers_left));
+        }
+        if spam.isolated_after_ms.is_none() {
+            return Err(Shortcoming::SpammerUnheard);
         }
         if !spam.secret_recovered {
             return Err(Shortcoming::SecretHidden);

@@ -1,7 +1,7 @@
 //! The demo's attack: a member publishes more than its limit, and its peers disconnect it.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use undertone_message::{MessageHash, WakuMessage};
 use undertone_node::driver::{NodeEvent, TimedEvent};
@@ -18,6 +18,9 @@ const LIMIT: u32 = 5;
 
 /// Number of messages that the spammer publishes, meant for one epoch.
 const ATTEMPTS: u32 = 30;
+
+/// Time that all messages, and what nodes make of them, take on a machine that is busy.
+const SPAMMING: Duration = Duration::from_secs(10);
 
 /// Nodes of the line that the spammer connects to.
 const VICTIMS: [usize; 3] = [1, 2, 3];
@@ -59,7 +62,8 @@ pub(crate) async fn attack(
     let secret = *member.credentials.identity.secret();
     let proofs = ReusedIds::new(member.credentials);
     let spammer = line.node(Box::new(proofs), member.view, Vec::new()).await?;
-    join(line, &spammer).await;
+    join(line, &spammer).await?;
+    within_one_epoch(line, progress).await;
     let (over_limit_at, hashes) = publish_all(line, &spammer, progress).await;
 
     progress.step("waiting for its peers to turn away");
@@ -112,18 +116,36 @@ pub(crate) async fn attack(
 }
 
 /// Connects the spammer to its victims and waits until it is in their meshes.
-async fn join(line: &DemoLine, spammer: &DemoNode) {
+async fn join(line: &DemoLine, spammer: &DemoNode) -> Result<(), DemoError> {
     for victim in VICTIMS {
-        let address = line.nodes[victim].running.addresses.first().cloned();
-        if let Some(address) = address
-            && let Err(error) = spammer.running.handle.connect(address).await
-        {
-            tracing::warn!(%error, "the spammer cannot connect");
+        if let Some(address) = line.nodes[victim].running.addresses.first() {
+            let connected = spammer.running.handle.connect(address.clone()).await;
+            connected.map_err(|reason| DemoError::Spammer {
+                node: victim,
+                reason,
+            })?;
         }
     }
     let deadline = Instant::now() + ISOLATION_LIMIT;
     while in_mesh(line, spammer).await < VICTIMS.len() && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+/// Waits for the next epoch if the present one ends before the spam would: its limit would count twice.
+async fn within_one_epoch(line: &DemoLine, progress: &dyn Progress) {
+    let Some(rln) = &line.network.relay.rln else {
+        return;
+    };
+    let epoch_ms = u128::from(rln.policy.epoch_size_s.max(1)) * 1_000;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let passed_ms = now.unwrap_or_default().as_millis() % epoch_ms;
+    let left_ms = epoch_ms - passed_ms;
+    if left_ms < SPAMMING.as_millis() && epoch_ms > SPAMMING.as_millis() {
+        progress.step("waiting for the next epoch");
+        let left_ms = u64::try_from(left_ms).expect("shorter than ten seconds");
+        tokio::time::sleep(Duration::from_millis(left_ms)).await;
     }
 }
 
