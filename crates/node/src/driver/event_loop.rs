@@ -1,21 +1,19 @@
-//! Event loop: turns events into inputs of the relay and carries out its outputs.
+//! Event loop: waits for frames, timers, commands and events, and hands each to its handler.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use libp2p::swarm::SwarmEvent;
 use libp2p::{Multiaddr, PeerId, Swarm};
 use tokio::sync::mpsc;
-use undertone_gossip::{Class, PeerIx, Progress, QueuedFrame, RequestId};
+use undertone_gossip::{PeerIx, RequestId};
 use undertone_message::PubsubTopic;
-use undertone_relay::{Input, Output, ProofFailure, Relay};
+use undertone_relay::{Input, Relay};
 
 use super::connections::PeerConnections;
 use super::events::{NodeEvent, TimedEvent};
 use super::fallbacks::Fallbacks;
 use super::fragmenter::Fragmenter;
-use super::offered::PrunedOffer;
 use super::opened_ports::OpenedPorts;
 use super::passage::PassageState;
 use super::peer_news::PeerNews;
@@ -28,9 +26,9 @@ use super::shard_watch::ShardWatch;
 use super::time::Clock;
 use super::traced::MessageTraces;
 use super::waiting_dials::WaitingDials;
-use crate::command::{Command, ConnectFailure, NodeTotals, PeerOrigin, PublishFailure};
+use crate::command::{Command, NodeTotals, PublishFailure};
 use crate::handle::Delivery;
-use crate::swarm::{Behaviour, BehaviourEvent, CertificateWatch, Gate, InTransit, Received};
+use crate::swarm::{Behaviour, CertificateWatch, Gate, InTransit, Received};
 
 /// Interval at which static peers are redialled and scores are reported to admission.
 const REDIAL: Duration = Duration::from_secs(2);
@@ -251,165 +249,6 @@ impl EventLoop {
         }
     }
 
-    fn output(&mut self, output: Output) {
-        match output {
-            Output::Send {
-                peer,
-                handle,
-                class,
-                frame,
-            } => {
-                self.send(
-                    peer,
-                    QueuedFrame {
-                        handle,
-                        class,
-                        frame,
-                    },
-                );
-            }
-            Output::Cancel { peer, handle } => {
-                if let Some(peer) = self.peers.identity(peer) {
-                    self.swarm.behaviour_mut().pubsub.cancel(&peer, handle);
-                }
-            }
-            Output::Connect {
-                from,
-                topic,
-                identity,
-                record,
-            } => {
-                if let Some(told_by) = self.peers.identity(from) {
-                    self.offered(&PrunedOffer {
-                        identity: &identity,
-                        record: &record,
-                        topic: &topic,
-                        told_by,
-                    });
-                }
-            }
-            Output::Disconnect(peer) => self.disconnect(peer),
-            Output::Forgotten(peer) => {
-                self.graylisted.remove(&peer);
-                self.peers.release(peer);
-            }
-            Output::VerifyProof {
-                ticket,
-                from,
-                statement,
-            } => {
-                let from = from.and_then(|ix| self.peers.identity(ix));
-                self.traces.checking(ticket);
-                if let Some(rln) = &self.rln {
-                    rln.verify(ticket, from, statement);
-                }
-            }
-            Output::MoveProof { ticket, from } => {
-                let from = self.peers.identity(from);
-                if let Some(rln) = &self.rln {
-                    rln.move_proof(ticket, from);
-                }
-            }
-            Output::DropProof { ticket } => {
-                self.traces.unchecked(ticket);
-                if let Some(rln) = &self.rln {
-                    rln.drop_proof(ticket);
-                }
-            }
-            Output::Reading { peer, is_paused } => {
-                if let Some(peer) = self.peers.identity(peer) {
-                    self.gate.set_closed(peer, is_paused);
-                }
-            }
-            Output::Prove {
-                request,
-                epoch,
-                x,
-                is_taken,
-            } => {
-                self.proving_since.insert(request, Instant::now());
-                let asked = match &mut self.rln {
-                    Some(rln) => {
-                        rln.count_taken(u32::from(is_taken));
-                        rln.prove(request, epoch, x, is_taken)
-                    }
-                    None => Err(ProofFailure::NoMembership),
-                };
-                if let Err(failure) = asked {
-                    self.follow_ups.push(Input::Proved {
-                        request,
-                        result: Err(failure),
-                    });
-                }
-            }
-            Output::Deliver {
-                id,
-                topic,
-                message,
-                received,
-                from,
-            } => {
-                self.totals.delivered += 1;
-                self.totals.message_sizes.count(message.payload.len());
-                let delivery = Delivery {
-                    id,
-                    pubsub_topic: topic,
-                    message,
-                    from: from.and_then(|ix| self.peers.identity(ix)),
-                    received: self.clock.instant(received),
-                    validated: Instant::now(),
-                };
-                self.traces.delivered(&delivery);
-                // The delivery task lives as long as the runtime that this runs on.
-                let _ = self.deliveries.send(delivery);
-            }
-            Output::Published { request, outcome } => self.answer_publish(request, outcome),
-            Output::Subscribed { topic, outcome } => match outcome {
-                Ok(()) => self.totals.joined += u64::from(self.joined.insert(topic)),
-                Err(error) => tracing::warn!(%error, "cannot subscribe"),
-            },
-            Output::Report(report) => self.report(report),
-        }
-    }
-
-    fn send(&mut self, ix: PeerIx, frame: QueuedFrame) {
-        let Some(peer) = self.peers.identity(ix) else {
-            return;
-        };
-        let (handle, class) = (frame.handle, frame.class);
-        let frame_bytes = frame.frame.len() as u64;
-        self.traces.copied(&frame);
-        if self.swarm.behaviour_mut().pubsub.send(&peer, frame).is_ok() {
-            self.totals.queued_bytes += frame_bytes;
-            return;
-        }
-        if class == Class::Control {
-            tracing::info!(%peer, "disconnecting a peer that does not read");
-            self.swarm.behaviour_mut().pubsub.disconnect(peer);
-        } else {
-            let progress = Progress::Dropped;
-            self.follow_ups.push(Input::Sent {
-                peer: ix,
-                handle,
-                progress,
-            });
-        }
-    }
-
-    fn disconnect(&mut self, ix: PeerIx) {
-        let Some(peer) = self.peers.identity(ix) else {
-            return;
-        };
-        // A peer that reconnects with a score still low is refused again, but counted only once.
-        if self.graylisted.insert(ix) {
-            self.totals.graylisted += 1;
-        }
-        let score = self.relay.router().score(ix);
-        tracing::info!(%peer, score, "disconnecting a peer below the graylist threshold");
-        self.event(NodeEvent::Graylisted { peer, score });
-        self.swarm.behaviour_mut().pubsub.disconnect(peer);
-    }
-
     pub(crate) fn event(&mut self, event: NodeEvent) {
         if let Some(events) = &self.events {
             // The observer may have stopped.
@@ -422,80 +261,6 @@ impl EventLoop {
         if let Some(services) = &self.peer_news {
             // The services may have ended.
             let _ = services.send(news);
-        }
-    }
-
-    fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
-        self.traces.swarm(&event);
-        match event {
-            SwarmEvent::Behaviour(BehaviourEvent::Pubsub(event)) => self.on_pubsub(event),
-            SwarmEvent::Behaviour(BehaviourEvent::Identify(event)) => self.on_identify(event),
-            SwarmEvent::Behaviour(BehaviourEvent::Metadata(event)) => self.on_metadata(event),
-            SwarmEvent::Behaviour(BehaviourEvent::Ping(event)) => self.on_ping(event),
-            SwarmEvent::Behaviour(BehaviourEvent::Passage(event)) => self.on_passage(event),
-            SwarmEvent::NewListenAddr { address, .. } => {
-                tracing::info!(%address, "listening");
-            }
-            SwarmEvent::ListenerClosed { listener_id, .. } => self.listener_closed(listener_id),
-            SwarmEvent::ConnectionEstablished {
-                peer_id,
-                connection_id,
-                endpoint,
-                num_established,
-                ..
-            } => {
-                self.fallbacks.connected(connection_id);
-                self.peers.connected(peer_id, &endpoint);
-                self.waiting_dials.connected(&peer_id);
-                if num_established.get() == 1 {
-                    self.managed_connected(peer_id, &endpoint);
-                    self.tell_services(PeerNews::Connected(peer_id));
-                }
-                if let Some(dialling) = self.dialling.remove(&connection_id) {
-                    self.learn_static_peer(peer_id, &dialling.address);
-                    self.peers.known(peer_id).origin = PeerOrigin::Static;
-                    if let Some(reply) = dialling.reply {
-                        let _ = reply.send(Ok(()));
-                    }
-                }
-            }
-            SwarmEvent::ConnectionClosed {
-                peer_id,
-                num_established: 0,
-                ..
-            } => {
-                self.peers.disconnected(peer_id);
-                self.passage.observed.forget(&peer_id);
-                self.manage(undertone_peers::Input::Disconnected(peer_id));
-                self.tell_services(PeerNews::Disconnected(peer_id));
-            }
-            SwarmEvent::OutgoingConnectionError {
-                peer_id,
-                connection_id,
-                error,
-            } => {
-                if self.fall_back(connection_id, &error) {
-                    return;
-                }
-                // A further connection to a connected peer, such as one dialled for that peer, says nothing of it.
-                let peer = peer_id.filter(|peer| !self.swarm.is_connected(peer));
-                if let Some(peer) = peer {
-                    self.waiting_dials.failed(&peer, &error.to_string());
-                    let asked = self.dialling.get(&connection_id);
-                    let address = asked.map(|dialling| &dialling.address);
-                    self.peers.unreachable(peer, address);
-                    self.manage(undertone_peers::Input::DialFailed(peer));
-                    self.tell_services(PeerNews::DialFailed(peer));
-                }
-                if let Some(dialling) = self.dialling.remove(&connection_id) {
-                    let (address, reason) = (dialling.address, error.to_string());
-                    tracing::debug!(%address, %reason, "cannot connect");
-                    if let Some(reply) = dialling.reply {
-                        let _ = reply.send(Err(ConnectFailure::Dial { address, reason }));
-                    }
-                }
-            }
-            _ => {}
         }
     }
 }

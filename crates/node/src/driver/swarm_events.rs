@@ -1,0 +1,84 @@
+//! Events of the swarm, handed to the part of the node that they concern.
+
+use libp2p::swarm::SwarmEvent;
+
+use super::event_loop::EventLoop;
+use super::peer_news::PeerNews;
+use crate::command::{ConnectFailure, PeerOrigin};
+use crate::swarm::BehaviourEvent;
+
+impl EventLoop {
+    pub(crate) fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
+        self.traces.swarm(&event);
+        match event {
+            SwarmEvent::Behaviour(BehaviourEvent::Pubsub(event)) => self.on_pubsub(event),
+            SwarmEvent::Behaviour(BehaviourEvent::Identify(event)) => self.on_identify(event),
+            SwarmEvent::Behaviour(BehaviourEvent::Metadata(event)) => self.on_metadata(event),
+            SwarmEvent::Behaviour(BehaviourEvent::Ping(event)) => self.on_ping(event),
+            SwarmEvent::Behaviour(BehaviourEvent::Passage(event)) => self.on_passage(event),
+            SwarmEvent::NewListenAddr { address, .. } => {
+                tracing::info!(%address, "listening");
+            }
+            SwarmEvent::ListenerClosed { listener_id, .. } => self.listener_closed(listener_id),
+            SwarmEvent::ConnectionEstablished {
+                peer_id,
+                connection_id,
+                endpoint,
+                num_established,
+                ..
+            } => {
+                self.fallbacks.connected(connection_id);
+                self.peers.connected(peer_id, &endpoint);
+                self.waiting_dials.connected(&peer_id);
+                if num_established.get() == 1 {
+                    self.managed_connected(peer_id, &endpoint);
+                    self.tell_services(PeerNews::Connected(peer_id));
+                }
+                if let Some(dialling) = self.dialling.remove(&connection_id) {
+                    self.learn_static_peer(peer_id, &dialling.address);
+                    self.peers.known(peer_id).origin = PeerOrigin::Static;
+                    if let Some(reply) = dialling.reply {
+                        let _ = reply.send(Ok(()));
+                    }
+                }
+            }
+            SwarmEvent::ConnectionClosed {
+                peer_id,
+                num_established: 0,
+                ..
+            } => {
+                self.peers.disconnected(peer_id);
+                self.passage.observed.forget(&peer_id);
+                self.manage(undertone_peers::Input::Disconnected(peer_id));
+                self.tell_services(PeerNews::Disconnected(peer_id));
+            }
+            SwarmEvent::OutgoingConnectionError {
+                peer_id,
+                connection_id,
+                error,
+            } => {
+                if self.fall_back(connection_id, &error) {
+                    return;
+                }
+                // A further connection to a connected peer, such as one dialled for that peer, says nothing of it.
+                let peer = peer_id.filter(|peer| !self.swarm.is_connected(peer));
+                if let Some(peer) = peer {
+                    self.waiting_dials.failed(&peer, &error.to_string());
+                    let asked = self.dialling.get(&connection_id);
+                    let address = asked.map(|dialling| &dialling.address);
+                    self.peers.unreachable(peer, address);
+                    self.manage(undertone_peers::Input::DialFailed(peer));
+                    self.tell_services(PeerNews::DialFailed(peer));
+                }
+                if let Some(dialling) = self.dialling.remove(&connection_id) {
+                    let (address, reason) = (dialling.address, error.to_string());
+                    tracing::debug!(%address, %reason, "cannot connect");
+                    if let Some(reply) = dialling.reply {
+                        let _ = reply.send(Err(ConnectFailure::Dial { address, reason }));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
