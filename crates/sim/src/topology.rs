@@ -6,7 +6,7 @@ use undertone_link::ConnIx;
 
 use crate::error::SimError;
 use crate::layout::RankPart;
-use crate::scenario::Topology;
+use crate::scenario::{RelaySetup, Topology};
 use crate::seeds::SeededRng;
 
 /// One end of a connection.
@@ -91,16 +91,18 @@ pub(crate) fn wire(edges: &Edges, nodes: u32, part: RankPart) -> Vec<Vec<ConnEnd
 pub(crate) fn edges(
     topology: &Topology,
     nodes: u32,
+    setup: &RelaySetup,
     rng: &mut SeededRng,
 ) -> Result<Edges, SimError> {
     let invalid = |what, value: String, rule| SimError::Invalid { what, value, rule };
     Ok(Edges::Listed(match topology {
         Topology::Dials(dials) => {
-            if *dials == 0 || *dials >= nodes {
-                let rule = "it must be at least 1 and less than the number of nodes";
+            let known = Known::new(nodes, setup);
+            if *dials == 0 || *dials >= known.fewest() {
+                let rule = "it must be at least 1 and less than the number of nodes that have a topic in common";
                 return Err(invalid("topology.dials", dials.to_string(), rule));
             }
-            return Ok(dial_at_random(nodes, *dials, rng));
+            return Ok(dial_at_random(nodes, *dials, &known, rng));
         }
         Topology::Regular(degree) => {
             let odd = u64::from(*degree) * u64::from(nodes) % 2 == 1;
@@ -135,11 +137,43 @@ pub(crate) fn edges(
     }))
 }
 
-/// Lets every node dial others at random that it is not connected to yet; a node that was dialled
+/// Nodes that a node may dial: those that have a topic in common with it, itself included.
+struct Known<'a> {
+    setup: &'a RelaySetup,
+    /// Number of them, by the node's number modulo the number of topics.
+    counts: Vec<u32>,
+}
+
+impl<'a> Known<'a> {
+    fn new(nodes: u32, setup: &'a RelaySetup) -> Self {
+        if setup.topics_per_node.is_none() {
+            let counts = vec![nodes];
+            return Self { setup, counts };
+        }
+        let alike = setup.topics.clamp(1, nodes.max(1));
+        let number_alike = |first: u32| nodes / alike + u32::from(first < nodes % alike);
+        let count = |node| {
+            let known = (0..alike).filter(|other| setup.share_a_topic(node, *other));
+            known.map(number_alike).sum()
+        };
+        let counts = (0..alike).map(count).collect();
+        Self { setup, counts }
+    }
+
+    fn fewest(&self) -> u32 {
+        self.counts.iter().copied().min().unwrap_or(0)
+    }
+
+    fn count(&self, node: u32) -> u32 {
+        self.counts[node as usize % self.counts.len()]
+    }
+}
+
+/// Lets every node dial others at random that it knows and is not connected to yet; a node that was dialled
 /// does not dial back.
 ///
 /// Every process of a run over several computes the whole network, so this takes four bytes for each connection.
-fn dial_at_random(nodes: u32, dials: u32, rng: &mut SeededRng) -> Edges {
+fn dial_at_random(nodes: u32, dials: u32, known: &Known<'_>, rng: &mut SeededRng) -> Edges {
     let width = dials as usize;
     let mut others = vec![NOBODY; nodes as usize * width];
     let mut degree = vec![0u32; nodes as usize];
@@ -149,9 +183,10 @@ fn dial_at_random(nodes: u32, dials: u32, rng: &mut SeededRng) -> Edges {
     };
     for node in 0..nodes {
         let mut dialled = 0;
-        while dialled < width && degree[node as usize] + 1 < nodes {
+        while dialled < width && degree[node as usize] + 1 < known.count(node) {
             let other = rng.below(u64::from(nodes)) as u32;
             if other == node
+                || !known.setup.share_a_topic(node, other)
                 || has_dialled(&others, node, other)
                 || (other < node && has_dialled(&others, other, node))
             {

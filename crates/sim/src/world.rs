@@ -261,8 +261,30 @@ impl World {
     pub(crate) fn expected(&self) -> u64 {
         let nodes = self.scenario.nodes;
         // Of a light client's message, every relay is a receiver.
-        let receivers = |message: &Message| u64::from(nodes - u32::from(message.publisher < nodes));
-        self.messages.iter().map(receivers).sum()
+        let of_topic: Vec<u32> = (0..self.topics.len())
+            .map(|topic| self.subscribers(topic))
+            .collect();
+        let receivers = |(number, message): (u32, &Message)| {
+            let subscribers = of_topic[self.topic_of(number)];
+            u64::from(subscribers - u32::from(message.publisher < nodes))
+        };
+        (0..).zip(&self.messages).map(receivers).sum()
+    }
+
+    /// Number of nodes that subscribe to a topic.
+    pub(crate) fn subscribers(&self, topic: usize) -> u32 {
+        let (setup, nodes) = (&self.scenario.relay, self.scenario.nodes);
+        let joins = |node: &u32| setup.joins(*node, topic as u32);
+        // Nodes whose numbers are equal modulo the number of topics subscribe to the same ones.
+        let alike = setup.topics.max(1);
+        let all_alike = (0..alike).filter(joins).count() as u32 * (nodes / alike);
+        all_alike + (0..nodes % alike).filter(joins).count() as u32
+    }
+
+    /// Positions of the topics that a node subscribes to.
+    pub(crate) fn joined(&self, node: u32) -> impl Iterator<Item = u16> {
+        let joins = move |topic: &u16| self.scenario.relay.joins(node, u32::from(*topic));
+        (0..).take(self.topics.len()).filter(joins)
     }
 
     /// Number of light clients.
@@ -290,9 +312,13 @@ impl World {
         if let Some(listed) = self.scenario.listed.get(message as usize) {
             return listed.topic as usize;
         }
+        let topics = self.scenario.relay.topics.max(1);
+        if self.scenario.relay.topics_per_node.is_some() {
+            return (self.messages[message as usize].publisher % topics) as usize;
+        }
         match self.content_topic(message) {
             Some(content) => content % self.topics.len().max(1),
-            None => (message % self.scenario.relay.topics.max(1)) as usize,
+            None => (message % topics) as usize,
         }
     }
 

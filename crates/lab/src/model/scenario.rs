@@ -68,7 +68,12 @@ pub fn spread_params(
     if !scenario.faults.is_empty() {
         return Err(NoPrediction::Faults);
     }
-    let nodes = scenario.nodes;
+    let nodes = match scenario.relay.topics_per_node {
+        None => scenario.nodes,
+        // Each topic is a network of its own.
+        Some(1) => scenario.nodes / scenario.relay.topics.max(1),
+        Some(_) => return Err(NoPrediction::Topology),
+    };
     let connections = match scenario.topology {
         Topology::Dials(dials) => (2 * dials).min(nodes - 1),
         Topology::Regular(degree) => degree,

@@ -58,4 +58,6 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "scale-10k",
     "scale-100k",
     "scale-1m",
+    "shard-at-cap",
+    "waku-network",
 ];

@@ -16,9 +16,9 @@ impl Node {
                 self.crash(step, noticed_after_ns);
             }
             FaultKind::Leave => {
-                for topic in &step.world.topics {
-                    let leave = Input::Unsubscribe(topic.clone());
-                    self.relay_input(step, leave);
+                for topic in step.world.joined(self.id) {
+                    let topic = step.world.topics[usize::from(topic)].clone();
+                    self.relay_input(step, Input::Unsubscribe(topic));
                 }
                 for conn in 0..step.world.ends(self.id).len() {
                     self.hang_up(step, link::ConnIx(conn as u32));

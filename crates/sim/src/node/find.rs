@@ -61,7 +61,7 @@ impl Node {
     /// Starts to look for peers.
     pub(super) fn start_finding(&mut self, step: &mut Step<'_>) {
         self.finder = Some(Box::new(PeerFinder::new(step.world, self.id, step.now_ns)));
-        let shards = (0..).take(step.world.topics.len()).collect();
+        let shards = step.world.joined(self.id).collect();
         self.find(step, Input::Shards(shards));
     }
 
@@ -159,7 +159,7 @@ impl Node {
             if node != self.id && world.cut_until_ns(step.now_ns, self.id, node).is_none() {
                 let mut offer = PeerOffer::new(identity(node), PeerSource::Discv5);
                 offer.addresses.push(address(node));
-                offer.facts = facts(world);
+                offer.facts = facts(world, node);
                 self.find(step, Input::Offer(offer));
             }
         }
@@ -215,7 +215,7 @@ impl Node {
         self.find(step, connected);
         let learned = Input::Learned {
             peer,
-            facts: facts(step.world),
+            facts: facts(step.world, remote),
             listens_at: vec![address],
         };
         self.find(step, learned);
@@ -236,10 +236,10 @@ impl Node {
     }
 }
 
-fn facts(world: &World) -> PeerFacts {
+fn facts(world: &World, node: u32) -> PeerFacts {
     PeerFacts {
         cluster: Some(CLUSTER),
-        shards: Some((0..).take(world.topics.len()).collect()),
+        shards: Some(world.joined(node).collect()),
         capabilities: None,
     }
 }

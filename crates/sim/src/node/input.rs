@@ -63,8 +63,9 @@ impl Node {
         let unix_ns_at_zero = UNIX_NS_AT_ZERO;
         self.relay_input(step, Input::ClockSet { unix_ns_at_zero });
         self.relay_input(step, Input::Roots(roots()));
-        for topic in &step.world.topics {
-            self.relay_input(step, Input::Subscribe(topic.clone()));
+        for topic in step.world.joined(self.id) {
+            let topic = step.world.topics[usize::from(topic)].clone();
+            self.relay_input(step, Input::Subscribe(topic));
         }
         if step.world.scenario.topology.discovery().is_some() {
             return self.start_finding(step);
@@ -264,7 +265,8 @@ impl Node {
         self.spams = true;
         // Request numbers above the numbers of counted messages, so that both kinds may wait for proofs at once.
         let request = u64::from(u32::MAX) + 1 + count;
-        self.publish_payload(step, (UNCOUNTED, request), 64, (0, None));
+        let topic = step.world.joined(self.id).next().map_or(0, usize::from);
+        self.publish_payload(step, (UNCOUNTED, request), 64, (topic, None));
         let at_ns = step.now_ns + interval_ns.max(1);
         let count = count + 1;
         self.schedule_own(step, at_ns, Event::Spam { interval_ns, count });

@@ -16,7 +16,12 @@ use crate::world::World;
 pub(crate) fn world(scenario: &Scenario, seed: u64, part: RankPart) -> Result<World, SimError> {
     validate(scenario)?;
     let mut rng = SeededRng::new(seed, "topology", 0);
-    let edges = topology::edges(&scenario.topology, scenario.nodes, &mut rng)?;
+    let edges = topology::edges(
+        &scenario.topology,
+        scenario.nodes,
+        &scenario.relay,
+        &mut rng,
+    )?;
     let ends = topology::wire(&edges, scenario.nodes, part);
     let messages = messages(scenario, seed);
     let starts_ns = starts_ns(scenario, seed);
@@ -86,6 +91,13 @@ fn validate(scenario: &Scenario) -> Result<(), SimError> {
     )?;
     let topics = scenario.relay.topics;
     check(topics > 0, "relay.topics", topics, positive)?;
+    if let Some(per_node) = scenario.relay.topics_per_node {
+        let rule = "it must be at least 1 and no more than relay.topics";
+        let what = "relay.topics_per_node";
+        check((1..=topics).contains(&per_node), what, per_node, rule)?;
+        let rule = "light clients know no shards: every node must subscribe to all topics";
+        check(scenario.services.is_none(), what, per_node, rule)?;
+    }
     let traffic = &scenario.traffic;
     let sizes = &traffic.payload_bytes;
     let some = "one size at least must be given";
@@ -151,6 +163,9 @@ fn validate_listed(scenario: &Scenario) -> Result<(), SimError> {
         check(node < scenario.nodes, "traffic.listed", node, rule)?;
         let rule = "its topic must be one of relay.topics, counted from 0";
         check(topic < scenario.relay.topics, "traffic.listed", topic, rule)?;
+        let rule = "its publisher must subscribe to its topic (relay.topics_per_node)";
+        let joins = scenario.relay.joins(node, topic);
+        check(joins, "traffic.listed", format!("{node} on {topic}"), rule)?;
         let fits = (PAYLOAD_BYTES_MIN..)
             .contains(&bytes)
             .then_some(bytes as usize + 1024 <= scenario.relay.max_message_bytes);

@@ -108,6 +108,7 @@ impl Scenario {
                 max_message_bytes: 150 << 10,
                 fragments: 1,
                 topics: 1,
+                topics_per_node: None,
             },
             rln: None,
             cpu: Cpu::default(),

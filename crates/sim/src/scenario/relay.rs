@@ -14,8 +14,29 @@ pub struct RelaySetup {
     pub max_message_bytes: usize,
     /// Number of fragments in which every message is published; 1 publishes it whole.
     pub fragments: u32,
-    /// Number of topics; every node subscribes to all of them.
+    /// Number of topics.
     pub topics: u32,
+    /// Topics that each node subscribes to; `None` is all of them. Node n subscribes to topic n modulo `topics` and those
+    /// after it, publishes on the first of them, and dials only nodes that have a topic in common with it.
+    pub topics_per_node: Option<u32>,
+}
+
+impl RelaySetup {
+    /// Whether a node subscribes to a topic.
+    pub fn joins(&self, node: u32, topic: u32) -> bool {
+        let Some(per_node) = self.topics_per_node else {
+            return true;
+        };
+        let topics = self.topics.max(1);
+        let after_first = (topic % topics + topics - node % topics) % topics;
+        after_first < per_node
+    }
+
+    /// Whether two nodes subscribe to a topic in common.
+    pub fn share_a_topic(&self, a: u32, b: u32) -> bool {
+        let first = |node: u32| node % self.topics.max(1);
+        self.joins(a, first(b)) || self.joins(b, first(a))
+    }
 }
 
 /// Parameters of the rate limit. Proofs are not computed: making and verifying them takes the time given

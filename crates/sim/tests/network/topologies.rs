@@ -2,7 +2,7 @@
 
 use undertone_gossip::StrategyKind;
 use undertone_sim::Scenario;
-use undertone_sim::scenario::{Dialling, Publishers, Topology};
+use undertone_sim::scenario::{Dialling, Publishers, Spacing, Topology};
 
 use crate::support::{S, have_all, latency_ms, simulate, with_messages};
 
@@ -39,6 +39,33 @@ fn every_topology_delivers_everything() {
             let delivered = outcome.deliveries.len() as u64;
             assert_eq!(delivered, outcome.expected, "{topology:?}, {dialling:?}");
             assert!(have_all(&outcome, 0..nodes), "{topology:?}, {dialling:?}");
+        }
+    }
+}
+
+/// Every message reaches the nodes of its shard and no others.
+#[test]
+fn nodes_of_some_shards_have_the_messages_of_these() {
+    for (topics, per_node, receivers) in [(4, 1, 10), (4, 2, 20), (3, 3, 40)] {
+        let mut scenario = with_messages(40, 12);
+        scenario.topology = Topology::Dials(4);
+        scenario.relay.topics = topics;
+        scenario.relay.topics_per_node = Some(per_node);
+        scenario.traffic.publishers = Publishers::RoundRobin(12);
+        scenario.traffic.spacing = Spacing::Constant(S / 10);
+        let outcome = simulate(&scenario);
+        assert_eq!(
+            outcome.expected,
+            12 * (receivers - 1),
+            "{topics}, {per_node}"
+        );
+        assert_eq!(outcome.deliveries.len() as u64, outcome.expected);
+        for delivery in &outcome.deliveries {
+            let topic = outcome.messages[delivery.message as usize].publisher % topics;
+            assert!(
+                scenario.relay.joins(delivery.receiver, topic),
+                "{delivery:?}"
+            );
         }
     }
 }

@@ -74,6 +74,7 @@ const NOT_OF_ROUTER: &[(&str, &str)] = &[
     ("protocol", "--protocols"),
     ("max_message_bytes", "--max-message-bytes"),
     ("topics", "--shards"),
+    ("topics_per_node", "--shards"),
     ("fragments", "--gossip-fragment-bytes"),
 ];
 
@@ -96,7 +97,8 @@ fn read_without(
     refused: &[(&'static str, &str)],
 ) -> Result<RelaySetup, ScenarioError> {
     let section = relay.table()?;
-    keys!(section, ROUTER.read => base, profile, protocol, strategy, max_message_bytes, topics, fragments, large, flood_publish,
+    keys!(section, ROUTER.read => base, profile, protocol, strategy, max_message_bytes, topics, topics_per_node,
+          fragments, large, flood_publish,
           flood_publish_bytes_per_ms, idontwant, idontwant_threshold_bytes, thresholds, score, limits);
     for (name, flag) in refused {
         let key = section.key(name);
@@ -145,6 +147,7 @@ fn read_without(
             .unwrap_or(DEFAULT_MAX_MESSAGE_BYTES),
         fragments: fragments.whole(1, 64)?.unwrap_or(1),
         topics: topics.whole(1, 1_024)?.unwrap_or(1),
+        topics_per_node: topics_per_node.whole(1, 1_024)?,
         gossip: config,
     };
     section.check_all_read("relay.flood_publish or relay.idontwant says otherwise")?;

@@ -223,6 +223,10 @@ fn the_router_is_reachable_by_its_own_names() {
         gossip(&["relay.idontwant=false"]).idontwant_threshold_bytes,
         usize::MAX
     );
+    let relay = |overrides: &[&str]| read(LEAST, overrides).scenario.relay;
+    assert_eq!(relay(&[]).topics_per_node, None);
+    let some = relay(&["relay.topics=8", "relay.topics_per_node=2"]);
+    assert_eq!((some.topics, some.topics_per_node), (8, Some(2)));
     assert_eq!(gossip(&["relay.limits.seen_max=9"]).limits.seen_max, 9);
     assert_eq!(gossip(&["relay.score.enabled=false"]).score, None);
     let score = gossip(&["relay.base=libp2p", "relay.score.behaviour_weight=-3"]).score;

@@ -15,6 +15,9 @@ pub(super) fn write(setup: &RelaySetup) -> TomlValue {
     table.set("protocol", text(&setup.protocol));
     table.set("max_message_bytes", count(setup.max_message_bytes as u64));
     table.set("topics", count(setup.topics));
+    if let Some(per_node) = setup.topics_per_node {
+        table.set("topics_per_node", count(per_node));
+    }
     table.set("fragments", count(setup.fragments));
     table.fill(ROUTER.write, config);
     let mut known = strategies::all().into_iter();
