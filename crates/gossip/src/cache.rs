@@ -117,6 +117,11 @@ impl Cache {
             .collect()
     }
 
+    /// Whether no message is kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.len() == 0
+    }
+
     /// Starts a new window at a heartbeat and drops the messages of the oldest one.
     pub(crate) fn shift(&mut self) {
         while self.windows.len() >= self.history_length.max(1) {

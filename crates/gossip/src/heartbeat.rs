@@ -114,7 +114,7 @@ impl Router {
         }
     }
 
-    fn is_outbound(&self, peer: PeerIx) -> bool {
+    pub(crate) fn is_outbound(&self, peer: PeerIx) -> bool {
         self.peers
             .get(peer)
             .is_some_and(|state| state.direction == Direction::Outbound)

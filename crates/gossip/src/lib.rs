@@ -48,6 +48,7 @@ mod time;
 mod topics;
 mod traffic;
 mod types;
+mod upkeep;
 pub mod wire;
 
 #[cfg(test)]

@@ -133,6 +133,11 @@ impl Peers {
         Some(state.activity.get_or_insert_default())
     }
 
+    /// Whether the next heartbeat has no peer to visit.
+    pub(crate) fn are_idle(&self) -> bool {
+        self.busy.is_empty()
+    }
+
     /// Heartbeat: resets budgets and drops expired entries. Copies given to the driver more than `history`
     /// heartbeats ago have been started, or were dropped without a report.
     pub(crate) fn renew(&mut self, heartbeat: u64, history: u64) {

@@ -31,6 +31,11 @@ impl Router {
         self.worst_of_a_larger_crowd(&self.crowd(ix), address)
     }
 
+    /// Whether members of the mesh that dialled us share an address.
+    pub(crate) fn is_crowded(&self, ix: TopicIx) -> bool {
+        self.crowd(ix).values().any(|peers| peers.len() > 1)
+    }
+
     fn crowd(&self, ix: TopicIx) -> Crowd {
         let mut crowd = Crowd::new();
         for peer in self.topics.get(ix).mesh.as_slice() {

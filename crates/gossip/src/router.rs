@@ -41,6 +41,8 @@ pub struct Router {
     pub(crate) started: Time,
     pub(crate) heartbeats: u64,
     pub(crate) next_heartbeat: Time,
+    /// Time until which upkeep can wait; not after `now` if it cannot.
+    pub(crate) rests_until: Time,
     pub(crate) topics: Topics,
     pub(crate) peers: Peers,
     pub(crate) scores: Scores,
@@ -84,6 +86,7 @@ impl Router {
             started: now,
             heartbeats: 0,
             next_heartbeat: now.after(config.heartbeat_delay),
+            rests_until: now,
             topics: Topics::default(),
             peers: Peers::default(),
             scores: Scores::new(Arc::clone(&config), now),
@@ -140,7 +143,9 @@ impl Router {
         if !self.outputs.is_empty() {
             return Err(ApiMisuse::OutputsNotDrained);
         }
+        self.catch_up(now);
         self.now = now;
+        self.rests_until = now;
         match input {
             Input::Connected(peer) => self.connected(peer)?,
             Input::Disconnected(peer) => self.disconnected(peer)?,
@@ -169,12 +174,7 @@ impl Router {
             Input::ApplicationScore { peer, score } => self.scores.set_application(peer, score),
             Input::Tick => {}
         }
-        if self.scores.decay(now) {
-            self.after_decay();
-        }
-        if now >= self.next_heartbeat {
-            self.heartbeat();
-        }
+        self.upkeep();
         if self.send_schedule.next() <= now {
             self.send_due();
         }
@@ -196,8 +196,13 @@ impl Router {
 
     /// Latest time at which the driver must give the next input, e.g. [`Input::Tick`].
     pub fn next_timeout(&self) -> Time {
-        let upkeep = self.next_heartbeat.min(self.scores.next_decay());
+        let upkeep = self.upkeep_timeout();
         upkeep.min(self.send_schedule.next()).min(self.next_iwant())
+    }
+
+    /// Number of outputs and control entries that wait to be polled.
+    pub(crate) fn outputs_waiting(&self) -> usize {
+        self.outputs.len() + self.control.len()
     }
 
     fn sent(&mut self, peer: PeerIx, handle: SendHandle, progress: Progress) {
@@ -333,7 +338,7 @@ impl Router {
         }
     }
 
-    fn after_decay(&mut self) {
+    pub(crate) fn after_decay(&mut self) {
         let connected: Vec<_> = self.peers.iter().map(|(peer, _)| peer).collect();
         for peer in connected {
             self.disconnect_if_graylisted(peer);

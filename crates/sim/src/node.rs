@@ -185,7 +185,8 @@ impl Node {
         else {
             return;
         };
-        if next < self.wake_ns {
+        // A wake event after the end would only take memory.
+        if next < self.wake_ns.min(step.world.end_ns) {
             self.wake_ns = next;
             self.schedule_own(step, next, Event::Wake);
         }

@@ -13,7 +13,6 @@ use crate::layout::{Layout, RankPart};
 use crate::outcome::{Outcome, Progress, RecordOptions};
 use crate::ranks::{Ranks, agreement};
 use crate::scenario::Scenario;
-use crate::shard::NodeShard;
 use crate::threads;
 
 /// Options of a run that are not part of the scenario.
@@ -82,8 +81,7 @@ pub fn run_until(
     world.record = options.record;
     let count = threads::worth(&world, options.threads).min(scenario.nodes as usize);
     let layout = Layout::alone(count);
-    let shards = (0..count).map(|thread| NodeShard::new(&world, &layout, thread));
-    let ran = threads::run(&world, shards.collect(), progress);
+    let ran = threads::run(&world, &layout, progress);
     Ok(result::collect(&world, ran))
 }
 
@@ -123,7 +121,6 @@ pub fn run_on_ranks(
             rule: "on several ranks it must be 0.5 ms at least",
         });
     }
-    let shards = (0..layout.threads()).map(|thread| NodeShard::new(&world, &layout, thread));
-    let ran = threads::run_on_ranks(&world, shards.collect(), (ranks, &layout), progress)?;
+    let ran = threads::run_on_ranks(&world, (ranks, &layout), progress)?;
     Ok(result::collect_on_ranks(&world, ran, ranks)?)
 }

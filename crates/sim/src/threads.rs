@@ -46,25 +46,24 @@ pub(crate) struct Ran {
     pub(crate) stopped_ns: Option<u64>,
 }
 
-/// Runs all shards of this process to the end of the simulation, or until `progress` breaks off.
-pub(crate) fn run(world: &World, shards: Vec<NodeShard>, progress: OnProgress<'_>) -> Ran {
-    match <[NodeShard; 1]>::try_from(shards) {
-        Ok([shard]) => run_alone(world, shard, progress),
-        Err(shards) => match run_together(world, shards, None, progress) {
-            Ok(ran) => ran,
-            Err(error) => unreachable!("a process alone exchanges no letters: {error}"),
-        },
+/// Runs all nodes of this process to the end of the simulation, or until `progress` breaks off.
+pub(crate) fn run(world: &World, layout: &Layout, progress: OnProgress<'_>) -> Ran {
+    if layout.total() == 1 {
+        return run_alone(world, NodeShard::new(world, layout, 0), progress);
+    }
+    match run_together(world, layout, None, progress) {
+        Ok(ran) => ran,
+        Err(error) => unreachable!("a process alone exchanges no letters: {error}"),
     }
 }
 
-/// Runs all shards of this rank to the end of the simulation, in step with those of the other ranks.
+/// Runs all nodes of this rank to the end of the simulation, in step with those of the other ranks.
 pub(crate) fn run_on_ranks(
     world: &World,
-    shards: Vec<NodeShard>,
     (ranks, layout): (&mut dyn Ranks, &Layout),
     progress: OnProgress<'_>,
 ) -> Result<Ran, RankError> {
-    run_together(world, shards, Some((ranks, layout)), progress)
+    run_together(world, layout, Some(ranks), progress)
 }
 
 fn run_alone(world: &World, mut shard: NodeShard, progress: OnProgress<'_>) -> Ran {
@@ -93,28 +92,26 @@ fn run_alone(world: &World, mut shard: NodeShard, progress: OnProgress<'_>) -> R
 
 fn run_together(
     world: &World,
-    shards: Vec<NodeShard>,
-    ranks: Option<(&mut dyn Ranks, &Layout)>,
+    layout: &Layout,
+    ranks: Option<&mut dyn Ranks>,
     progress: OnProgress<'_>,
 ) -> Result<Ran, RankError> {
-    let sync = SyncPoint::new(&shards);
+    let sync = SyncPoint::new(layout.threads());
     let sync = &sync;
     let mut leader = match ranks {
-        Some((ranks, layout)) => Leader::new(world, sync, Some((ranks, layout)), progress),
+        Some(ranks) => Leader::new(world, sync, Some((ranks, layout)), progress),
         None => Leader::new(world, sync, None, progress),
     };
-    let mut shards = shards.into_iter();
-    let first = shards.next();
     let shards = std::thread::scope(|scope| {
-        let others: Vec<_> = shards
-            .map(|shard| scope.spawn(move || run_shard(world, sync, shard, None)))
+        let others: Vec<_> = (1..layout.threads())
+            .map(|thread| scope.spawn(move || run_shard(world, sync, (layout, thread), None)))
             .collect();
-        let first = first.map(|shard| run_shard(world, sync, shard, Some(&mut leader)));
+        let first = run_shard(world, sync, (layout, 0), Some(&mut leader));
         let others = others.into_iter().map(|other| match other.join() {
             Ok(shard) => shard,
             Err(panic) => resume_unwind(panic),
         });
-        first.into_iter().chain(others).collect()
+        std::iter::once(first).chain(others).collect()
     });
     let stopped_ns = leader.ended()?;
     if let Some((rank, Unreadable(what))) = sync.unreadable() {
@@ -123,19 +120,26 @@ fn run_together(
     Ok(Ran { shards, stopped_ns })
 }
 
-/// Runs one shard in lockstep with the others; the first thread leads.
+/// Makes one shard and runs it in lockstep with the others; the first thread leads.
+///
+/// The thread that runs the shard also makes it: an allocator with a heap for each thread would otherwise have all threads
+/// wait for the heap of one.
 fn run_shard(
     world: &World,
     sync: &SyncPoint,
-    mut shard: NodeShard,
+    (layout, thread): (&Layout, usize),
     mut leader: Option<&mut Leader<'_>>,
 ) -> NodeShard {
     let lookahead_ns = world.shortest_delay_ns();
-    // The first window is empty, so that all learn of the earliest event.
+    let mut shard = None;
+    // In the first window nothing happens, so that all learn of the earliest event.
     let mut until_ns = 0;
     loop {
-        let ran = catch_unwind(AssertUnwindSafe(|| shard.run(world, until_ns)));
-        sync.leave(&mut shard, ran.is_err());
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            let shard = shard.get_or_insert_with(|| NodeShard::new(world, layout, thread));
+            shard.run(world, until_ns);
+        }));
+        sync.leave(thread, shard.as_mut(), ran.is_err());
         sync.barrier.wait();
         if let Some(leader) = &mut leader {
             let verdict = leader.meet();
@@ -145,15 +149,17 @@ fn run_shard(
         if let Err(panic) = ran {
             resume_unwind(panic);
         }
+        let mut own = shard.expect("a shard that could not be made has panicked");
         let Verdict::Go { earliest_ns } = sync.verdict() else {
-            return shard;
+            return own;
         };
-        if let Err(unreadable) = sync.take(&mut shard) {
+        if let Err(unreadable) = sync.take(&mut own) {
             sync.fail(unreadable);
         }
         if earliest_ns >= world.end_ns {
-            return shard;
+            return own;
         }
+        shard = Some(own);
         until_ns = earliest_ns.saturating_add(lookahead_ns).min(world.end_ns);
     }
 }

@@ -226,6 +226,11 @@ impl Fetcher {
         }
     }
 
+    /// Whether no message is missing.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.missing.is_empty()
+    }
+
     /// Number of open requests.
     pub(crate) fn requests(&self) -> usize {
         self.requests

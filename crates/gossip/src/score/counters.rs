@@ -39,6 +39,11 @@ impl TopicCounters {
         self.mesh_delivery(params);
     }
 
+    /// Whether nothing is counted that lowers the score, but for missing deliveries (P3).
+    pub(crate) fn is_spotless(&self) -> bool {
+        self.mesh_failure == 0.0 && self.invalid_messages == 0.0
+    }
+
     pub(crate) fn first_deliveries(&self) -> f64 {
         self.first_deliveries
     }

@@ -65,6 +65,16 @@ struct Record {
 }
 
 impl Record {
+    /// Whether the peer is connected and has nothing against it; its address was not looked at.
+    fn is_spotless(&self) -> bool {
+        let mut topics = self.topics.iter();
+        self.retained_until.is_none()
+            && self.behaviour == 0.0
+            && self.slow == 0.0
+            && self.application >= 0.0
+            && topics.all(|(_, counters)| counters.is_spotless())
+    }
+
     /// Invalidates the cached score after a change.
     fn touched(&mut self) {
         self.memo.set(f64::NAN);
@@ -351,6 +361,23 @@ impl Scores {
         score += behaviour * behaviour * params.behaviour_weight;
         score += (record.slow - params.slow_peer_threshold).max(0.0) * params.slow_peer_weight;
         score
+    }
+
+    /// Whether no score is negative, and none becomes so by the passage of time alone.
+    pub(crate) fn cannot_sink(&self) -> bool {
+        let Some(params) = &self.config.score else {
+            return true;
+        };
+        let wants_deliveries = |topic: &TopicScoreParams| topic.mesh_deliveries_weight != 0.0;
+        if self.topics.iter().flatten().any(wants_deliveries) {
+            return false;
+        }
+        let held = (0..).map(PeerIx).zip(&self.peers);
+        let mut held = held.filter_map(|(peer, record)| Some((peer, record.as_deref()?)));
+        held.all(|(peer, record)| {
+            record.is_spotless()
+                && (record.ip.is_none() || self.compute(params, peer, record) >= 0.0)
+        })
     }
 
     /// Runs one decay tick if one is due. Returns whether it did.

@@ -34,3 +34,4 @@ mod scoring;
 pub(crate) mod solo;
 mod traffic;
 mod transfers;
+mod upkeep;

@@ -61,6 +61,10 @@ pub(crate) struct Net {
     /// Rate of a link, bytes per millisecond; a link that is not here takes no time.
     pub(crate) rates: BTreeMap<(usize, usize), u64>,
     pub(crate) judge: Judge,
+    /// Whether routers are woken for all upkeep, also for what can wait.
+    pub(crate) wakes_always: bool,
+    /// Number of times that a router was woken.
+    pub(crate) ticks: u64,
     pub(crate) arrivals: Vec<Arrival>,
     /// Messages that each node delivered to its application, with the time.
     pub(crate) delivered: Vec<Vec<(Time, Bytes)>>,
@@ -88,6 +92,8 @@ impl Net {
             delays: BTreeMap::new(),
             rates: BTreeMap::new(),
             judge: |_, _| (Verdict::Accept, Duration::ZERO),
+            wakes_always: false,
+            ticks: 0,
             arrivals: Vec::new(),
             links: BTreeMap::new(),
             events: BTreeMap::new(),
@@ -192,7 +198,7 @@ impl Net {
     pub(crate) fn run_ms(&mut self, ms: u64) {
         let end = self.now.after(Duration::from_millis(ms));
         loop {
-            let timer = self.routers.iter().map(Router::next_timeout).min();
+            let timer = (0..self.routers.len()).map(|node| self.due(node)).min();
             let event = self.events.keys().next().map(|(at, _)| *at);
             let Some(next) = timer.into_iter().chain(event).min().filter(|t| *t <= end) else {
                 break;
@@ -207,12 +213,21 @@ impl Net {
                 self.happen(event);
             }
             for node in 0..self.routers.len() {
-                if self.routers[node].next_timeout() <= self.now {
+                if self.due(node) <= self.now {
+                    self.ticks += 1;
                     self.input(node, Input::Tick);
                 }
             }
         }
         self.now = end;
+    }
+
+    fn due(&self, node: usize) -> Time {
+        let router = &self.routers[node];
+        match self.wakes_always {
+            true => router.next_timeout().min(router.next_upkeep()),
+            false => router.next_timeout(),
+        }
     }
 
     fn schedule(&mut self, after: Duration, event: Event) {

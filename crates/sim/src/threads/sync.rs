@@ -47,33 +47,35 @@ pub(super) struct SyncPoint {
 }
 
 impl SyncPoint {
-    pub(super) fn new(shards: &[NodeShard]) -> Self {
-        let counters = || shards.iter().map(|_| AtomicU64::new(0)).collect();
+    pub(super) fn new(threads: usize) -> Self {
+        let counters = || (0..threads).map(|_| AtomicU64::new(0)).collect();
         Self {
-            barrier: Barrier::new(shards.len()),
+            barrier: Barrier::new(threads),
             next_ns: counters(),
             events: counters(),
             deliveries: counters(),
             failed: AtomicBool::new(false),
             verdict: AtomicU64::new(0),
-            inboxes: shards.iter().map(|_| Mutex::default()).collect(),
-            received: shards.iter().map(|_| Mutex::default()).collect(),
-            sections: shards.iter().map(|_| Mutex::default()).collect(),
+            inboxes: (0..threads).map(|_| Mutex::default()).collect(),
+            received: (0..threads).map(|_| Mutex::default()).collect(),
+            sections: (0..threads).map(|_| Mutex::default()).collect(),
             unreadable: Mutex::new(None),
             held: HeldFrames::default(),
         }
     }
 
-    /// Leaves what a thread has done in a window.
-    pub(super) fn leave(&self, shard: &mut NodeShard, has_failed: bool) {
-        let me = shard.thread();
+    /// Leaves what a thread has done in a window; its shard is `None` if that could not be made.
+    pub(super) fn leave(&self, me: usize, shard: Option<&mut NodeShard>, has_failed: bool) {
+        self.failed.fetch_or(has_failed, Ordering::Relaxed);
+        let Some(shard) = shard else {
+            return;
+        };
         let own_ns = shard.events.next_ns().unwrap_or(u64::MAX);
         let sent_ns = shard.outbox.iter().flatten().map(|event| event.key.at_ns);
         let next_ns = sent_ns.min().unwrap_or(u64::MAX).min(own_ns);
         self.next_ns[me].store(next_ns, Ordering::Relaxed);
         self.events[me].store(shard.handled, Ordering::Relaxed);
         self.deliveries[me].store(shard.scratch.deliveries, Ordering::Relaxed);
-        self.failed.fetch_or(has_failed, Ordering::Relaxed);
         let own = shard.own_threads();
         let mut sections = lock(&self.sections[me]);
         sections.resize(shard.outbox.len(), Vec::new());
