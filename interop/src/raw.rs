@@ -3,11 +3,13 @@
 //! The peer speaks TCP, noise, yamux and one pubsub stream each way. It answers identify, without which
 //! some libraries open no stream to a peer.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{AsyncWriteExt, StreamExt};
 use libp2p::identity::Keypair;
+use libp2p::multiaddr::Protocol;
 use libp2p::swarm::{DialError, NetworkBehaviour, Stream, StreamProtocol, SwarmEvent};
 use libp2p::{Multiaddr, PeerId, Swarm, identify, noise, tcp, yamux};
 use libp2p_stream as stream;
@@ -17,6 +19,7 @@ use tokio::time::timeout;
 
 mod client;
 mod error;
+mod exchange;
 mod frames;
 mod liar;
 mod listener;
@@ -25,6 +28,7 @@ mod tests;
 
 pub use client::RawClient;
 pub use error::RawError;
+pub use exchange::RawExchange;
 pub use liar::{Lie, LyingPeer};
 pub use listener::RawListener;
 
@@ -223,6 +227,27 @@ fn swarm(key: Keypair) -> Result<Swarm<Behaviour>, noise::Error> {
     Ok(builder
         .with_swarm_config(|config| config.with_idle_connection_timeout(DEADLINE * 10))
         .build())
+}
+
+/// Swarm that listens on a port of loopback, and its address with `/p2p`.
+async fn listening(key: Keypair, ip: Ipv4Addr) -> Result<(Swarm<Behaviour>, Multiaddr), RawError> {
+    let id = key.public().to_peer_id();
+    let mut swarm = swarm(key)?;
+    let addr = Multiaddr::from(ip).with(Protocol::Tcp(0));
+    let refused = |source| RawError::Listen {
+        addr: addr.clone(),
+        source,
+    };
+    swarm.listen_on(addr.clone()).map_err(refused)?;
+    let listens = async {
+        loop {
+            if let SwarmEvent::NewListenAddr { address, .. } = swarm.select_next_some().await {
+                return address;
+            }
+        }
+    };
+    let addr = within("address to listen on", listens).await?;
+    Ok((swarm, addr.with_p2p(id).unwrap_or_else(|addr| addr)))
 }
 
 /// Drives the swarm until the connection closes. Its reports may have no receiver.

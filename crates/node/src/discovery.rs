@@ -17,7 +17,7 @@ use undertone_peers::{Capabilities, PeerOffer, PeerSource};
 
 use crate::config::{DiscoveryConfig, NodeConfig};
 use crate::handle::NodeHandle;
-use crate::services::ExchangeClient;
+use crate::services::{ExchangeClient, ServiceFailure};
 
 mod memory;
 
@@ -359,6 +359,9 @@ async fn ask(exchange: ExchangeClient, exchanged: mpsc::Sender<(PeerId, Vec<Byte
         Ok(answer) => {
             // An answer that waits already will do.
             let _ = exchanged.try_send(answer);
+        }
+        Err(error @ ServiceFailure::BadAnswer { .. }) => {
+            tracing::warn!(%error, "a peer answered peer exchange with something else than records");
         }
         Err(error) => tracing::debug!(%error, "no records of nodes from peer exchange"),
     }

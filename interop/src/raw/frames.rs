@@ -1,11 +1,12 @@
-//! Reading of the streams that the other side opens.
+//! Frames with a length prefix on streams: what the other side sends, and answers to it.
 
 use bytes::{Buf, Bytes, BytesMut};
-use futures::{AsyncReadExt, StreamExt};
+use futures::{AsyncReadExt, AsyncWriteExt, StreamExt};
 use libp2p::swarm::Stream;
 use libp2p_stream::IncomingStreams;
 use tokio::sync::mpsc;
 use undertone_gossip::wire::{VarintError, read_varint};
+use undertone_wire::put_varint;
 
 use super::Inbound;
 
@@ -67,4 +68,28 @@ pub(super) fn take_frame(buffer: &mut BytesMut) -> Result<Option<Bytes>, BadLeng
     }
     buffer.advance(prefix);
     Ok(Some(buffer.split_to(len).freeze()))
+}
+
+/// Reads the first frame of a stream; `None` if none came.
+pub(super) async fn read_one(stream: &mut Stream) -> Option<Bytes> {
+    let mut buffer = BytesMut::new();
+    let mut chunk = [0; 4096];
+    loop {
+        if let Some(frame) = take_frame(&mut buffer).ok()? {
+            return Some(frame);
+        }
+        match stream.read(&mut chunk).await {
+            Ok(0) | Err(_) => return None,
+            Ok(read) => buffer.extend_from_slice(&chunk[..read]),
+        }
+    }
+}
+
+/// Writes a frame and closes the stream; `None` if the other side does not take it.
+pub(super) async fn write_last(stream: &mut Stream, body: &[u8]) -> Option<()> {
+    let mut frame = Vec::with_capacity(body.len() + 4);
+    put_varint(&mut frame, body.len() as u64);
+    frame.extend_from_slice(body);
+    stream.write_all(&frame).await.ok()?;
+    stream.close().await.ok()
 }

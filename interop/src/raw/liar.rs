@@ -5,11 +5,9 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::BytesMut;
-use futures::{AsyncReadExt, AsyncWriteExt, StreamExt};
+use futures::StreamExt;
 use libp2p::identity::Keypair;
-use libp2p::multiaddr::Protocol;
-use libp2p::swarm::{Stream, StreamProtocol, SwarmEvent};
+use libp2p::swarm::{Stream, StreamProtocol};
 use libp2p::{Multiaddr, PeerId};
 use libp2p_stream as stream;
 use parking_lot::Mutex;
@@ -19,10 +17,9 @@ use undertone_services::filter::{
     FilterCodecLimits, FilterStatus, MessagePush, PUSH_PROTOCOL_ID, SUBSCRIBE_PROTOCOL_ID,
     SubscribeRequest, SubscribeResponse,
 };
-use undertone_wire::put_varint;
 
-use super::frames::take_frame;
-use super::{RawError, swarm, within};
+use super::frames::{read_one, write_last};
+use super::{RawError, listening};
 
 /// Interval at which messages are pushed that nobody asked for.
 const PUSH_EVERY: Duration = Duration::from_secs(1);
@@ -49,22 +46,7 @@ impl LyingPeer {
     pub async fn start(lie: Lie, ip: Ipv4Addr) -> Result<Self, RawError> {
         let key = Keypair::generate_secp256k1();
         let id = key.public().to_peer_id();
-        let mut swarm = swarm(key)?;
-        let addr = Multiaddr::from(ip).with(Protocol::Tcp(0));
-        let refused = |source| RawError::Listen {
-            addr: addr.clone(),
-            source,
-        };
-        swarm.listen_on(addr.clone()).map_err(refused)?;
-        let listening = async {
-            loop {
-                if let SwarmEvent::NewListenAddr { address, .. } = swarm.select_next_some().await {
-                    return address;
-                }
-            }
-        };
-        let addr = within("address to listen on", listening).await?;
-        let addr = addr.with_p2p(id).unwrap_or_else(|addr| addr);
+        let (mut swarm, addr) = listening(key, ip).await?;
         let mut control = swarm.behaviour().streams.new_control();
         let requests = control
             .accept(StreamProtocol::new(SUBSCRIBE_PROTOCOL_ID))
@@ -134,24 +116,14 @@ async fn acknowledge(
 
 /// Answers one request with success; `None` if none came.
 async fn answer(mut stream: Stream) -> Option<()> {
-    let mut buffer = BytesMut::new();
-    let mut chunk = [0; 4096];
-    let frame = loop {
-        if let Some(frame) = take_frame(&mut buffer).ok()? {
-            break frame;
-        }
-        match stream.read(&mut chunk).await {
-            Ok(0) | Err(_) => return None,
-            Ok(read) => buffer.extend_from_slice(&chunk[..read]),
-        }
-    };
+    let frame = read_one(&mut stream).await?;
     let request = SubscribeRequest::decode(&frame, &FilterCodecLimits::default()).ok()?;
     let response = SubscribeResponse {
         request_id: request.request_id,
         status: FilterStatus::OK,
         status_desc: None,
     };
-    write(&mut stream, &response.encode()).await
+    write_last(&mut stream, &response.encode()).await
 }
 
 /// Pushes messages that nobody asked for to all who ever asked for some.
@@ -170,17 +142,8 @@ async fn make_noise(mut control: stream::Control, clients: Clients) {
             let opened = control.open_stream(client, StreamProtocol::new(PUSH_PROTOCOL_ID));
             // A client that is gone hears nothing.
             if let Ok(mut stream) = opened.await {
-                write(&mut stream, &push.encode()).await;
+                write_last(&mut stream, &push.encode()).await;
             }
         }
     }
-}
-
-/// Writes a frame and closes the stream; `None` if the other side does not take it.
-async fn write(stream: &mut Stream, body: &[u8]) -> Option<()> {
-    let mut frame = Vec::with_capacity(body.len() + 4);
-    put_varint(&mut frame, body.len() as u64);
-    frame.extend_from_slice(body);
-    stream.write_all(&frame).await.ok()?;
-    stream.close().await.ok()
 }

@@ -8,6 +8,7 @@
 mod crowds;
 mod cut_off;
 mod neighbours;
+mod offers;
 mod restarts;
 mod services;
 mod support;

@@ -1,0 +1,81 @@
+//! Raw peer that offers peer exchange, and answers with whatever it is given.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures::StreamExt;
+use libp2p::Multiaddr;
+use libp2p::identity::Keypair;
+use libp2p::swarm::{Stream, StreamProtocol};
+use libp2p_stream as stream;
+use tokio::task::JoinSet;
+use undertone_services::peer_exchange::PROTOCOL_ID;
+
+use super::frames::{read_one, write_last};
+use super::{RawError, listening};
+
+/// Peer that is asked for the records of others; a drop closes its connections.
+pub struct RawExchange {
+    addr: Multiaddr,
+    answered: Arc<AtomicUsize>,
+    _tasks: JoinSet<()>,
+}
+
+impl RawExchange {
+    /// Listens on an address of loopback. The first question has the first of `answers`, and so on; the last one has those after it.
+    pub async fn start(answers: Vec<Vec<u8>>, ip: Ipv4Addr) -> Result<Self, RawError> {
+        let (mut swarm, addr) = listening(Keypair::generate_secp256k1(), ip).await?;
+        let mut control = swarm.behaviour().streams.new_control();
+        let questions = control
+            .accept(StreamProtocol::new(PROTOCOL_ID))
+            .expect("a new swarm accepts no protocol yet");
+        let answered = Arc::default();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            loop {
+                swarm.select_next_some().await;
+            }
+        });
+        tasks.spawn(answer_all(questions, answers, Arc::clone(&answered)));
+        Ok(Self {
+            addr,
+            answered,
+            _tasks: tasks,
+        })
+    }
+
+    /// Returns the address to connect to, with `/p2p`.
+    #[must_use]
+    pub fn addr(&self) -> &Multiaddr {
+        &self.addr
+    }
+
+    /// Returns the number of questions that had an answer.
+    #[must_use]
+    pub fn answered(&self) -> usize {
+        self.answered.load(Ordering::Relaxed)
+    }
+}
+
+async fn answer_all(
+    mut questions: stream::IncomingStreams,
+    answers: Vec<Vec<u8>>,
+    answered: Arc<AtomicUsize>,
+) {
+    while let Some((_, stream)) = questions.next().await {
+        let turn = answered.load(Ordering::Relaxed);
+        if let Some(answer) = answers.get(turn).or(answers.last())
+            && reply(stream, answer).await.is_some()
+        {
+            answered.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Answers one question; `None` if there was none. A client may hang up on a long answer.
+async fn reply(mut stream: Stream, answer: &[u8]) -> Option<()> {
+    read_one(&mut stream).await?;
+    let _ = write_last(&mut stream, answer).await;
+    Some(())
+}
