@@ -33,15 +33,26 @@ impl Router {
 
     /// Whether members of the mesh that dialled us share an address.
     pub(crate) fn is_crowded(&self, ix: TopicIx) -> bool {
-        self.crowd(ix).values().any(|peers| peers.len() > 1)
+        let mesh = self.topics.get(ix).mesh.as_slice().iter();
+        let mut addresses: Vec<_> = mesh
+            .filter_map(|peer| self.inbound_address(*peer))
+            .collect();
+        addresses.sort_unstable();
+        addresses.windows(2).any(|two| two[0] == two[1])
+    }
+
+    /// Address of a peer that dialled us.
+    fn inbound_address(&self, peer: PeerIx) -> Option<AddressGroup> {
+        let state = self.peers.get(peer);
+        state
+            .filter(|state| state.direction == Direction::Inbound)?
+            .address
     }
 
     fn crowd(&self, ix: TopicIx) -> Crowd {
         let mut crowd = Crowd::new();
         for peer in self.topics.get(ix).mesh.as_slice() {
-            let state = self.peers.get(*peer);
-            let inbound = state.filter(|state| state.direction == Direction::Inbound);
-            if let Some(address) = inbound.and_then(|state| state.address) {
+            if let Some(address) = self.inbound_address(*peer) {
                 crowd.entry(address).or_default().push(*peer);
             }
         }

@@ -365,18 +365,15 @@ impl Scores {
 
     /// Whether no score is negative, and none becomes so by the passage of time alone.
     pub(crate) fn cannot_sink(&self) -> bool {
-        let Some(params) = &self.config.score else {
-            return true;
-        };
         let wants_deliveries = |topic: &TopicScoreParams| topic.mesh_deliveries_weight != 0.0;
         if self.topics.iter().flatten().any(wants_deliveries) {
             return false;
         }
-        let held = (0..).map(PeerIx).zip(&self.peers);
-        let mut held = held.filter_map(|(peer, record)| Some((peer, record.as_deref()?)));
+        let mut held = (0..).map(PeerIx).zip(&self.peers);
         held.all(|(peer, record)| {
-            record.is_spotless()
-                && (record.ip.is_none() || self.compute(params, peer, record) >= 0.0)
+            record.as_deref().is_none_or(|record| {
+                record.is_spotless() && (record.ip.is_none() || self.score(peer) >= 0.0)
+            })
         })
     }
 
