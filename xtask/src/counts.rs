@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 use std::path::{Component, Path, PathBuf};
 
-use crate::sources::{self, Source, Unreadable};
+use crate::sources::{self, Source, UnreadableSource};
 
 mod circles;
 mod doctests;
@@ -49,7 +49,7 @@ pub(crate) struct Lists {
 }
 
 /// Counts the workspace at `root`.
-pub(crate) fn count(root: &Path) -> Result<Counts, Unreadable> {
+pub(crate) fn count(root: &Path) -> Result<Counts, UnreadableSource> {
     let sources = sources::all(root)?;
     let mut counts = Counts::default();
     let mut names: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();

@@ -19,13 +19,13 @@ pub(crate) struct Source {
 
 /// Error for a file or folder that could not be read.
 #[derive(Debug)]
-pub(crate) struct Unreadable {
+pub(crate) struct UnreadableSource {
     path: PathBuf,
     source: io::Error,
 }
 
 /// Reads all Rust and JavaScript sources of the workspace at `root`, sorted by folder of `CODE` and path.
-pub(crate) fn all(root: &Path) -> Result<Vec<Source>, Unreadable> {
+pub(crate) fn all(root: &Path) -> Result<Vec<Source>, UnreadableSource> {
     let mut sources = Vec::new();
     for folder in CODE {
         let mut files = Vec::new();
@@ -41,8 +41,8 @@ pub(crate) fn all(root: &Path) -> Result<Vec<Source>, Unreadable> {
 }
 
 /// Collects the source files below `folder`.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Unreadable> {
-    let at = |source| Unreadable {
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), UnreadableSource> {
+    let at = |source| UnreadableSource {
         path: folder.to_owned(),
         source,
     };
@@ -61,8 +61,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Unreadable> {
 }
 
 /// Reads a text file; the error names it.
-pub(crate) fn read(path: &Path) -> Result<String, Unreadable> {
-    fs::read_to_string(path).map_err(|source| Unreadable {
+pub(crate) fn read(path: &Path) -> Result<String, UnreadableSource> {
+    fs::read_to_string(path).map_err(|source| UnreadableSource {
         path: path.to_owned(),
         source,
     })
@@ -95,7 +95,7 @@ pub(crate) fn first_doc_lines(text: &str) -> impl Iterator<Item = (usize, &str)>
     })
 }
 
-impl Display for Unreadable {
+impl Display for UnreadableSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.path.display(), self.source)
     }

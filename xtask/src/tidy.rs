@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 
 use crate::args::{self, Task};
-use crate::sources::{self, Unreadable, read};
+use crate::sources::{self, UnreadableSource, read};
 
 /// Maximum length of a source file in `crates/*/src`, lines.
 const MAX_LINES: usize = 500;
@@ -31,7 +31,7 @@ pub(crate) struct Finding {
 }
 
 /// Checks the workspace at `root`.
-pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, Unreadable> {
+pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, UnreadableSource> {
     let mut findings = Vec::new();
     for file in sources::all(root)? {
         findings.extend(leftovers(&file.path, &file.text));
@@ -155,7 +155,7 @@ fn riddle(line: &str) -> Option<String> {
 
 /// Returns findings for dependencies of the workspace that ARCHITECTURE.md does not name; none if that
 /// file is absent.
-fn dependencies(root: &Path) -> Result<Vec<Finding>, Unreadable> {
+fn dependencies(root: &Path) -> Result<Vec<Finding>, UnreadableSource> {
     let architecture = root.join("ARCHITECTURE.md");
     if !architecture.exists() {
         return Ok(Vec::new());

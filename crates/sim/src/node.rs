@@ -26,7 +26,7 @@ use crate::node::event::{Event, Step};
 use crate::node::find::PeerFinder;
 use crate::node::verifier::VerifierModel;
 use crate::outcome::Counters;
-use crate::record::NodeRecord;
+use crate::record::NodeTraffic;
 use crate::seeds::derive;
 use crate::services::io::ServiceInput;
 use crate::services::server::SimService;
@@ -75,7 +75,7 @@ pub(crate) struct Node {
     cpu_free_ns: u64,
     pub(crate) checks: RuleChecks,
     /// Traffic of each connection of the node, if that is recorded.
-    pub(crate) record: Option<Box<NodeRecord>>,
+    pub(crate) record: Option<Box<NodeTraffic>>,
     /// Services for light clients, if the node has any.
     pub(crate) service: Option<Box<ServiceSide>>,
     /// Connection manager of a node that finds its peers.
@@ -117,7 +117,7 @@ impl Node {
             wake_ns: u64::MAX,
             cpu_free_ns: 0,
             checks: RuleChecks::default(),
-            record: NodeRecord::new(world.record),
+            record: NodeTraffic::new(world.record),
             finder: None,
             service: world.service_nodes().contains(&id).then(|| {
                 let relay_conns = world.ends(id).len() as u32;

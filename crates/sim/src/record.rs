@@ -36,12 +36,12 @@ struct ConnectionRecord {
 
 /// Traffic of the connections of a node, by index of the connection.
 #[derive(Debug)]
-pub(crate) struct NodeRecord {
+pub(crate) struct NodeTraffic {
     options: RecordOptions,
     connections: Vec<ConnectionRecord>,
 }
 
-impl NodeRecord {
+impl NodeTraffic {
     /// An empty record; `None` if nothing is to be recorded of nodes.
     pub(crate) fn new(options: RecordOptions) -> Option<Box<Self>> {
         options.is_by_connection().then(|| {

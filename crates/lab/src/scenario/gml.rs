@@ -7,7 +7,7 @@
 mod error;
 mod tokens;
 
-use error::At;
+use error::GmlErrorAt;
 use tokens::{GmlField, GmlItem};
 
 pub use error::GmlError;
@@ -33,7 +33,7 @@ struct Edge {
 }
 
 /// Reads a graph from its text.
-pub(super) fn read(text: &str) -> Result<GmlGraph, At> {
+pub(super) fn read(text: &str) -> Result<GmlGraph, GmlErrorAt> {
     let graph = tokens::read(text)?;
     let is_directed = graph.iter().any(
         |item| matches!(item, GmlItem::Field(field) if field.key == "directed" && field.value == "1"),
@@ -77,13 +77,13 @@ impl GmlBlock<'_> {
         self.fields.iter().find(|field| field.key == key)
     }
 
-    fn need(&self, key: &'static str) -> Result<&GmlField, At> {
+    fn need(&self, key: &'static str) -> Result<&GmlField, GmlErrorAt> {
         let block = self.name;
         self.find(key)
             .ok_or((self.line, GmlError::Missing { block, key }))
     }
 
-    fn id(&self, key: &'static str) -> Result<(usize, i64), At> {
+    fn id(&self, key: &'static str) -> Result<(usize, i64), GmlErrorAt> {
         let field = self.need(key)?;
         let id = field
             .value
@@ -93,7 +93,7 @@ impl GmlBlock<'_> {
     }
 }
 
-fn bad(key: &'static str, field: &GmlField, expected: &'static str) -> At {
+fn bad(key: &'static str, field: &GmlField, expected: &'static str) -> GmlErrorAt {
     let value = field.value.clone();
     (
         field.line,
@@ -105,7 +105,7 @@ fn bad(key: &'static str, field: &GmlField, expected: &'static str) -> At {
     )
 }
 
-fn ids(nodes: &[GmlBlock<'_>]) -> Result<Vec<i64>, At> {
+fn ids(nodes: &[GmlBlock<'_>]) -> Result<Vec<i64>, GmlErrorAt> {
     let mut ids = Vec::with_capacity(nodes.len());
     for node in nodes {
         let (line, id) = node.id("id")?;
@@ -118,7 +118,7 @@ fn ids(nodes: &[GmlBlock<'_>]) -> Result<Vec<i64>, At> {
     Ok(ids)
 }
 
-fn read_edge(edge: &GmlBlock<'_>, ids: &[i64]) -> Result<Edge, At> {
+fn read_edge(edge: &GmlBlock<'_>, ids: &[i64]) -> Result<Edge, GmlErrorAt> {
     let end = |key| {
         let (line, id) = edge.id(key)?;
         let problem = "does not exist";
@@ -145,7 +145,7 @@ fn read_edge(edge: &GmlBlock<'_>, ids: &[i64]) -> Result<Edge, At> {
     })
 }
 
-fn bandwidth(nodes: &[GmlBlock<'_>], key: &'static str) -> Result<Vec<Option<u64>>, At> {
+fn bandwidth(nodes: &[GmlBlock<'_>], key: &'static str) -> Result<Vec<Option<u64>>, GmlErrorAt> {
     let rate = |field: &GmlField| {
         tokens::bytes_per_s(&field.value)
             .ok_or_else(|| bad(key, field, "a rate, such as \"100 Mbit\""))
@@ -161,7 +161,7 @@ type ShortestPaths = (Vec<Vec<u64>>, Vec<Vec<f64>>);
 
 /// Computes the delays along the shortest paths, and the losses along these paths. The path of a place to
 /// itself is its own edge, as in Shadow.
-fn shortest(ids: &[i64], edges: &[Edge], is_directed: bool) -> Result<ShortestPaths, At> {
+fn shortest(ids: &[i64], edges: &[Edge], is_directed: bool) -> Result<ShortestPaths, GmlErrorAt> {
     const NO_PATH: u64 = u64::MAX;
     let places = ids.len();
     let mut delays = vec![vec![NO_PATH; places]; places];

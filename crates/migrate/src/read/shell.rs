@@ -19,7 +19,7 @@ enum Branch {
 /// Reads the flags of the script's command that starts the reference node.
 pub(crate) fn read(path: &Path, environment: &Variables) -> Result<Found, ReadFault> {
     let text = super::text_of(path)?;
-    let mut script = Script {
+    let mut script = ShellScript {
         path,
         variables: environment.clone(),
         branches: Vec::new(),
@@ -52,14 +52,14 @@ pub(crate) fn read(path: &Path, environment: &Variables) -> Result<Found, ReadFa
     Ok(script.found)
 }
 
-struct Script<'a> {
+struct ShellScript<'a> {
     path: &'a Path,
     variables: Variables,
     branches: Vec<Branch>,
     found: Found,
 }
 
-impl Script<'_> {
+impl ShellScript<'_> {
     fn branch(&self) -> Branch {
         let is = |wanted| self.branches.contains(&wanted);
         match (is(Branch::Skipped), is(Branch::Unknown)) {

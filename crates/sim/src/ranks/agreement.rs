@@ -5,7 +5,7 @@ use undertone_wire::put_varint;
 
 use crate::ranks::reader::{LetterReader, Unreadable};
 use crate::ranks::{RankError, Ranks, letters};
-use crate::run::RunOptions;
+use crate::run::options::RunOptions;
 use crate::scenario::Scenario;
 
 /// Most threads of a rank.

@@ -28,11 +28,11 @@ pub(crate) enum CrowdError {
 }
 
 /// Undertone nodes without RLN that listen and dial no peers.
-pub(crate) struct Crowd {
+pub(crate) struct IdleCrowd {
     nodes: Vec<RunningNode>,
 }
 
-impl Crowd {
+impl IdleCrowd {
     pub(crate) async fn start(count: u16) -> Result<Self, CrowdError> {
         let mut nodes = Vec::new();
         for number in 0..count {

@@ -16,7 +16,7 @@ use undertone_interop::PeerError;
 use undertone_interop::hostile::HostileError;
 use undertone_interop::variants::VariantsError;
 
-use crowd::{Crowd, CrowdError};
+use crowd::{CrowdError, IdleCrowd};
 use options::IdleOptions;
 use report::Report;
 use subject::Subject;
@@ -63,7 +63,7 @@ async fn run(options: &IdleOptions) -> Result<Report, Failure> {
     for command in options.variants.commands()? {
         let label = command.label().to_owned();
         eprintln!("{label}: connecting {} nodes", options.connections);
-        let crowd = Crowd::start(options.connections).await?;
+        let crowd = IdleCrowd::start(options.connections).await?;
         let mut subject = Subject::start(&command, &crowd).await?;
         let in_mesh = subject.settle(options.settle_seconds).await?;
         eprintln!(
@@ -78,7 +78,7 @@ async fn run(options: &IdleOptions) -> Result<Report, Failure> {
     }
     if let Some(program) = &options.node {
         eprintln!("a whole node: connecting {} nodes", options.connections);
-        let crowd = Crowd::start(options.connections).await?;
+        let crowd = IdleCrowd::start(options.connections).await?;
         let node = WholeNode::start(program, &crowd).await?;
         let connections = options.connections.into();
         let in_mesh = node.settle(connections, options.settle_seconds).await?;

@@ -4,7 +4,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use undertone_interop::{PeerCommand, PeerError, PeerProcess};
 
 use crate::Failure;
-use crate::crowd::{Crowd, TOPIC};
+use crate::crowd::{IdleCrowd, TOPIC};
 use crate::report::{Look, Usage};
 
 /// Time limit for the mesh to become stable.
@@ -23,7 +23,7 @@ pub(crate) struct Subject {
 
 impl Subject {
     /// Starts the peer and has it dial the crowd, because some libraries accept few connections per second.
-    pub(crate) async fn start(command: &PeerCommand, crowd: &Crowd) -> Result<Self, PeerError> {
+    pub(crate) async fn start(command: &PeerCommand, crowd: &IdleCrowd) -> Result<Self, PeerError> {
         let mut peer = PeerProcess::spawn(command).await?;
         peer.subscribe(TOPIC).await?;
         let addrs = crowd.addrs();

@@ -11,7 +11,7 @@ use undertone_interop::hostile::rest::{self, EventLines};
 use undertone_interop::hostile::{HostileError, ProcessLook};
 use undertone_interop::protocol::Stat;
 
-use crate::crowd::{Crowd, NETWORK, SHARD};
+use crate::crowd::{IdleCrowd, NETWORK, SHARD};
 use crate::report::{Look, Usage};
 
 /// Time limit for the node to know all others.
@@ -29,7 +29,7 @@ pub(crate) struct WholeNode {
 impl WholeNode {
     /// Starts the node with relay, store, filter, lightpush, peer exchange, REST and one event stream, and has
     /// it dial the crowd.
-    pub(crate) async fn start(program: &Path, crowd: &Crowd) -> Result<Self, HostileError> {
+    pub(crate) async fn start(program: &Path, crowd: &IdleCrowd) -> Result<Self, HostileError> {
         let failed = |what| move |source| HostileError::Io { what, source };
         let folder = tempfile::tempdir().map_err(failed("cannot make a folder"))?;
         let flags = [

@@ -43,7 +43,7 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     let mut tasks = b8_bad_proofs::begin(stage)?;
     for n in 0..PUMPS {
         // The victim may refuse the peer, which is a good result.
-        if let Ok(pump) = Pump::connect(stage, n + 1).await {
+        if let Ok(pump) = CreditPump::connect(stage, n + 1).await {
             tasks.spawn(pump.run());
         }
     }
@@ -52,12 +52,12 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
 }
 
 /// Peer behind a slow proxy, which sends one message repeatedly.
-pub struct Pump {
+pub struct CreditPump {
     peer: Peer,
     frame: Vec<u8>,
 }
 
-impl Pump {
+impl CreditPump {
     /// Connects pump number `number`, which determines its address.
     pub async fn connect(stage: &Stage, number: u8) -> Result<Self, HostileError> {
         let source = Ipv4Addr::new(127, 0, 12, number);

@@ -29,7 +29,7 @@ const NOT_PUBLISHED: &str = "not published";
 
 /// Deliveries of one run.
 #[derive(Clone, Copy, Debug)]
-struct Delivered {
+struct DeliveredShare {
     expected: f64,
     made: f64,
     in_time: f64,
@@ -141,7 +141,7 @@ fn deliveries(
     context: &mut Context<'_>,
     point: &LoadPoint,
     table: &mut Table,
-) -> Result<Delivered, ExperimentError> {
+) -> Result<DeliveredShare, ExperimentError> {
     let delivered = of(&point.run(context)?);
     let percent = |value: f64| format!("{:.3}", value / delivered.expected * 100.0);
     let [nodes, bytes, rate, messages] = point.words();
@@ -159,14 +159,14 @@ fn deliveries(
     Ok(delivered)
 }
 
-fn of(run: &Simulated) -> Delivered {
+fn of(run: &Simulated) -> DeliveredShare {
     let outcome = &run.outcome;
     let in_time = outcome.deliveries.iter().filter(|delivery| {
         let published_ns = outcome.messages[delivery.message as usize].published_ns;
         (delivery.received_ns - published_ns) as f64 / 1e6 <= IN_TIME_MS
     });
     let latency = run.summary.latency_ms.as_ref();
-    Delivered {
+    DeliveredShare {
         expected: outcome.expected as f64,
         made: outcome.deliveries.len() as f64,
         in_time: in_time.count() as f64,

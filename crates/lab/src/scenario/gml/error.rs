@@ -60,4 +60,4 @@ pub enum GmlError {
 }
 
 /// An error with its line, from 1.
-pub(super) type At = (usize, GmlError);
+pub(super) type GmlErrorAt = (usize, GmlError);

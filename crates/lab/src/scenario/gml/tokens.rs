@@ -1,6 +1,6 @@
 //! Tokens of GML as blocks and fields; times and rates with units.
 
-use super::error::{At, GmlError};
+use super::error::{GmlError, GmlErrorAt};
 
 /// A line of the form `key value`.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub(super) enum GmlItem {
 }
 
 /// Reads the entries of the graph.
-pub(super) fn read(text: &str) -> Result<Vec<GmlItem>, At> {
+pub(super) fn read(text: &str) -> Result<Vec<GmlItem>, GmlErrorAt> {
     let mut words = Words { text, line: 1 };
     expect(&mut words, "graph", "graph [ … ]")?;
     expect(&mut words, "[", "graph [ … ]")?;
@@ -42,7 +42,7 @@ pub(super) fn read(text: &str) -> Result<Vec<GmlItem>, At> {
     }
 }
 
-fn fields(words: &mut Words<'_>) -> Result<Vec<GmlField>, At> {
+fn fields(words: &mut Words<'_>) -> Result<Vec<GmlField>, GmlErrorAt> {
     let mut fields = Vec::new();
     while let Some((line, key)) = key(words)? {
         match value(words)? {
@@ -54,7 +54,7 @@ fn fields(words: &mut Words<'_>) -> Result<Vec<GmlField>, At> {
 }
 
 /// Reads a key; `None` at the end of a block.
-fn key(words: &mut Words<'_>) -> Result<Option<(usize, String)>, At> {
+fn key(words: &mut Words<'_>) -> Result<Option<(usize, String)>, GmlErrorAt> {
     const EXPECTED: &str = "a key or ]";
     match words.next() {
         Some((_, "]")) => Ok(None),
@@ -67,7 +67,7 @@ fn key(words: &mut Words<'_>) -> Result<Option<(usize, String)>, At> {
 }
 
 /// Reads a value without its quotes; `None` where a block begins.
-fn value(words: &mut Words<'_>) -> Result<Option<String>, At> {
+fn value(words: &mut Words<'_>) -> Result<Option<String>, GmlErrorAt> {
     const EXPECTED: &str = "a number, a text in quotes or [";
     match words.next() {
         Some((_, "[")) => Ok(None),
@@ -84,7 +84,7 @@ fn value(words: &mut Words<'_>) -> Result<Option<String>, At> {
     }
 }
 
-fn expect(words: &mut Words<'_>, wanted: &str, expected: &'static str) -> Result<(), At> {
+fn expect(words: &mut Words<'_>, wanted: &str, expected: &'static str) -> Result<(), GmlErrorAt> {
     match words.next() {
         Some((_, word)) if word == wanted => Ok(()),
         Some((line, word)) => Err(syntax(line, word, expected)),
@@ -92,7 +92,7 @@ fn expect(words: &mut Words<'_>, wanted: &str, expected: &'static str) -> Result
     }
 }
 
-fn syntax(line: usize, found: &str, expected: &'static str) -> At {
+fn syntax(line: usize, found: &str, expected: &'static str) -> GmlErrorAt {
     const SHOWN: usize = 40;
     let found = found.chars().take(SHOWN).collect();
     (line, GmlError::Syntax { found, expected })

@@ -1,6 +1,10 @@
 //! Errors in scripts of gossipsub-interop.
 
+use serde_json::Value;
 use thiserror::Error;
+
+/// Length from which a value is cut short in an error, characters.
+const LONGEST_VALUE: usize = 60;
 
 /// Reason why a script cannot be simulated, with its place in the file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -68,4 +72,13 @@ fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |nearest| {
         format!("; did you mean {nearest:?}?")
     })
+}
+
+/// A value as JSON, of which the beginning suffices to find it.
+pub(super) fn shortened(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST_VALUE) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
 }

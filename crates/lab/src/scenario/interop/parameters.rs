@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use undertone_settings::nearest;
 
 use super::InteropError;
-use super::script::shortened;
+use super::error::shortened;
 
 /// Unit of a parameter in the script and here.
 #[derive(Clone, Copy)]

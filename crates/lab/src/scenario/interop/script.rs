@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 use undertone_settings::nearest;
 
+use super::error::shortened;
 use super::{InteropError, parameters};
 
 /// Instructions of a script at most; a thousand nodes have some three thousand.
@@ -15,7 +16,6 @@ const NODES_MAX: u64 = 100_000;
 const DEPTH_MAX: usize = 8;
 /// Messages at most, of which all nodes may publish one at a time.
 const MESSAGES_MAX: usize = 1_000_000;
-const LONGEST_VALUE: usize = 60;
 
 const KINDS: [&str; 9] = [
     "connect",
@@ -392,14 +392,5 @@ fn bad(place: &str, value: &Value, expected: &str) -> InteropError {
         place: place.to_owned(),
         value: shortened(value),
         expected: expected.to_owned(),
-    }
-}
-
-/// A value as JSON, of which the beginning suffices to find it.
-pub(super) fn shortened(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(LONGEST_VALUE) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
     }
 }

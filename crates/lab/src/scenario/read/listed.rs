@@ -3,7 +3,10 @@
 use undertone_settings::{Error, S, SectionKey, TomlEntry};
 use undertone_sim::scenario::{ListedMessage, Publishers, Spacing, Traffic};
 
-use super::traffic::{MAX_MESSAGES, MAX_PAYLOAD_BYTES};
+/// Most messages of a scenario.
+pub(super) const MAX_MESSAGES: u64 = 10_000_000;
+/// Longest payload, bytes.
+pub(super) const MAX_PAYLOAD_BYTES: u64 = 64 << 20;
 
 /// Latest time of a message, seconds.
 const LATEST_S: f64 = 1e6;

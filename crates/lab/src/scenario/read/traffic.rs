@@ -3,10 +3,7 @@
 use undertone_settings::{Error, S, SectionKey, TomlEntry, keys};
 use undertone_sim::scenario::{ListedMessage, Publishers, Spacing, Traffic};
 
-use super::listed;
-
-pub(super) const MAX_MESSAGES: u64 = 10_000_000;
-pub(super) const MAX_PAYLOAD_BYTES: u64 = 64 << 20;
+use super::listed::{self, MAX_MESSAGES, MAX_PAYLOAD_BYTES};
 
 /// Time from the last message to the end, nanoseconds, unless it is given.
 const DRAIN_NS: u64 = 10_000_000_000;

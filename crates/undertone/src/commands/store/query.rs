@@ -21,7 +21,7 @@ pub(super) struct Args {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct QueryListing {
-    messages: Vec<ListedMessage>,
+    messages: Vec<PrintedMessage>,
     /// Whether the store has more messages.
     is_cut: bool,
 }
@@ -29,7 +29,7 @@ struct QueryListing {
 /// Message of a store, without what it cannot have if it could not be read.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ListedMessage {
+struct PrintedMessage {
     hash: String,
     timestamp_ns: Option<i64>,
     pubsub_topic: Option<String>,
@@ -58,7 +58,7 @@ async fn list(args: &Args, source: &mut HistorySource) -> Result<QueryListing, F
             .into_iter()
             .map(|hash| HistoryEntry { hash, data: None });
         let messages = page.entries.into_iter().chain(unreadable);
-        listed.messages.extend(messages.map(ListedMessage::of));
+        listed.messages.extend(messages.map(PrintedMessage::of));
         if listed.messages.len() > args.max_messages {
             listed.messages.truncate(args.max_messages);
             listed.is_cut = true;
@@ -68,7 +68,7 @@ async fn list(args: &Args, source: &mut HistorySource) -> Result<QueryListing, F
     Ok(listed)
 }
 
-impl ListedMessage {
+impl PrintedMessage {
     fn of(entry: HistoryEntry) -> Self {
         let data = entry.data.as_ref();
         let message = data.map(|data| &data.message);

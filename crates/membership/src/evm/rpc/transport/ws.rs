@@ -12,7 +12,7 @@ use super::super::RpcLimits;
 use super::super::error::RpcError;
 use super::timed_out;
 
-type Stream = WebSocket<MaybeTlsStream<TcpStream>>;
+type WsStream = WebSocket<MaybeTlsStream<TcpStream>>;
 
 /// Request to subscribe to new blocks.
 const SUBSCRIBE: &str =
@@ -25,7 +25,7 @@ pub(super) struct Socket {
     is_tls: bool,
     /// Whether to subscribe to new blocks.
     announced: bool,
-    stream: Option<Stream>,
+    stream: Option<WsStream>,
     /// Whether a block was announced during the wait for an answer.
     news: bool,
     /// Whether the endpoint has announced a block since the connection was made.
@@ -114,7 +114,7 @@ impl Socket {
         }
     }
 
-    fn connect(&self, limits: &RpcLimits) -> Result<Stream, RpcError> {
+    fn connect(&self, limits: &RpcLimits) -> Result<WsStream, RpcError> {
         let unreachable = |error: std::io::Error| RpcError::Unreachable {
             detail: error.to_string(),
         };
@@ -157,7 +157,7 @@ impl Socket {
     }
 }
 
-fn set_timeout(stream: &Stream, timeout: Duration) -> std::io::Result<()> {
+fn set_timeout(stream: &WsStream, timeout: Duration) -> std::io::Result<()> {
     match stream.get_ref() {
         MaybeTlsStream::Plain(tcp) => tcp.set_read_timeout(Some(timeout)),
         MaybeTlsStream::Rustls(tls) => tls.get_ref().set_read_timeout(Some(timeout)),
