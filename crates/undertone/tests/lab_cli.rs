@@ -282,3 +282,60 @@ fn a_sweep_goes_on_where_it_was_stopped() {
     assert_eq!(code, Some(0), "{stderr}");
     assert_eq!(counts(&printed), [8, 4, 0]);
 }
+
+#[test]
+fn datasets_are_written_if_they_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let line = format!("sim small --json --out {}", out.display());
+    let plain = json(&line);
+    let files = || {
+        let names = fs::read_dir(&out)
+            .unwrap()
+            .map(|file| file.unwrap().file_name());
+        let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(files(), ["deliveries.parquet", "summary.json"]);
+    let recorded = json(&format!("{line} --record copies,links,nodes,traffic"));
+    assert_eq!(recorded["trace_hash"], plain["trace_hash"]);
+    let all = ["copies", "deliveries", "links", "nodes", "traffic"];
+    let tables = all.map(|name| format!("{name}.parquet"));
+    let mut expected = tables.to_vec();
+    expected.insert(4, "summary.json".to_owned());
+    assert_eq!(files(), expected);
+    for name in tables {
+        let bytes = fs::read(out.join(&name)).unwrap();
+        assert!(
+            bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"),
+            "{name}"
+        );
+    }
+    misused("sim small --record copies", "--out");
+    misused(&format!("{line} --record copy"), "invalid value 'copy'");
+    misused(&format!("{line} --record-every-ms 10"), "--record");
+}
+
+#[test]
+fn a_trace_for_netviz_has_every_delivery() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.ndjson");
+    let run = json(&format!("sim small --json --netviz {}", path.display()));
+    let text = fs::read_to_string(&path).unwrap();
+    let mut lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let head = lines.next().unwrap();
+    assert_eq!(head["nodes"].as_array().map(Vec::len), Some(50));
+    let events: Vec<Value> = lines.collect();
+    let count = |kind: &str| events.iter().filter(|event| event[2] == kind).count() as u64;
+    assert_eq!(Some(count("dl")), run["delivered"].as_u64());
+    assert_eq!(count("pb"), 3, "messages");
+    assert_eq!(
+        count("ms"),
+        count("dl") + count("du"),
+        "every copy arrives, new or not"
+    );
+    misused("sim small --seeds 1..2 --netviz x", "cannot be used with");
+}
