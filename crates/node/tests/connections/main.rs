@@ -1,6 +1,7 @@
 //! Connections of real nodes over loopback: those that die, those that are too many.
 
 mod floods;
+mod foreign_relay;
 mod passage;
 mod proxy;
 mod quic;

@@ -13,7 +13,7 @@ use super::support::{HANG, Node, now_ns, topic, until_heard};
 /// How often something is looked at again.
 const POLL: Duration = Duration::from_millis(20);
 
-fn loopback() -> Multiaddr {
+pub(crate) fn loopback() -> Multiaddr {
     "/ip4/127.0.0.1/tcp/0".parse().expect("a constant")
 }
 
@@ -38,8 +38,8 @@ async fn relay(limits: CircuitLimits) -> Node {
 }
 
 /// A node that is reached through relays.
-async fn behind(relay: &Node, listen: Option<Multiaddr>) -> Node {
-    let peers = [relay.address().clone()];
+pub(crate) async fn behind(relay: &Multiaddr, listen: Option<Multiaddr>) -> Node {
+    let peers = [relay.clone()];
     let passage = PassageOptions {
         relay_client: RelayClient::Always,
         ..PassageOptions::none()
@@ -47,8 +47,8 @@ async fn behind(relay: &Node, listen: Option<Multiaddr>) -> Node {
     Node::with(|options| options.listen(listen).static_peers(peers).passage(passage)).await
 }
 
-fn through(relay: &Node, peer: PeerId) -> Multiaddr {
-    let circuit = relay.address().clone().with(Protocol::P2pCircuit);
+pub(crate) fn through(relay: &Multiaddr, peer: PeerId) -> Multiaddr {
+    let circuit = relay.clone().with(Protocol::P2pCircuit);
     circuit.with(Protocol::P2p(peer))
 }
 
@@ -67,7 +67,7 @@ async fn until(node: &Node, is_met: impl Fn(&MetricsSnapshot) -> bool) {
 }
 
 /// Addresses that a node tells others.
-async fn told(node: &Node) -> Vec<Multiaddr> {
+pub(crate) async fn told(node: &Node) -> Vec<Multiaddr> {
     node.running
         .handle
         .info()
@@ -77,17 +77,17 @@ async fn told(node: &Node) -> Vec<Multiaddr> {
 }
 
 /// Address by which a node is connected to a peer.
-async fn connected_at(node: &Node, peer: PeerId) -> Option<Multiaddr> {
+pub(crate) async fn connected_at(node: &Node, peer: PeerId) -> Option<Multiaddr> {
     let peers = node.running.handle.peers().await.expect("the node runs");
     let known = peers.into_iter().find(|known| known.peer_id == peer)?;
     known.multiaddr
 }
 
-fn is_relayed(address: &Multiaddr) -> bool {
+pub(crate) fn is_relayed(address: &Multiaddr) -> bool {
     address.iter().any(|part| part == Protocol::P2pCircuit)
 }
 
-async fn connect(node: &Node, address: Multiaddr) {
+pub(crate) async fn connect(node: &Node, address: Multiaddr) {
     let connected = node.running.handle.connect(address).await;
     connected.expect("the node runs and the relay leads to the peer");
 }
@@ -95,10 +95,10 @@ async fn connect(node: &Node, address: Multiaddr) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nodes_that_listen_nowhere_exchange_messages_through_a_relay() {
     let relay = relay(CircuitLimits::default()).await;
-    let hidden = behind(&relay, None).await;
-    let caller = behind(&relay, None).await;
+    let hidden = behind(relay.address(), None).await;
+    let caller = behind(relay.address(), None).await;
     until(&relay, |m| m.passage.reservations == 2).await;
-    let circuit = through(&relay, hidden.running.peer_id);
+    let circuit = through(relay.address(), hidden.running.peer_id);
     assert!(told(&hidden).await.contains(&circuit), "it is announced");
     connect(&caller, circuit).await;
     until_heard(&caller, &hidden, HANG).await;
@@ -114,10 +114,10 @@ async fn nodes_that_listen_nowhere_exchange_messages_through_a_relay() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_direct_connection_replaces_the_circuit_and_the_session_goes_on() {
     let relay = relay(CircuitLimits::default()).await;
-    let hidden = behind(&relay, Some(loopback())).await;
-    let mut caller = behind(&relay, Some(loopback())).await;
+    let hidden = behind(relay.address(), Some(loopback())).await;
+    let mut caller = behind(relay.address(), Some(loopback())).await;
     until(&relay, |m| m.passage.reservations == 2).await;
-    connect(&caller, through(&relay, hidden.running.peer_id)).await;
+    connect(&caller, through(relay.address(), hidden.running.peer_id)).await;
     until(&caller, |m| m.passage.holes_punched == 1).await;
     let direct = async {
         while connected_at(&caller, hidden.running.peer_id)
@@ -147,11 +147,11 @@ async fn a_relay_carries_no_more_than_it_grants() {
         ..CircuitLimits::default()
     })
     .await;
-    let hidden = behind(&relay, None).await;
+    let hidden = behind(relay.address(), None).await;
     until(&relay, |m| m.passage.reservations == 1).await;
-    let mut caller = behind(&relay, None).await;
+    let mut caller = behind(relay.address(), None).await;
     until(&relay, |m| m.passage.reservations_denied > 0).await;
-    connect(&caller, through(&relay, hidden.running.peer_id)).await;
+    connect(&caller, through(relay.address(), hidden.running.peer_id)).await;
     caller.until_in_mesh().await;
     let message = WakuMessage {
         timestamp: Some(now_ns()),
