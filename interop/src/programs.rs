@@ -15,6 +15,11 @@ pub fn js_gossipsub() -> Result<PeerCommand, NpmError> {
     node_program("js-gossipsub", "gossipsub", "peer.mjs")
 }
 
+/// Returns a circuit relay of js-libp2p on TCP, noise and yamux, which is in no topic.
+pub fn js_circuit_relay() -> Result<PeerCommand, NpmError> {
+    node_program("js-circuit-relay", "gossipsub", "relay.mjs")
+}
+
 /// Returns a js-waku relay node on WebSocket, noise and mplex. Options: `interop/README.md`.
 pub fn js_waku_relay() -> Result<PeerCommand, NpmError> {
     node_program("js-waku-relay", "waku-relay", "peer.mjs")

@@ -5,6 +5,7 @@
     reason = "helpers of tests, which clippy takes for other code"
 )]
 
+mod circuit;
 mod client;
 mod filter;
 mod idle;

@@ -194,7 +194,7 @@ fn flags(data: &Path, sharding: Sharding, websocket_port: u16) -> Vec<String> {
 }
 
 /// Path of the nodes' program.
-fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     let program = node::program(Path::new(env!("CARGO_BIN_EXE_hostile")));
     assert!(
         program.exists(),
