@@ -12,7 +12,11 @@ fn scaled_down(name: &str) -> Scenario {
     let was = scenario.nodes;
     scenario.nodes = was.min(NODES);
     if let Topology::Dials(dials) = &mut scenario.topology {
-        *dials = (*dials).min(10);
+        // Half of the nodes with a topic in common, where each node has some topics only.
+        let setup = &scenario.relay;
+        let per_node = setup.topics_per_node.unwrap_or(setup.topics);
+        let others = scenario.nodes * per_node / setup.topics.max(1);
+        *dials = (*dials).min(10).min(others / 2);
     }
     if let Publishers::RoundRobin(count) = &mut scenario.traffic.publishers {
         *count = (*count).min(scenario.nodes);

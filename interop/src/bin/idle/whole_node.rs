@@ -19,6 +19,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Number of looks after the first.
 const LOOKS: u32 = 4;
 
+/// Connections that a node may have besides those of the crowd.
+const SPARE_CONNECTIONS: usize = 100;
+
 /// Node that is measured; a drop kills it.
 pub(crate) struct WholeNode {
     node: Node,
@@ -37,6 +40,10 @@ impl WholeNode {
             format!("--shards={SHARD}"),
             "--rln=false".to_owned(),
             "--store=true".to_owned(),
+            format!(
+                "--max-connections={}",
+                crowd.addrs().len() + SPARE_CONNECTIONS
+            ),
         ];
         let spec = NodeSpec {
             program: program.to_owned(),
