@@ -3,8 +3,9 @@ use std::fs;
 use super::*;
 
 /// Programs that stand among the examples because they measure or make files: they need arguments or a chain.
-const TOOLS: [&str; 6] = [
+const TOOLS: [&str; 7] = [
     "gas",
+    "idle_traffic",
     "page",
     "row_tables",
     "sync",
