@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use undertone_interop::hostile::attacks::b9_credit::Pump;
+use undertone_interop::hostile::attacks::b9_credit::CreditPump;
 use undertone_interop::hostile::attacks::{
     b6_squatters, b7_sockets, b8_bad_proofs, b10_other_shard, b11_junk,
 };
@@ -49,7 +49,7 @@ async fn b9_a_peer_with_late_pings_gets_bounded_credit() {
     let program = program();
     let stage = Stage::start(&program, StageOptions::default()).await;
     let mut stage = stage.unwrap();
-    let mut pump = Pump::connect(&stage, 1).await.unwrap();
+    let mut pump = CreditPump::connect(&stage, 1).await.unwrap();
     pump.pump(PUMPED_BYTES, PUMPED_FOR).await;
     let credit = pump.credit(&stage).await;
     assert!(credit <= CREDIT_MAX, "a connection has {credit} bytes");
