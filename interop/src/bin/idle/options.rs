@@ -16,7 +16,7 @@ pub(crate) struct IdleOptions {
     #[arg(long, value_name = "PATH")]
     pub(crate) node: Option<PathBuf>,
     /// Number of nodes that the peer is connected to.
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=200))]
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=2_000))]
     pub(crate) connections: u16,
     /// Time for which each peer is measured, in seconds.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
