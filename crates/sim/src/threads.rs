@@ -122,8 +122,8 @@ fn run_together(
 
 /// Makes one shard and runs it in lockstep with the others; the first thread leads.
 ///
-/// The thread that runs the shard also makes it: an allocator with a heap for each thread would otherwise have all threads
-/// wait for the heap of one.
+/// The thread that runs the shard also makes it, so that an allocator with a heap for each thread need not have all threads
+/// share the heap of one.
 fn run_shard(
     world: &World,
     sync: &SyncPoint,

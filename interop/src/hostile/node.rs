@@ -339,16 +339,10 @@ impl Node {
         patience: Duration,
         enough: impl Fn(&BTreeMap<PeerId, PeerView>) -> bool,
     ) -> bool {
-        let until = Instant::now() + patience;
-        loop {
-            if self.peers().await.is_ok_and(|peers| enough(&peers)) {
-                return true;
-            }
-            if Instant::now() >= until {
-                return false;
-            }
-            tokio::time::sleep(POLL).await;
-        }
+        wait_until(patience, || async {
+            self.peers().await.is_ok_and(|peers| enough(&peers))
+        })
+        .await
     }
 
     /// Returns the messages delivered so far: content topics, with times of the machine's monotonic clock.
@@ -408,6 +402,23 @@ pub struct Delivered {
     pub received_ns: u64,
     /// Time at which the message was found valid, nanoseconds.
     pub validated_ns: u64,
+}
+
+/// Polls until something holds; returns `false` after `patience`.
+pub async fn wait_until<F: Future<Output = bool>>(
+    patience: Duration,
+    mut holds: impl FnMut() -> F,
+) -> bool {
+    let until = Instant::now() + patience;
+    loop {
+        if holds().await {
+            return true;
+        }
+        if Instant::now() >= until {
+            return false;
+        }
+        tokio::time::sleep(POLL).await;
+    }
 }
 
 /// Returns the nodes' program: `UNDERTONE_HOSTILE_NODE`, or `undertone` beside the program `beside`.

@@ -1,8 +1,6 @@
 //! Raw peer that offers peer exchange, and answers with whatever it is given.
 
 use std::net::Ipv4Addr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::StreamExt;
 use libp2p::Multiaddr;
@@ -18,7 +16,6 @@ use super::{RawError, listening};
 /// Peer that is asked for the records of others; a drop closes its connections.
 pub struct RawExchange {
     addr: Multiaddr,
-    answered: Arc<AtomicUsize>,
     _tasks: JoinSet<()>,
 }
 
@@ -30,17 +27,15 @@ impl RawExchange {
         let questions = control
             .accept(StreamProtocol::new(PROTOCOL_ID))
             .expect("a new swarm accepts no protocol yet");
-        let answered = Arc::default();
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             loop {
                 swarm.select_next_some().await;
             }
         });
-        tasks.spawn(answer_all(questions, answers, Arc::clone(&answered)));
+        tasks.spawn(answer_all(questions, answers));
         Ok(Self {
             addr,
-            answered,
             _tasks: tasks,
         })
     }
@@ -50,25 +45,15 @@ impl RawExchange {
     pub fn addr(&self) -> &Multiaddr {
         &self.addr
     }
-
-    /// Returns the number of questions that had an answer.
-    #[must_use]
-    pub fn answered(&self) -> usize {
-        self.answered.load(Ordering::Relaxed)
-    }
 }
 
-async fn answer_all(
-    mut questions: stream::IncomingStreams,
-    answers: Vec<Vec<u8>>,
-    answered: Arc<AtomicUsize>,
-) {
+async fn answer_all(mut questions: stream::IncomingStreams, answers: Vec<Vec<u8>>) {
+    let mut turn = 0;
     while let Some((_, stream)) = questions.next().await {
-        let turn = answered.load(Ordering::Relaxed);
         if let Some(answer) = answers.get(turn).or(answers.last())
             && reply(stream, answer).await.is_some()
         {
-            answered.fetch_add(1, Ordering::Relaxed);
+            turn += 1;
         }
     }
 }

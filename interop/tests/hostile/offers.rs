@@ -1,10 +1,10 @@
 //! A peer that is asked for the records of others (peer exchange) and answers with a megabyte, with records that are
-//! not signed, and with sixty nodes at the address of one victim, among them one honest node.
+//! not signed, and with forty nodes at the address of one victim, among them one honest node.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +12,7 @@ use bytes::Bytes;
 use enr::{CombinedKey, Enr};
 use tokio::net::TcpListener;
 use undertone_interop::hostile::ProcessLook;
-use undertone_interop::hostile::node::{Node, NodeSpec};
+use undertone_interop::hostile::node::{Node, NodeSpec, wait_until};
 use undertone_interop::raw::RawExchange;
 use undertone_services::peer_exchange::{PeerExchangeResponse, PeerExchangeStatus};
 
@@ -23,8 +23,9 @@ const ASKING_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 9, 1);
 const LYING_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 9, 2);
 const HONEST_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 9, 4);
 
-/// Cluster of the network `local`, and shard 0: the value of `rs`.
-const SHARD_0: [u8; 5] = [0, 66, 1, 0, 0];
+/// Cluster of the network `local`, and another.
+const CLUSTER: u8 = 66;
+const OTHER_CLUSTER: u8 = 67;
 
 /// Time for dials of the victim, and the shortest time between two to one host.
 const DIALS_FOR: Duration = Duration::from_secs(12);
@@ -47,10 +48,14 @@ async fn outer_address() -> Ipv4Addr {
     }
 }
 
-/// Record of a node that nobody runs, at an address.
-fn record(ip: Ipv4Addr, port: u16) -> Bytes {
+/// Record of a node that nobody runs, at an address and on shard 0 of a cluster.
+fn record(ip: Ipv4Addr, port: u16, cluster: u8) -> Bytes {
     let mut builder = Enr::builder();
-    builder.ip4(ip).tcp4(port).add_value("rs", &&SHARD_0[..]);
+    let shards = [0, cluster, 1, 0, 0];
+    builder
+        .ip4(ip)
+        .tcp4(port)
+        .add_value("rs", &shards.as_slice());
     let record = builder.build(&CombinedKey::generate_secp256k1());
     raw(&record.expect("it is shorter than 300 bytes").to_base64())
 }
@@ -66,7 +71,7 @@ fn raw(text: &str) -> Bytes {
 
 /// A record that was changed after it was signed.
 fn forged(ip: Ipv4Addr, port: u16) -> Bytes {
-    let mut bytes = record(ip, port).to_vec();
+    let mut bytes = record(ip, port, CLUSTER).to_vec();
     if let Some(last) = bytes.last_mut() {
         *last ^= 1;
     }
@@ -103,17 +108,6 @@ async fn node(folder: &std::path::Path, name: &str, ip: Ipv4Addr, more: &[String
     Node::start(spec).await.unwrap()
 }
 
-async fn until(what: &str, asking: &Node, mut holds: impl AsyncFnMut() -> bool) {
-    let waits = async {
-        while !holds().await {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    if tokio::time::timeout(PATIENCE, waits).await.is_err() {
-        panic!("{what}: not within {PATIENCE:?}; {}", asking.state().await);
-    }
-}
-
 #[tokio::test]
 async fn answers_of_peer_exchange_that_lie_make_no_attacker_of_the_node() {
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +120,7 @@ async fn answers_of_peer_exchange_that_lie_make_no_attacker_of_the_node() {
     let victims_ip = outer_address().await;
     let victim = TcpListener::bind((victims_ip, 0)).await.unwrap();
     let victims_port = victim.local_addr().unwrap().port();
-    let dialled = Arc::new(AtomicUsize::new(0));
+    let dialled = Arc::new(AtomicU64::new(0));
     let counts = Arc::clone(&dialled);
     tokio::spawn(async move {
         while let Ok((stream, _)) = victim.accept().await {
@@ -135,10 +129,16 @@ async fn answers_of_peer_exchange_that_lie_make_no_attacker_of_the_node() {
         }
     });
 
-    let mut offered: Vec<_> = (0..40).map(|_| record(victims_ip, victims_port)).collect();
+    let victims = |cluster| record(victims_ip, victims_port, cluster);
+    let mut offered: Vec<_> = (0..40).map(|_| victims(CLUSTER)).collect();
     offered.extend((0..10).map(|_| forged(victims_ip, victims_port)));
-    // Not of this cluster, no record at all, and too long.
-    offered.extend([Bytes::from_static(b"\xc0"), Bytes::from(vec![0xf8; 299])]);
+    // Of another cluster, no record, and longer than a record may be.
+    let too_long = Bytes::from(vec![0xf8; 301]);
+    offered.extend([
+        victims(OTHER_CLUSTER),
+        Bytes::from_static(b"\xc0"),
+        too_long,
+    ]);
     offered.push(honest_record);
     let answers = vec![vec![0x5a; 1 << 20], answer(offered)];
     let liar = RawExchange::start(answers, LYING_IP).await.unwrap();
@@ -146,29 +146,23 @@ async fn answers_of_peer_exchange_that_lie_make_no_attacker_of_the_node() {
     let asking = node(folder.path(), "asking", ASKING_IP, &[asks]).await;
     let pid = asking.pid().expect("it runs");
 
-    until("the first answer", &asking, async || liar.answered() > 0).await;
-    until("a warning of a bad answer", &asking, async || {
-        asking
-            .log()
-            .contains("a peer answered peer exchange with something else than records")
-    })
-    .await;
+    let warning = "a peer answered peer exchange with something else than records";
+    let warned = wait_until(PATIENCE, || async { asking.log().contains(warning) }).await;
+    assert!(warned, "no warning; {}", asking.state().await);
     let before_mib = ProcessLook::at(pid).memory_mib;
-    until("the honest node among the liar's", &asking, async || {
-        asking.peer(honest.peer_id()).await.unwrap().is_some()
-    })
-    .await;
+    let began = Instant::now();
+    let honest_id = honest.peer_id();
+    let found = asking.wait_peers(PATIENCE, |peers| peers.contains_key(&honest_id));
+    assert!(found.await, "{}", asking.state().await);
     tokio::time::sleep(DIALS_FOR).await;
-    let dials_max = DIALS_FOR.as_secs().div_ceil(HOST_PAUSE.as_secs()) as usize + 2;
-    let (dials, after_mib) = (
-        dialled.load(Ordering::Relaxed),
-        ProcessLook::at(pid).memory_mib,
-    );
+    let dials = dialled.load(Ordering::Relaxed);
+    let dials_max = 1 + began.elapsed().as_secs() / HOST_PAUSE.as_secs();
     assert!(
         (1..=dials_max).contains(&dials),
         "{dials} dials of the victim, at most {dials_max} expected; {}",
         asking.state().await
     );
+    let after_mib = ProcessLook::at(pid).memory_mib;
     assert!(
         after_mib < before_mib + 16.0,
         "{before_mib}, then {after_mib} MiB"

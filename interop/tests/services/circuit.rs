@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use undertone_interop::PeerProcess;
-use undertone_interop::hostile::node::{Node, NodeSpec};
+use undertone_interop::hostile::node::{Node, NodeSpec, wait_until};
 use undertone_interop::hostile::stage::pubsub_topic;
 use undertone_interop::programs;
 
@@ -33,21 +33,6 @@ async fn node(folder: &Path, name: &str, ip: Ipv4Addr, relay: &str) -> Node {
     Node::start(spec).await.unwrap()
 }
 
-async fn until(what: &str, nodes: &[&Node], mut holds: impl AsyncFnMut() -> bool) {
-    let waits = async {
-        while !holds().await {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    if tokio::time::timeout(PATIENCE, waits).await.is_err() {
-        let mut states = Vec::new();
-        for node in nodes {
-            states.push(node.state().await);
-        }
-        panic!("{what}: not within {PATIENCE:?}; {}", states.join("\n"));
-    }
-}
-
 /// Addresses of a node that lead through the relay.
 async fn circuits(node: &Node, relay: &str) -> Vec<String> {
     let (_, body) = node.ask("GET", "/info", None).await.unwrap();
@@ -66,44 +51,27 @@ async fn a_relay_of_js_libp2p_leads_from_node_to_node() {
         .await
         .unwrap();
     let address = relay.addr().to_owned();
-    let hidden = node(
-        folder.path(),
-        "hidden",
-        Ipv4Addr::new(127, 0, 10, 1),
-        &address,
-    )
-    .await;
-    let caller = node(
-        folder.path(),
-        "caller",
-        Ipv4Addr::new(127, 0, 10, 2),
-        &address,
-    )
-    .await;
-    until("an address through the relay", &[&hidden], async || {
+    let at = |last| Ipv4Addr::new(127, 0, 10, last);
+    let hidden = node(folder.path(), "hidden", at(1), &address).await;
+    let caller = node(folder.path(), "caller", at(2), &address).await;
+    let announced = wait_until(PATIENCE, || async {
         !circuits(&hidden, &address).await.is_empty()
-    })
-    .await;
+    });
+    assert!(announced.await, "{}", hidden.state().await);
     let circuit = circuits(&hidden, &address).await.remove(0);
-    assert!(
-        caller.connect(&circuit.parse().unwrap()).await,
-        "{}",
-        caller.state().await
-    );
-    until("a mesh", &[&caller, &hidden], async || {
-        let view = caller.peer(hidden.peer_id()).await.unwrap();
-        view.is_some_and(|view| view.meshes == 1)
-    })
-    .await;
-    let topic = pubsub_topic(0);
-    assert!(
-        caller
-            .publish(&topic, "/circuit/1/test/proto", b"through js-libp2p")
-            .await
-    );
-    until("the message", &[&caller, &hidden], async || {
-        hidden.delivered().contains_key("/circuit/1/test/proto")
-    })
-    .await;
+    let connected = caller.connect(&circuit.parse().unwrap()).await;
+    assert!(connected, "{}", caller.state().await);
+    let hidden_id = hidden.peer_id();
+    let meshed = caller.wait_peers(PATIENCE, |peers| {
+        peers.get(&hidden_id).is_some_and(|view| view.meshes == 1)
+    });
+    assert!(meshed.await, "{}", caller.state().await);
+    let (topic, content) = (pubsub_topic(0), "/circuit/1/test/proto");
+    let published = caller.publish(&topic, content, b"through js-libp2p").await;
+    assert!(published, "{}", caller.state().await);
+    let arrived = wait_until(PATIENCE, || async {
+        hidden.delivered().contains_key(content)
+    });
+    assert!(arrived.await, "{}", hidden.state().await);
     relay.quit().await.unwrap();
 }

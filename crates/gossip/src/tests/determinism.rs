@@ -35,7 +35,7 @@ fn run(seed: u8) -> Net {
     };
     for a in 0..NODES {
         for _ in 0..5 {
-            flip(&mut net, a, rng.below(NODES));
+            net.flip(a, rng.below(NODES));
         }
     }
     net.subscribe_all();
@@ -51,20 +51,11 @@ fn run(seed: u8) -> Net {
             }
             12..14 => net.input(node, Input::Unsubscribe(topic())),
             14..18 => net.input(node, Input::Subscribe(topic())),
-            _ => flip(&mut net, node, rng.below(NODES)),
+            _ => net.flip(node, rng.below(NODES)),
         }
     }
     net.run_ms(1_000);
     net
-}
-
-/// Connects two nodes, or disconnects them.
-fn flip(net: &mut Net, a: usize, b: usize) {
-    if net.connected(a, b) {
-        net.disconnect(a, b);
-    } else if a != b {
-        net.connect(a, b);
-    }
 }
 
 #[test]

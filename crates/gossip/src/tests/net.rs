@@ -230,6 +230,15 @@ impl Net {
         }
     }
 
+    /// Connects two nodes, or disconnects them.
+    pub(crate) fn flip(&mut self, a: usize, b: usize) {
+        if self.connected(a, b) {
+            self.disconnect(a, b);
+        } else if a != b {
+            self.connect(a, b);
+        }
+    }
+
     fn schedule(&mut self, after: Duration, event: Event) {
         self.sequence += 1;
         let at = self.now.after(after);

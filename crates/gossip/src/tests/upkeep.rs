@@ -23,7 +23,7 @@ fn run(config: &Config, seed: u8, wakes_always: bool) -> Net {
     let mut rng = Rng::new([seed; 32]);
     for a in 0..NODES {
         for _ in 0..4 {
-            flip(&mut net, a, rng.below(NODES));
+            net.flip(a, rng.below(NODES));
         }
     }
     net.subscribe_all();
@@ -34,21 +34,13 @@ fn run(config: &Config, seed: u8, wakes_always: bool) -> Net {
             0..5 => net.publish(node, &[rng.below(256) as u8; 300]),
             5 => net.input(node, Input::Unsubscribe(topic())),
             6..8 => net.input(node, Input::Subscribe(topic())),
-            _ => flip(&mut net, node, rng.below(NODES)),
+            _ => net.flip(node, rng.below(NODES)),
         }
     }
     net.run_ms(10_000);
     // What could wait is made up for.
     (0..NODES).for_each(|node| net.input(node, Input::Tick));
     net
-}
-
-fn flip(net: &mut Net, a: usize, b: usize) {
-    if net.connected(a, b) {
-        net.disconnect(a, b);
-    } else if a != b {
-        net.connect(a, b);
-    }
 }
 
 #[test]

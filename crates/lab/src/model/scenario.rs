@@ -31,6 +31,11 @@ pub enum NoPrediction {
     /// The connections are listed one by one, so the mesh is not a random graph.
     #[error("the closed form is for random topologies (dials, regular, full-mesh)")]
     Topology,
+    /// Nodes have some topics only, in a way that does not make a network of each topic.
+    #[error(
+        "the closed form is for nodes that all have the same topics, or one each and dial others of it (dials)"
+    )]
+    Topics,
     /// Packets are lost at random.
     #[error("the closed form does not cover packet loss")]
     Loss,
@@ -68,12 +73,15 @@ pub fn spread_params(
     if !scenario.faults.is_empty() {
         return Err(NoPrediction::Faults);
     }
-    let nodes = match scenario.relay.topics_per_node {
-        None => scenario.nodes,
-        // Each topic is a network of its own.
-        Some(1) => scenario.nodes / scenario.relay.topics.max(1),
-        Some(_) => return Err(NoPrediction::Topology),
+    let nodes = match (scenario.relay.topics_per_node, &scenario.topology) {
+        (None, _) => scenario.nodes,
+        // Each topic is a network of its own, as nodes dial only those of their topic.
+        (Some(1), Topology::Dials(_)) => scenario.nodes / scenario.relay.topics.max(1),
+        (Some(_), _) => return Err(NoPrediction::Topics),
     };
+    if nodes < 2 {
+        return Err(NoPrediction::Topics);
+    }
     let connections = match scenario.topology {
         Topology::Dials(dials) => (2 * dials).min(nodes - 1),
         Topology::Regular(degree) => degree,

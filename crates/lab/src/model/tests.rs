@@ -238,6 +238,22 @@ mod from_scenario {
     }
 
     #[test]
+    fn each_topic_is_a_network_of_its_own_or_there_is_no_prediction() {
+        assert_eq!(params("waku-network", None).unwrap().nodes, 10_000);
+        let refused = |overrides: &[&str]| {
+            let overrides: Vec<_> = overrides.iter().map(|set| (*set).to_owned()).collect();
+            let scenario = load("waku-network", &overrides).unwrap().scenario;
+            assert_eq!(
+                spread_params(&scenario, 10, None),
+                Err(NoPrediction::Topics)
+            );
+        };
+        refused(&["relay.topics_per_node=2"]);
+        refused(&["topology={kind=\"regular\", degree=10}"]);
+        refused(&["scenario.nodes=5", "topology.dials=2"]);
+    }
+
+    #[test]
     fn what_the_form_does_not_describe_is_refused() {
         assert_eq!(params("cities-line", None), Err(NoPrediction::Delays));
         assert_eq!(params("churn", None), Err(NoPrediction::Faults));

@@ -42,6 +42,14 @@ fn nodes_that_know_nobody_are_one_network_in_ten_seconds() {
 }
 
 #[test]
+fn nodes_of_one_shard_each_find_those_of_their_shard() {
+    let mut scenario = strangers(15, 6);
+    (scenario.relay.topics, scenario.relay.topics_per_node) = (2, Some(1));
+    let outcome = simulate(&scenario);
+    assert_eq!(receivers(&outcome), [NODES as usize / 2 - 1; 6]);
+}
+
+#[test]
 fn a_network_cut_in_half_for_an_hour_is_whole_within_a_minute() {
     // The halves are apart from 60 s to 3,660 s; the messages are published from a minute after that on.
     let mut scenario = strangers(3_720, 10);
