@@ -1,6 +1,7 @@
 //! Comparison with history: stores list the hashes of what they hold, and what is missing is fetched.
 //!
-//! Each store is asked from the time up to which it was asked before, less an overlap. A message is therefore
+//! Each store is asked from the time up to which it was asked before, less an overlap, which is longer every few minutes
+//! and longest every hour ([`ListingDepth`](super::wanted::ListingDepth)). A message is therefore
 //! found if any store that is known long enough holds it, whatever was interrupted in between; an
 //! interruption only makes the next comparison come sooner.
 
@@ -21,7 +22,6 @@ use crate::{PeerNo, RequestNo};
 /// Comparison with several stores, one after the other.
 #[derive(Debug)]
 struct Round {
-    is_deep: bool,
     done: Vec<PeerNo>,
     /// Store that is being asked, with the chunks that are left.
     current: Option<(PeerNo, VecDeque<Chunk>)>,
@@ -44,7 +44,6 @@ struct PendingCheck {
 pub(crate) struct Checks {
     due: Time,
     last: Option<Time>,
-    count: u32,
     round: Option<Round>,
     pending: Option<PendingCheck>,
 }
@@ -54,7 +53,6 @@ impl Checks {
         Self {
             due: Time::MAX,
             last: None,
-            count: 0,
             round: None,
             pending: None,
         }
@@ -225,11 +223,9 @@ impl Checks {
 
     fn start(&mut self, context: &mut CheckContext<'_>) {
         let config = context.config;
-        self.count = self.count.wrapping_add(1);
         self.last = Some(context.now);
         self.due = context.now.after(config.check_every);
         self.round = Some(Round {
-            is_deep: self.count.is_multiple_of(config.deep_every.max(1)),
             done: Vec::new(),
             current: None,
             listing: None,
@@ -290,11 +286,7 @@ impl Round {
                 self.current = None;
                 continue;
             };
-            let overlap = match self.is_deep {
-                true => context.config.deep_overlap,
-                false => context.config.check_overlap,
-            };
-            if let Some(listing) = StoreListing::begin(chunk, store, overlap, context) {
+            if let Some(listing) = StoreListing::begin(chunk, store, context) {
                 self.listing = Some(listing);
                 return true;
             }

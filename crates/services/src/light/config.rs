@@ -29,9 +29,13 @@ pub struct LightConfig {
     pub check_spacing: Duration,
     /// Time by which comparisons with history overlap: what archives and clocks may lag.
     pub check_overlap: Duration,
-    /// Number of comparisons of which one overlaps by [`deep_overlap`](Self::deep_overlap).
-    pub deep_every: u32,
-    /// Overlap of deep comparisons: what stores learn late from other stores.
+    /// Shortest time between two listings by one store that overlap by [`late_overlap`](Self::late_overlap).
+    pub late_every: Duration,
+    /// Overlap of such listings: what senders repeat until a service peer has taken and spread it.
+    pub late_overlap: Duration,
+    /// Shortest time between two listings by one store that overlap by [`deep_overlap`](Self::deep_overlap).
+    pub deep_every: Duration,
+    /// Overlap of such listings: what stores learn late from other stores.
     pub deep_overlap: Duration,
     /// Age beyond which history is not asked for (nwaku keeps two days).
     pub max_lookback: Duration,
@@ -69,7 +73,9 @@ impl Default for LightConfig {
             check_every: Duration::from_secs(180),
             check_spacing: Duration::from_secs(15),
             check_overlap: Duration::from_secs(60),
-            deep_every: 20,
+            late_every: Duration::from_secs(300),
+            late_overlap: Duration::from_secs(600),
+            deep_every: Duration::from_secs(3600),
             deep_overlap: Duration::from_secs(2 * 3600),
             max_lookback: Duration::from_secs(3 * 24 * 3600),
             subscribe_lookback: Duration::from_secs(10),

@@ -10,7 +10,7 @@ use super::context::{CheckContext, FoundMessage};
 use super::io::Output;
 use super::memory::DeliveryMemory;
 use super::peers::PeerService;
-use super::wanted::{Chunk, WantedTopics};
+use super::wanted::{Chunk, ListingDepth, WantedTopics};
 use crate::PeerNo;
 use crate::history::{
     ContentCriteria, HistoryCriteria, HistoryPage, HistoryQuery, PAGE_MAX, PageDirection,
@@ -61,6 +61,7 @@ enum ListPosition {
 pub(crate) struct StoreListing {
     chunk: Chunk,
     lister: PeerNo,
+    depth: ListingDepth,
     from_ns: i64,
     /// Wall time of the beginning, up to which the store has been asked when the listing is done.
     started_ns: i64,
@@ -85,14 +86,12 @@ impl StoreListing {
     pub(crate) fn begin(
         chunk: Chunk,
         lister: PeerNo,
-        overlap: Duration,
         context: &mut CheckContext<'_>,
     ) -> Option<Self> {
         let now_ns = context.now_ns;
-        let overlap_ns = nanos(overlap);
-        let asked = context
+        let (depth, asked) = context
             .wanted
-            .ask_from(&chunk, lister, overlap_ns, now_ns)?;
+            .ask_from(&chunk, lister, context.config, now_ns)?;
         let oldest = now_ns.saturating_sub(nanos(context.config.max_lookback));
         let mut from_ns = asked.max(oldest);
         // What was forgotten cannot be compared: a message listed there might be delivered twice.
@@ -113,6 +112,7 @@ impl StoreListing {
         Some(Self {
             chunk,
             lister,
+            depth,
             from_ns,
             started_ns: now_ns,
             to_ns: to_ns.max(from_ns),
@@ -339,14 +339,15 @@ impl StoreListing {
             .max();
         if let Some(latest) = latest.filter(|latest| Some(*latest) > self.progress_ns) {
             self.progress_ns = Some(latest);
-            wanted.listed(&self.chunk, self.lister, latest.min(self.started_ns));
+            let until_ns = latest.min(self.started_ns);
+            wanted.listed(&self.chunk, self.lister, self.depth, until_ns);
         }
     }
 
     /// Ends the listing; returns whether everything listed was had.
     pub(crate) fn finish(self, wanted: &mut WantedTopics) -> bool {
         if !self.has_gaps {
-            wanted.listed(&self.chunk, self.lister, self.started_ns);
+            wanted.listed(&self.chunk, self.lister, self.depth, self.started_ns);
         }
         !self.has_gaps
     }

@@ -1,5 +1,6 @@
 //! A light client among service peers that behave, vanish, sleep, lie, limit, or answer late.
 
 mod faults;
+mod late;
 mod promises;
 mod world;

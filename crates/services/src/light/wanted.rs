@@ -3,20 +3,60 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::config::LightLimits;
+use super::config::{LightConfig, LightLimits};
 use super::io::LightSubscribeError;
+use super::listing::nanos;
 use crate::PeerNo;
 
 /// Pubsub topic and content topic.
 pub(crate) type TopicPair = (Arc<str>, Arc<str>);
+
+/// Depth of a listing: how long before the last listing of the same depth it begins.
+///
+/// Stores order messages by the timestamp of their sender. A message that reaches a store later than that is found by a
+/// listing that begins before its timestamp; so most listings overlap a little, some more, and few much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ListingDepth {
+    /// What archives and clocks lag.
+    Usual,
+    /// What senders repeat.
+    Late,
+    /// What stores learn from other stores.
+    Deep,
+}
+
+impl ListingDepth {
+    const DEEPEST_FIRST: [Self; 3] = [Self::Deep, Self::Late, Self::Usual];
+
+    /// Returns the shortest time between two listings of this depth, nanoseconds.
+    fn every_ns(self, config: &LightConfig) -> i64 {
+        match self {
+            Self::Usual => 0,
+            Self::Late => nanos(config.late_every),
+            Self::Deep => nanos(config.deep_every),
+        }
+    }
+
+    /// Returns the time by which two listings of this depth overlap, nanoseconds.
+    fn overlap_ns(self, config: &LightConfig) -> i64 {
+        nanos(match self {
+            Self::Usual => config.check_overlap,
+            Self::Late => config.late_overlap,
+            Self::Deep => config.deep_overlap,
+        })
+    }
+}
+
+/// Times up to which a store has listed what it holds, by [`ListingDepth`], Unix nanoseconds.
+pub(crate) type ListedUntil = [i64; 3];
 
 /// Subscription of the application.
 #[derive(Debug)]
 pub(crate) struct Interest {
     /// Time from which messages are wanted, Unix nanoseconds.
     pub(crate) since_ns: i64,
-    /// Time up to which each store has listed what it holds, Unix nanoseconds.
-    pub(crate) listed: BTreeMap<PeerNo, i64>,
+    /// Time up to which each store has listed what it holds.
+    pub(crate) listed: BTreeMap<PeerNo, ListedUntil>,
 }
 
 /// Subscriptions of the application, at most [`LightLimits::max_subscriptions`].
@@ -126,42 +166,70 @@ impl WantedTopics {
         chunks
     }
 
-    /// Returns the time from which a store is to be asked about a chunk; `None` if nothing of it is wanted
-    /// any more. A time already listed counts only up to `now_ns`, since the clock may have been set back.
+    /// Returns the depth of the next listing of a chunk by a store, and the time from which on it is to list; `None` if
+    /// nothing of the chunk is wanted any more. A time already listed counts only up to `now_ns`, since the clock may
+    /// have been set back.
     pub(crate) fn ask_from(
         &self,
         chunk: &Chunk,
         store: PeerNo,
-        overlap_ns: i64,
+        config: &LightConfig,
         now_ns: i64,
-    ) -> Option<i64> {
-        chunk
-            .criteria()
-            .filter_map(|criterion| self.interests.get(&criterion))
-            .map(|interest| match interest.listed.get(&store) {
-                Some(listed) => interest
-                    .since_ns
-                    .max((*listed).min(now_ns).saturating_sub(overlap_ns)),
-                None => interest.since_ns,
+    ) -> Option<(ListingDepth, i64)> {
+        let interests = || {
+            let wanted = chunk.criteria();
+            wanted.filter_map(|criterion| self.interests.get(&criterion))
+        };
+        let is_due = |depth: &ListingDepth| {
+            interests().any(|interest| {
+                let listed = interest.listed.get(&store);
+                listed.is_none_or(|listed| {
+                    let listed = listed[*depth as usize].min(now_ns);
+                    now_ns.saturating_sub(listed) >= depth.every_ns(config)
+                })
             })
-            .min()
+        };
+        let depths = ListingDepth::DEEPEST_FIRST.iter();
+        let depth = *depths.clone().find(|depth| is_due(depth))?;
+        let from_ns = |interest: &Interest| match interest.listed.get(&store) {
+            Some(listed) => {
+                let listed = listed[depth as usize].min(now_ns);
+                let overlapping = listed.saturating_sub(depth.overlap_ns(config));
+                interest.since_ns.max(overlapping)
+            }
+            None => interest.since_ns,
+        };
+        Some((depth, interests().map(from_ns).min()?))
     }
 
     /// Returns the latest time up to which any store has listed all of a chunk.
     pub(crate) fn confirmed_until(&self, chunk: &Chunk) -> i64 {
+        let latest = |interest: &Interest| {
+            let listed = interest.listed.values();
+            let usual = listed.map(|listed| listed[ListingDepth::Usual as usize]);
+            usual.max().unwrap_or(interest.since_ns)
+        };
         chunk
             .criteria()
-            .filter_map(|criterion| self.interests.get(&criterion))
-            .map(|i| i.listed.values().copied().max().unwrap_or(i.since_ns))
+            .filter_map(|criterion| self.interests.get(&criterion).map(latest))
             .min()
             .unwrap_or(i64::MAX)
     }
 
-    pub(crate) fn listed(&mut self, chunk: &Chunk, store: PeerNo, until_ns: i64) {
+    /// Notes that a listing of some depth by a store has come to a time; it counts for lesser depths, too.
+    pub(crate) fn listed(
+        &mut self,
+        chunk: &Chunk,
+        store: PeerNo,
+        depth: ListingDepth,
+        until_ns: i64,
+    ) {
         for criterion in chunk.criteria() {
             if let Some(interest) = self.interests.get_mut(&criterion) {
-                let listed = interest.listed.entry(store).or_insert(until_ns);
-                *listed = (*listed).max(until_ns);
+                let listed = interest.listed.entry(store).or_insert([until_ns; 3]);
+                for listed in &mut listed[..=depth as usize] {
+                    *listed = (*listed).max(until_ns);
+                }
             }
         }
     }
@@ -170,7 +238,7 @@ impl WantedTopics {
     pub(crate) fn clock_set(&mut self, now_ns: i64) {
         for interest in self.interests.values_mut() {
             interest.since_ns = interest.since_ns.min(now_ns);
-            for listed in interest.listed.values_mut() {
+            for listed in interest.listed.values_mut().flatten() {
                 *listed = (*listed).min(now_ns);
             }
         }

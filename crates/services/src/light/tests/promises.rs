@@ -9,9 +9,9 @@ use super::super::{DeliveryOrigin, Input, LightConfig, Offence};
 use super::world::{Episode, SHARD, Trouble, UNIX_AT_ZERO, World, services};
 use crate::PeerNo;
 
-const CHAT: &str = "/app/1/chat/proto";
+pub(super) const CHAT: &str = "/app/1/chat/proto";
 
-fn seconds(seconds: u64) -> Time {
+pub(super) fn seconds(seconds: u64) -> Time {
     Time::from_millis(seconds * 1000)
 }
 
@@ -29,7 +29,7 @@ fn talk(world: &mut World, from_s: u64, to_s: u64) {
     }
 }
 
-fn assert_all_once(world: &World) {
+pub(super) fn assert_all_once(world: &World) {
     let (missing, twice) = world.faults();
     assert_eq!(
         missing,
@@ -328,7 +328,7 @@ fn a_small_memory_gives_no_message_twice() {
 }
 
 /// Puts a message of a time into a store, as if it came there by relay.
-fn store_alone(world: &mut World, store: usize, sent_s: u64) -> WakuMessage {
+pub(super) fn store_alone(world: &mut World, store: usize, sent_s: u64) -> WakuMessage {
     let mut message = WakuMessage::new(sent_s.to_be_bytes().to_vec(), CHAT);
     let at_ns = (UNIX_AT_ZERO + seconds(sent_s).as_nanos()) as i64;
     message.timestamp = Some(at_ns);

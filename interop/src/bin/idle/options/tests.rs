@@ -18,7 +18,7 @@ fn the_defaults_are_those_of_the_readme() {
 fn what_cannot_be_measured_is_refused() {
     for line in [
         "--connections 0",
-        "--connections 201",
+        "--connections 2001",
         "--seconds 0",
         "--settle-seconds 0",
         "--settle-seconds 31",
