@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::flow::StreamFlow;
 use crate::inflight::Window;
-use crate::profile::Profile;
+use crate::profile::{Profile, SendBuffer};
 use crate::seldom::Seldom;
 
 /// A frame that is not yet completely sent.
@@ -74,6 +74,8 @@ struct UnsentFrames<P> {
     frames: VecDeque<UnsentFrame<P>>,
     /// Bytes left to send of all frames.
     bytes: u64,
+    /// Bytes of them that the send buffer has taken; the writer has the rest.
+    taken_bytes: u64,
 }
 
 impl<P> UnsentFrames<P> {
@@ -87,6 +89,7 @@ impl<P> Default for UnsentFrames<P> {
         Self {
             frames: VecDeque::new(),
             bytes: 0,
+            taken_bytes: 0,
         }
     }
 }
@@ -246,16 +249,64 @@ impl<P> TcpEndpoint<P> {
     pub(crate) fn is_writable(&self, profile: &Profile) -> bool {
         let credit_bytes = self.flow.as_ref().map_or(u64::MAX, |f| f.credit_bytes);
         let unsent_bytes = self.unsent_bytes();
-        unsent_bytes < profile.send_buffer_bytes && unsent_bytes <= credit_bytes
+        let has_room = match profile.send_buffer {
+            SendBuffer::Fixed { bytes } => unsent_bytes < bytes,
+            SendBuffer::Tuned { .. } => !self.is_writer_held(),
+        };
+        has_room && unsent_bytes <= credit_bytes
     }
 
-    /// Bytes that flow control lets leave as one burst.
+    /// Whether the send buffer has not yet taken all that was written.
+    pub(crate) fn is_writer_held(&self) -> bool {
+        let unsent = self.unsent.get();
+        unsent.is_some_and(|unsent| unsent.taken_bytes < unsent.bytes)
+    }
+
+    /// Lets the send buffer take what it has room for. An acknowledgement wakes a writer that waits only once a third of the buffer
+    /// is free (`sk_stream_write_space`).
+    pub(crate) fn fill_buffer(&mut self, profile: &Profile, is_acknowledged: bool) {
+        let Some(unsent) = self.unsent.get_mut() else {
+            return;
+        };
+        let SendBuffer::Tuned {
+            per_packet_bytes,
+            max_bytes,
+        } = profile.send_buffer
+        else {
+            unsent.taken_bytes = unsent.bytes;
+            return;
+        };
+        let waiting_bytes = unsent.bytes - unsent.taken_bytes;
+        if waiting_bytes == 0 {
+            return;
+        }
+        if is_acknowledged {
+            self.window.expand_buffer();
+        }
+        let size_bytes = per_packet_bytes.saturating_mul(self.window.buffered_for().into());
+        let size_bytes = size_bytes.min(max_bytes);
+        let segment_bytes = u64::from(profile.segment_bytes);
+        let in_flight_bytes = segment_bytes * u64::from(self.window.in_flight());
+        let queued_bytes = in_flight_bytes + unsent.taken_bytes;
+        if !is_acknowledged || queued_bytes <= size_bytes / 3 * 2 {
+            let free_bytes = size_bytes.saturating_sub(queued_bytes);
+            unsent.taken_bytes += waiting_bytes.min(free_bytes);
+        }
+    }
+
+    /// Bytes that flow control and the send buffer let leave as one burst.
     pub(crate) fn burst_bytes(&self) -> u64 {
-        let first = self.unsent.get().and_then(|unsent| unsent.frames.front());
-        let message_bytes = first.map_or(0, |first| first.bytes_left);
-        self.flow
-            .as_ref()
-            .map_or(u64::MAX, |flow| flow.burst_bytes(message_bytes))
+        let Some(unsent) = self.unsent.get() else {
+            return u64::MAX;
+        };
+        let message_bytes = unsent.frames.front().map_or(0, |first| first.bytes_left);
+        let taken_bytes = match unsent.taken_bytes < unsent.bytes {
+            true => unsent.taken_bytes,
+            false => u64::MAX,
+        };
+        let flow = self.flow.as_ref();
+        flow.map_or(u64::MAX, |flow| flow.burst_bytes(message_bytes))
+            .min(taken_bytes)
     }
 
     /// Adds what a window update grants. If the first unsent frame had to wait for it, the rest of that frame is written at
@@ -309,6 +360,7 @@ impl<P> TcpEndpoint<P> {
         }
         let message_bytes = first.bytes_left + data;
         unsent.bytes -= data;
+        unsent.taken_bytes = unsent.taken_bytes.saturating_sub(data);
         let flow = self.flow.as_mut();
         let ends_mux_frame = flow.is_some_and(|flow| flow.spend(data, message_bytes));
         let frame = if whole {

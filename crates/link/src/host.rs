@@ -465,6 +465,7 @@ impl<P> Host<P> {
                 self.totals.received_bytes += u64::from(profile.header_bytes);
                 if let Some(connection) = self.get_mut(conn) {
                     connection.window.acknowledged(now, packets, &profile);
+                    self.buffer_drains(conn);
                     self.make_ready(conn);
                     self.serve();
                 }

@@ -27,6 +27,8 @@ pub(crate) struct Window {
     flights: Flights,
     /// Packets acknowledged since the window last grew, in congestion avoidance.
     credit: u32,
+    /// Congestion window by which the send buffer was last sized, packets.
+    buffered_for: u32,
     last_sent_ns: u64,
 }
 
@@ -46,8 +48,24 @@ impl Window {
             recover_until: 0,
             flights: Flights::default(),
             credit: 0,
+            buffered_for: profile.initial_window_packets,
             last_sent_ns: 0,
         }
+    }
+
+    /// Packets that are in flight.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Congestion window by which the send buffer is sized, packets.
+    pub(crate) fn buffered_for(&self) -> u32 {
+        self.buffered_for
+    }
+
+    /// Sizes the send buffer by the congestion window, if that has grown.
+    pub(crate) fn expand_buffer(&mut self) {
+        self.buffered_for = self.buffered_for.max(self.window);
     }
 
     /// Sent packets that are no longer in flight.

@@ -24,6 +24,24 @@ pub enum Idle {
     Decay,
 }
 
+/// Size of a socket's send buffer; a writer waits while it is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendBuffer {
+    /// The buffer has one size, and the last frame that it takes is taken whole.
+    Fixed {
+        /// Size of the buffer, bytes; only bytes that have not left count.
+        bytes: u64,
+    },
+    /// The buffer grows with the congestion window while a writer waits, as Linux does it (`tcp_sndbuf_expand`). It takes part of a
+    /// frame, and more once a third of it is free; bytes count until they are acknowledged.
+    Tuned {
+        /// Bytes of the buffer for each packet of the congestion window.
+        per_packet_bytes: u64,
+        /// Upper limit of the buffer, bytes.
+        max_bytes: u64,
+    },
+}
+
 /// Parameters of a TCP stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -58,8 +76,8 @@ pub struct Profile {
     pub receive_window_growth: u32,
     /// Upper limit of the receive window, packets.
     pub receive_window_max_packets: u32,
-    /// Size of a socket's send buffer, bytes; a writer waits while it is full.
-    pub send_buffer_bytes: u64,
+    /// Size of a socket's send buffer.
+    pub send_buffer: SendBuffer,
     /// Order in which connections share the uplink.
     pub sharing: Sharing,
     /// Step in which rates are enforced, nanoseconds; 0 if bytes pass smoothly.
@@ -93,7 +111,7 @@ impl Profile {
         receive_window_packets: 4308,
         receive_window_growth: 0,
         receive_window_max_packets: 4308,
-        send_buffer_bytes: 4 << 20,
+        send_buffer: SendBuffer::Fixed { bytes: 4 << 20 },
         sharing: Sharing::WriteOrder,
         rate_step_ns: 1_000_000,
         rate_burst_bytes: 1500,
@@ -118,12 +136,25 @@ impl Profile {
         receive_window_packets: 45,
         receive_window_growth: 2,
         receive_window_max_packets: 4308,
-        send_buffer_bytes: 4 << 20,
+        send_buffer: SendBuffer::Fixed { bytes: 4 << 20 },
         // A kernel sends what it is given as far as the window goes, so a turn is the amount that a yamux
         // stream of 16 KiB frames hands down before another connection gets its turn.
         sharing: Sharing::Turns { packets: 132 },
         rate_step_ns: 0,
         rate_burst_bytes: 0,
+    };
+
+    /// The TCP of a Linux kernel whose own device is as fast as the uplink, so that packets wait in the sockets and not behind the
+    /// device: each socket has two segments of two packets in the device's queue (TCP small queues, `tcp_small_queue_check`),
+    /// and connections share the uplink evenly.
+    pub const LINUX_DEVICE: Self = Self {
+        sharing: Sharing::Turns { packets: 4 },
+        send_buffer: SendBuffer::Tuned {
+            // Twice the window, each packet of which counts with the memory of its descriptors: 2048 and 256 bytes.
+            per_packet_bytes: 4608,
+            max_bytes: 4 << 20,
+        },
+        ..Self::LINUX
     };
 
     /// Packets that a frame of `bytes` bytes takes.

@@ -425,6 +425,7 @@ fn tcp_profile(scenario: &Scenario) -> link::Profile {
     let network = &scenario.network;
     let mut profile = match network.tcp {
         TcpProfile::Linux => link::Profile::LINUX,
+        TcpProfile::LinuxDevice => link::Profile::LINUX_DEVICE,
         TcpProfile::Shadow => link::Profile::SHADOW,
     };
     profile.idle = match network.slow_start_after_idle {

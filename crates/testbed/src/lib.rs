@@ -11,13 +11,15 @@
 //! namespace, device and routes, so there is nothing to clean up.
 //!
 //! [`kernel`] measures the time that this machine's kernel takes for one message on one connection,
-//! as a reference for the simulator's TCP model.
+//! as a reference for the simulator's TCP model; [`fan`] how connections of one host share its uplink.
 
 mod error;
+pub mod fan;
 mod host;
 pub mod kernel;
 mod privileges;
 mod pump;
+mod simulated_pair;
 mod testbed;
 
 pub use error::TestbedError;

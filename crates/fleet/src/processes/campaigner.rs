@@ -87,13 +87,17 @@ impl Campaigner<'_> {
 
 /// Returns notes on differences from the scenario that apply to every run.
 fn notes(scenario: &Scenario) -> Vec<String> {
-    let mut notes = Vec::new();
-    if scenario.network.tcp == TcpProfile::Shadow {
-        let note = "network.tcp = \"shadow\" names the model of the Shadow simulator; here it is the \
-                    kernel's TCP, Reno";
-        notes.push(note.to_owned());
-    }
-    notes
+    let note = match scenario.network.tcp {
+        TcpProfile::Linux => None,
+        TcpProfile::LinuxDevice => Some(
+            "network.tcp = \"linux-device\" names a kernel whose own device is as fast as the uplink; here the \
+             devices are faster, and packets wait behind them",
+        ),
+        TcpProfile::Shadow => Some(
+            "network.tcp = \"shadow\" names the model of the Shadow simulator; here it is the kernel's TCP, Reno",
+        ),
+    };
+    note.map(str::to_owned).into_iter().collect()
 }
 
 fn simulate(scenario: &Scenario, seeds: &[u64], hops: &mut HopTimes) -> Result<(), CampaignError> {

@@ -123,7 +123,7 @@ pub fn spread_params(
         (rln.generation_ns, validation_ns)
     });
     let burst_ms = match network.tcp {
-        TcpProfile::Linux => 0.0,
+        TcpProfile::Linux | TcpProfile::LinuxDevice => 0.0,
         TcpProfile::Shadow => 1.0 + SHADOW_PACKET_BYTES / network.uplink_bytes_per_s as f64 * 1e3,
     };
     Ok(SpreadParams {

@@ -78,7 +78,8 @@ pub const RULES: &[ValidityRule] = &[
     },
     ValidityRule {
         name: "send-buffer",
-        says: "the kernel's tuning of send buffers, which can cost a message over 100 KB a round trip, is not modelled",
+        says: "the kernel's tuning of send buffers, which can cost a message over 100 KB a round trip, is not modelled \
+               (it is with network.tcp = \"linux-device\")",
         applies: |run| {
             run.scenario.network.tcp == TcpProfile::Linux && run.longest_bytes > 100 * KB
         },

@@ -33,6 +33,7 @@ impl<P> Host<P> {
             started: false,
         };
         connection.push(unsent, priority == Priority::Urgent);
+        connection.fill_buffer(&profile, false);
         connection.writer_waits |= !connection.is_writable(&profile);
         self.written += 1;
         self.make_ready(conn.0);
@@ -49,11 +50,13 @@ impl<P> Host<P> {
         let Some(order) = connection.first_order() else {
             return;
         };
-        if connection.window.room() > 0 {
-            // Without credit, the next window update makes it ready.
-            if connection.burst_bytes() > 0 && !std::mem::replace(&mut connection.ready, true) {
+        let may_send = connection.window.room() > 0 && connection.burst_bytes() > 0;
+        if may_send {
+            if !std::mem::replace(&mut connection.ready, true) {
                 self.ready.push(order, conn);
             }
+        } else if connection.window.room() > 0 && !connection.is_writer_held() {
+            // Without credit, the next window update makes it ready.
         } else if let Some(at) = connection.window.next_ack_ns()
             && !std::mem::replace(&mut connection.watched, true)
         {
@@ -66,8 +69,34 @@ impl<P> Host<P> {
         if let Some(connection) = self.get_mut(conn) {
             connection.watched = false;
             connection.window.advance(now, &profile);
+            self.buffer_drains(conn);
             self.make_ready(conn);
             self.serve();
+        }
+    }
+
+    /// Lets the send buffer take more after an acknowledgement, and tells the writer when it has taken all.
+    pub(crate) fn buffer_drains(&mut self, conn: u32) {
+        let profile = self.config.profile;
+        let Some(connection) = self.get_mut(conn) else {
+            return;
+        };
+        if !connection.is_writer_held() {
+            return;
+        }
+        connection.fill_buffer(&profile, true);
+        self.tell_writable(conn);
+    }
+
+    /// Tells a writer that waits if the socket takes frames again.
+    fn tell_writable(&mut self, conn: u32) {
+        let profile = self.config.profile;
+        let Some(connection) = self.get_mut(conn) else {
+            return;
+        };
+        if connection.writer_waits && connection.is_writable(&profile) {
+            connection.writer_waits = false;
+            self.outputs.push_back(Output::Writable(ConnIx(conn)));
         }
     }
 
@@ -125,13 +154,10 @@ impl<P> Host<P> {
         let Some(mut burst) = connection.cut(most, &profile) else {
             return;
         };
-        let blocked = !connection.is_all_sent() && room == burst.packets;
-        let writable = connection.writer_waits && connection.is_writable(&profile);
-        connection.writer_waits &= !writable;
-        burst.ack_wanted = blocked || connection.window.awaits();
-        if writable {
-            self.outputs.push_back(Output::Writable(ConnIx(conn)));
-        }
+        let is_filled = !connection.is_all_sent() && room == burst.packets;
+        let is_blocked = is_filled || connection.is_writer_held();
+        burst.ack_wanted = is_blocked || connection.window.awaits();
+        self.tell_writable(conn);
         self.emit(conn, burst);
         self.make_ready(conn);
     }

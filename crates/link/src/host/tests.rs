@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::profile::SendBuffer;
 
+mod buffer;
 mod flow;
 mod linux;
 mod recorded;
@@ -215,7 +217,7 @@ fn loss_costs_a_round_trip_or_a_time_out() {
 #[test]
 fn a_full_socket_says_when_it_takes_more() {
     let mut small = config(Profile::LINUX);
-    small.profile.send_buffer_bytes = 50_000;
+    small.profile.send_buffer = SendBuffer::Fixed { bytes: 50_000 };
     let mut pair = Pair::new(small, 10 * MS);
     assert!(pair.hosts[0].is_writable(CONN));
     pair.write(0, 0, 200_000);

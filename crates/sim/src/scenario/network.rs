@@ -90,8 +90,10 @@ pub enum Qdisc {
 /// Transport model; its parameters are those of `undertone_link`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpProfile {
-    /// The TCP of a Linux kernel.
+    /// The TCP of a Linux kernel, behind whose device packets of all connections wait in the order in which they were sent.
     Linux,
+    /// The TCP of a Linux kernel whose own device is as fast as the uplink, with send buffers that the kernel tunes.
+    LinuxDevice,
     /// The TCP of the Shadow simulator.
     Shadow,
 }

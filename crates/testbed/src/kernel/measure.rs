@@ -133,7 +133,8 @@ fn receive(
     bound: &SyncSender<()>,
     read: &SyncSender<Instant>,
 ) -> Result<(), KernelError> {
-    let listener = socket::listening(address, case).map_err(failed("cannot listen"))?;
+    let listener =
+        socket::listening(address, Some(case.congestion), 1).map_err(failed("cannot listen"))?;
     // For both channels: when nobody waits any more, the sender has failed and reports why.
     let _ = bound.send(());
     let (mut stream, _) = listener.accept().map_err(failed("cannot accept"))?;
@@ -160,7 +161,7 @@ fn send(
     case: &Case,
     done: &Receiver<Instant>,
 ) -> Result<([Duration; 3], Vec<String>), KernelError> {
-    let stream = socket::connected(address, case);
+    let stream = socket::connected(address, Some(case.congestion), case.send_buffer_bytes);
     let mut stream = stream.map_err(failed("cannot connect"))?;
     stream
         .set_nodelay(true)

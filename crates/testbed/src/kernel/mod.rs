@@ -6,12 +6,11 @@
 //! ([`Moment::Warm`]), the third after a pause long enough for the congestion window to be reset
 //! ([`Moment::Idle`]; Linux's `tcp_slow_start_after_idle`). Each measurement has its own
 //! namespaces, so that no cached metrics of an address affect the next one.
-//! kernel remembers of an address helps the next one.
 
 mod formula;
 mod measure;
 mod model;
-mod socket;
+pub(crate) mod socket;
 mod table;
 
 pub use formula::{slow_start_ms, transfer_ms};

@@ -9,30 +9,41 @@ use rustix::net::{
     AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, listen, sockopt,
 };
 
-use super::Case;
 use crate::Congestion;
 
-pub(super) fn listening(at: SocketAddrV4, case: &Case) -> io::Result<TcpListener> {
-    let socket = under(case.congestion)?;
+/// Listens at an address, for up to `backlog` connections that nobody has accepted yet.
+pub(crate) fn listening(
+    at: SocketAddrV4,
+    congestion: Option<Congestion>,
+    backlog: i32,
+) -> io::Result<TcpListener> {
+    let socket = under(congestion)?;
     bind(&socket, &at)?;
-    listen(&socket, 1)?;
+    listen(&socket, backlog)?;
     Ok(socket.into())
 }
 
-pub(super) fn connected(to: SocketAddrV4, case: &Case) -> io::Result<TcpStream> {
-    let socket = under(case.congestion)?;
-    if let Some(bytes) = case.send_buffer_bytes {
+/// Connects to an address with a send buffer of this size, or one that the system tunes.
+pub(crate) fn connected(
+    to: SocketAddrV4,
+    congestion: Option<Congestion>,
+    send_buffer_bytes: Option<usize>,
+) -> io::Result<TcpStream> {
+    let socket = under(congestion)?;
+    if let Some(bytes) = send_buffer_bytes {
         sockopt::set_socket_send_buffer_size(&socket, bytes)?;
     }
     connect(&socket, &to)?;
     Ok(socket.into())
 }
 
-fn under(congestion: Congestion) -> io::Result<OwnedFd> {
+fn under(congestion: Option<Congestion>) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC;
     let protocol = Some(ipproto::TCP);
     let socket =
         rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, protocol)?;
-    sockopt::set_tcp_congestion(&socket, congestion.name())?;
+    if let Some(congestion) = congestion {
+        sockopt::set_tcp_congestion(&socket, congestion.name())?;
+    }
     Ok(socket)
 }

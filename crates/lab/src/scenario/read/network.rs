@@ -16,8 +16,11 @@ use crate::scenario::gml;
 /// bytes and its length of 2, and an mplex header of about 4.
 const DEFAULT_MUX_OVERHEAD_BYTES: u32 = 22;
 
-pub(in crate::scenario) const TCP_PROFILES: &[(&str, TcpProfile)] =
-    &[("linux", TcpProfile::Linux), ("shadow", TcpProfile::Shadow)];
+pub(in crate::scenario) const TCP_PROFILES: &[(&str, TcpProfile)] = &[
+    ("linux", TcpProfile::Linux),
+    ("linux-device", TcpProfile::LinuxDevice),
+    ("shadow", TcpProfile::Shadow),
+];
 
 pub(super) fn read(
     network: SectionKey<'_>,
@@ -107,7 +110,7 @@ pub(super) fn read(
         tcp,
         slow_start_after_idle: slow_start_after_idle
             .flag()?
-            .unwrap_or(tcp == TcpProfile::Linux),
+            .unwrap_or(tcp != TcpProfile::Shadow),
         setup_packets: match handshake {
             Some(_) => 0,
             None => setup_packets.whole(0, 100_000)?.unwrap_or(0),
