@@ -76,11 +76,49 @@ struct UnsentFrames<P> {
     bytes: u64,
     /// Bytes of them that the send buffer has taken; the writer has the rest.
     taken_bytes: u64,
+    /// Parts of those bytes by the time at which they were taken; none if all were taken as they were written.
+    parts: VecDeque<TakenPart>,
+}
+
+/// Bytes that a send buffer took at one time.
+#[derive(Debug)]
+struct TakenPart {
+    bytes: u64,
+    /// Position among all that the host has written.
+    order: u64,
 }
 
 impl<P> UnsentFrames<P> {
     fn is_empty(&self) -> bool {
         self.frames.is_empty()
+    }
+
+    /// Notes that the send buffer has taken bytes that the writer held.
+    fn take(&mut self, bytes: u64, order: u64) {
+        if bytes == 0 {
+            return;
+        }
+        if self.parts.is_empty() && self.taken_bytes > 0 {
+            let first = self.frames.front().map_or(order, |first| first.order);
+            self.parts.push_back(TakenPart {
+                bytes: self.taken_bytes,
+                order: first,
+            });
+        }
+        self.taken_bytes += bytes;
+        self.parts.push_back(TakenPart { bytes, order });
+    }
+
+    /// Notes that bytes of the first frame have left.
+    fn spend(&mut self, bytes: u64) {
+        self.bytes -= bytes;
+        self.taken_bytes = self.taken_bytes.saturating_sub(bytes);
+        if let Some(first) = self.parts.front_mut() {
+            first.bytes = first.bytes.saturating_sub(bytes);
+            if first.bytes == 0 {
+                self.parts.pop_front();
+            }
+        }
     }
 }
 
@@ -90,6 +128,7 @@ impl<P> Default for UnsentFrames<P> {
             frames: VecDeque::new(),
             bytes: 0,
             taken_bytes: 0,
+            parts: VecDeque::new(),
         }
     }
 }
@@ -212,7 +251,9 @@ impl<P> TcpEndpoint<P> {
 
     /// Position of the first unsent frame among all frames that the host has written.
     pub(crate) fn first_order(&self) -> Option<u64> {
-        self.unsent.get()?.frames.front().map(|first| first.order)
+        let unsent = self.unsent.get()?;
+        let part = unsent.parts.front().map(|part| part.order);
+        part.or_else(|| unsent.frames.front().map(|first| first.order))
     }
 
     /// Adds a frame behind all unsent ones, or before those that have not begun if it is urgent.
@@ -251,7 +292,7 @@ impl<P> TcpEndpoint<P> {
         let unsent_bytes = self.unsent_bytes();
         let has_room = match profile.send_buffer {
             SendBuffer::Fixed { bytes } => unsent_bytes < bytes,
-            SendBuffer::Tuned { .. } => !self.is_writer_held(),
+            SendBuffer::Tuned(_) => !self.is_writer_held(),
         };
         has_room && unsent_bytes <= credit_bytes
     }
@@ -262,17 +303,12 @@ impl<P> TcpEndpoint<P> {
         unsent.is_some_and(|unsent| unsent.taken_bytes < unsent.bytes)
     }
 
-    /// Lets the send buffer take what it has room for. An acknowledgement wakes a writer that waits only once a third of the buffer
-    /// is free (`sk_stream_write_space`).
-    pub(crate) fn fill_buffer(&mut self, profile: &Profile, is_acknowledged: bool) {
+    /// Lets the send buffer take what it has room for; `order` is the position of that among all that the host has written.
+    pub(crate) fn fill_buffer(&mut self, profile: &Profile, order: u64, is_acknowledged: bool) {
         let Some(unsent) = self.unsent.get_mut() else {
             return;
         };
-        let SendBuffer::Tuned {
-            per_packet_bytes,
-            max_bytes,
-        } = profile.send_buffer
-        else {
+        let SendBuffer::Tuned(tuning) = profile.send_buffer else {
             unsent.taken_bytes = unsent.bytes;
             return;
         };
@@ -280,18 +316,18 @@ impl<P> TcpEndpoint<P> {
         if waiting_bytes == 0 {
             return;
         }
-        if is_acknowledged {
+        if is_acknowledged || tuning.grows_unasked {
             self.window.expand_buffer();
         }
-        let size_bytes = per_packet_bytes.saturating_mul(self.window.buffered_for().into());
-        let size_bytes = size_bytes.min(max_bytes);
+        let size_bytes = tuning.size_bytes(self.window.buffered_for());
         let segment_bytes = u64::from(profile.segment_bytes);
         let in_flight_bytes = segment_bytes * u64::from(self.window.in_flight());
         let queued_bytes = in_flight_bytes + unsent.taken_bytes;
-        if !is_acknowledged || queued_bytes <= size_bytes / 3 * 2 {
-            let free_bytes = size_bytes.saturating_sub(queued_bytes);
-            unsent.taken_bytes += waiting_bytes.min(free_bytes);
+        if is_acknowledged && queued_bytes > size_bytes / 100 * tuning.takes_below_percent {
+            return;
         }
+        let taken_bytes = waiting_bytes.min(size_bytes.saturating_sub(queued_bytes));
+        unsent.take(taken_bytes, order);
     }
 
     /// Bytes that flow control and the send buffer let leave as one burst.
@@ -300,9 +336,10 @@ impl<P> TcpEndpoint<P> {
             return u64::MAX;
         };
         let message_bytes = unsent.frames.front().map_or(0, |first| first.bytes_left);
-        let taken_bytes = match unsent.taken_bytes < unsent.bytes {
-            true => unsent.taken_bytes,
-            false => u64::MAX,
+        let taken_bytes = match unsent.parts.front() {
+            Some(first) => first.bytes,
+            None if unsent.taken_bytes < unsent.bytes => unsent.taken_bytes,
+            None => u64::MAX,
         };
         let flow = self.flow.as_ref();
         flow.map_or(u64::MAX, |flow| flow.burst_bytes(message_bytes))
@@ -359,8 +396,7 @@ impl<P> TcpEndpoint<P> {
             first.packets_left = first.packets_left.max(profile.packets(first.bytes_left));
         }
         let message_bytes = first.bytes_left + data;
-        unsent.bytes -= data;
-        unsent.taken_bytes = unsent.taken_bytes.saturating_sub(data);
+        unsent.spend(data);
         let flow = self.flow.as_mut();
         let ends_mux_frame = flow.is_some_and(|flow| flow.spend(data, message_bytes));
         let frame = if whole {

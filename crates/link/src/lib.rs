@@ -25,5 +25,5 @@ pub use handshake::{HANDSHAKES, HandshakeProfile, SentBefore};
 pub use host::{
     Arrival, ConnIx, Host, Input, Misuse, Output, Priority, Segment, StackConfig, TrafficTotals,
 };
-pub use profile::{Idle, LARGE_WINDOW_PACKETS, Profile, SendBuffer, Sharing};
+pub use profile::{BufferTuning, Idle, LARGE_WINDOW_PACKETS, Profile, SendBuffer, Sharing};
 pub use rate::LinkRate;

@@ -32,14 +32,52 @@ pub enum SendBuffer {
         /// Size of the buffer, bytes; only bytes that have not left count.
         bytes: u64,
     },
-    /// The buffer grows with the congestion window while a writer waits, as Linux does it (`tcp_sndbuf_expand`). It takes part of a
-    /// frame, and more once a third of it is free; bytes count until they are acknowledged.
-    Tuned {
-        /// Bytes of the buffer for each packet of the congestion window.
-        per_packet_bytes: u64,
-        /// Upper limit of the buffer, bytes.
-        max_bytes: u64,
-    },
+    /// The buffer grows with the congestion window. It takes part of a frame, and more as acknowledgements make room; bytes count
+    /// until they are acknowledged. What it takes later comes, on the uplink, behind what was written meanwhile.
+    Tuned(BufferTuning),
+}
+
+/// Rules by which a send buffer grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BufferTuning {
+    /// Size of a new connection's buffer, bytes.
+    pub initial_bytes: u64,
+    /// Bytes for each packet of the congestion window.
+    pub per_packet_bytes: u64,
+    /// Whether the buffer grows with every acknowledgement, not only while a writer waits.
+    pub grows_unasked: bool,
+    /// Share of the buffer, in percent, that may be filled when it takes more.
+    pub takes_below_percent: u64,
+    /// Upper limit, bytes.
+    pub max_bytes: u64,
+}
+
+impl BufferTuning {
+    /// The rules of Linux, as read in its source (`tcp_sndbuf_expand`, `sk_stream_write_space`) and measured: twice the
+    /// congestion window, each packet of which counts with the memory of its descriptors, 2048 and 256 bytes.
+    pub const LINUX: Self = Self {
+        initial_bytes: 46_080,
+        per_packet_bytes: 4608,
+        grows_unasked: false,
+        takes_below_percent: 66,
+        max_bytes: 4 << 20,
+    };
+
+    /// The rules of Shadow 3.3.0, as measured. Its source also sizes the buffer by rate and round trip when it first measures one, which
+    /// no measurement showed.
+    pub const SHADOW: Self = Self {
+        initial_bytes: 131_072,
+        per_packet_bytes: 4808,
+        grows_unasked: true,
+        takes_below_percent: 100,
+        max_bytes: 4 << 20,
+    };
+
+    /// Size of the buffer for a congestion window.
+    pub(crate) fn size_bytes(&self, window_packets: u32) -> u64 {
+        let of_window = self.per_packet_bytes.saturating_mul(window_packets.into());
+        of_window.max(self.initial_bytes).min(self.max_bytes)
+    }
 }
 
 /// Parameters of a TCP stack.
@@ -149,12 +187,15 @@ impl Profile {
     /// and connections share the uplink evenly.
     pub const LINUX_DEVICE: Self = Self {
         sharing: Sharing::Turns { packets: 4 },
-        send_buffer: SendBuffer::Tuned {
-            // Twice the window, each packet of which counts with the memory of its descriptors: 2048 and 256 bytes.
-            per_packet_bytes: 4608,
-            max_bytes: 4 << 20,
-        },
+        send_buffer: SendBuffer::Tuned(BufferTuning::LINUX),
         ..Self::LINUX
+    };
+
+    /// [`SHADOW`](Self::SHADOW) with the send buffer that Shadow has, which decides the order of packets where first messages are
+    /// larger than 128 KiB.
+    pub const SHADOW_BUFFERS: Self = Self {
+        send_buffer: SendBuffer::Tuned(BufferTuning::SHADOW),
+        ..Self::SHADOW
     };
 
     /// Packets that a frame of `bytes` bytes takes.

@@ -33,7 +33,7 @@ impl<P> Host<P> {
             started: false,
         };
         connection.push(unsent, priority == Priority::Urgent);
-        connection.fill_buffer(&profile, false);
+        connection.fill_buffer(&profile, order, false);
         connection.writer_waits |= !connection.is_writable(&profile);
         self.written += 1;
         self.make_ready(conn.0);
@@ -77,14 +77,15 @@ impl<P> Host<P> {
 
     /// Lets the send buffer take more after an acknowledgement, and tells the writer when it has taken all.
     pub(crate) fn buffer_drains(&mut self, conn: u32) {
-        let profile = self.config.profile;
+        let (profile, order) = (self.config.profile, self.written);
         let Some(connection) = self.get_mut(conn) else {
             return;
         };
         if !connection.is_writer_held() {
             return;
         }
-        connection.fill_buffer(&profile, true);
+        connection.fill_buffer(&profile, order, true);
+        self.written += 1;
         self.tell_writable(conn);
     }
 

@@ -25,7 +25,7 @@ impl FanStack {
     fn profile(self, _case: &FanCase) -> Profile {
         match self {
             Self::Linux => Profile::LINUX_DEVICE,
-            Self::Shadow => Profile::SHADOW,
+            Self::Shadow => Profile::SHADOW_BUFFERS,
         }
     }
 }

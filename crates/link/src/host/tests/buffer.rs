@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::profile::SendBuffer;
+use crate::profile::{BufferTuning, SendBuffer};
 
 /// Times from the write to the arrival of messages of one size, each written when the one before was acknowledged.
 fn took_ms(profile: Profile, bytes: u64, messages: u32) -> Vec<f64> {
@@ -114,6 +114,8 @@ proptest! {
     fn a_buffer_delays_and_loses_nothing(
         sizes in prop::collection::vec((1..400_000u64, 0..400u64), 1..12),
         per_packet_bytes in 1_500..20_000u64,
+        initial_bytes in prop_oneof![Just(3_000), 1_000..200_000u64],
+        rules in prop_oneof![Just(BufferTuning::LINUX), Just(BufferTuning::SHADOW)],
         loss in prop_oneof![Just(0.0), Just(0.02)],
     ) {
         let run = |send_buffer| {
@@ -130,7 +132,11 @@ proptest! {
             let frames: Vec<u32> = pair.received.iter().map(|(_, _, frame)| *frame).collect();
             (frames, pair.hosts[0].totals(), pair.hosts[0].is_writable(CONN))
         };
-        let tuned = SendBuffer::Tuned { per_packet_bytes, max_bytes: 4 << 20 };
+        let tuned = SendBuffer::Tuned(BufferTuning {
+            per_packet_bytes,
+            initial_bytes,
+            ..rules
+        });
         let (frames, totals, is_writable) = run(tuned);
         prop_assert_eq!(frames, (0..sizes.len() as u32).collect::<Vec<_>>());
         prop_assert!(is_writable);
