@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::flow::StreamFlow;
 use crate::inflight::Window;
-use crate::profile::{Profile, SendBuffer};
+use crate::profile::{Profile, SendBuffer, Sharing};
 use crate::seldom::Seldom;
 
 /// A frame that is not yet completely sent.
@@ -76,7 +76,8 @@ struct UnsentFrames<P> {
     bytes: u64,
     /// Bytes of them that the send buffer has taken; the writer has the rest.
     taken_bytes: u64,
-    /// Parts of those bytes by the time at which they were taken; none if all were taken as they were written.
+    /// Parts of those bytes by the time at which they were taken; none if all were taken as they were written, or if connections
+    /// take turns.
     parts: VecDeque<TakenPart>,
 }
 
@@ -95,7 +96,14 @@ impl<P> UnsentFrames<P> {
 
     /// Notes that the send buffer has taken bytes that the writer held.
     fn take(&mut self, bytes: u64, order: u64) {
-        if bytes == 0 {
+        let is_all = self.taken_bytes + bytes == self.bytes;
+        let is_last_alone = self
+            .frames
+            .back()
+            .is_some_and(|last| last.bytes_left == bytes);
+        if bytes == 0 || is_all && is_last_alone && self.parts.is_empty() {
+            // The buffer has taken the frame as it was written, which the frame's own position says.
+            self.taken_bytes += bytes;
             return;
         }
         if self.parts.is_empty() && self.taken_bytes > 0 {
@@ -312,7 +320,10 @@ impl<P> TcpEndpoint<P> {
             unsent.taken_bytes = unsent.bytes;
             return;
         };
-        let waiting_bytes = unsent.bytes - unsent.taken_bytes;
+        // A multiplexer hands down no more than its window allows.
+        let credit_bytes = self.flow.as_ref().map_or(u64::MAX, |f| f.credit_bytes);
+        let allowed_bytes = unsent.bytes.min(credit_bytes.max(unsent.taken_bytes));
+        let waiting_bytes = allowed_bytes - unsent.taken_bytes;
         if waiting_bytes == 0 {
             return;
         }
@@ -327,7 +338,11 @@ impl<P> TcpEndpoint<P> {
             return;
         }
         let taken_bytes = waiting_bytes.min(size_bytes.saturating_sub(queued_bytes));
-        unsent.take(taken_bytes, order);
+        match profile.sharing {
+            Sharing::WriteOrder => unsent.take(taken_bytes, order),
+            // The position does not matter.
+            Sharing::Turns { .. } => unsent.taken_bytes += taken_bytes,
+        }
     }
 
     /// Bytes that flow control and the send buffer let leave as one burst.

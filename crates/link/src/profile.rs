@@ -191,13 +191,6 @@ impl Profile {
         ..Self::LINUX
     };
 
-    /// [`SHADOW`](Self::SHADOW) with the send buffer that Shadow has, which decides the order of packets where first messages are
-    /// larger than 128 KiB.
-    pub const SHADOW_BUFFERS: Self = Self {
-        send_buffer: SendBuffer::Tuned(BufferTuning::SHADOW),
-        ..Self::SHADOW
-    };
-
     /// Packets that a frame of `bytes` bytes takes.
     pub fn packets(&self, bytes: u64) -> u32 {
         u32::try_from(bytes.div_ceil(u64::from(self.segment_bytes)).max(1)).unwrap_or(u32::MAX)

@@ -423,10 +423,14 @@ fn shard(cluster: u16, index: u16) -> Option<PubsubTopic> {
 
 fn tcp_profile(scenario: &Scenario) -> link::Profile {
     let network = &scenario.network;
-    let mut profile = match network.tcp {
-        TcpProfile::Linux => link::Profile::LINUX,
-        TcpProfile::LinuxDevice => link::Profile::LINUX_DEVICE,
-        TcpProfile::Shadow => link::Profile::SHADOW,
+    let (mut profile, tuning) = match network.tcp {
+        TcpProfile::Linux => (link::Profile::LINUX, link::BufferTuning::LINUX),
+        TcpProfile::LinuxDevice => (link::Profile::LINUX_DEVICE, link::BufferTuning::LINUX),
+        TcpProfile::Shadow => (link::Profile::SHADOW, link::BufferTuning::SHADOW),
+    };
+    profile.send_buffer = match network.tuned_send_buffers {
+        true => link::SendBuffer::Tuned(tuning),
+        false => link::SendBuffer::Fixed { bytes: 4 << 20 },
     };
     profile.idle = match network.slow_start_after_idle {
         true => link::Idle::Decay,

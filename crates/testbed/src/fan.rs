@@ -34,8 +34,6 @@ pub struct FanCase {
     pub connections: u32,
     /// Length of the message, bytes.
     pub size_bytes: u64,
-    /// Bytes that the sender writes to one socket before it turns to the next; 0 for as many as the socket takes.
-    pub turn_bytes: u64,
     /// Pause before the third message, milliseconds.
     pub idle_ms: u64,
 }

@@ -109,6 +109,7 @@ impl<P> Host<P> {
         if let Some(connection) = self.get_mut(conn) {
             connection.grant(bytes, order);
             connection.window.advance(now, &profile);
+            connection.fill_buffer(&profile, order, false);
             self.written += 1;
             self.make_ready(conn);
             self.serve();

@@ -95,6 +95,7 @@ impl Scenario {
                     interval_ns: 100 * MS,
                 },
                 tcp: TcpProfile::Linux,
+                tuned_send_buffers: false,
                 slow_start_after_idle: true,
                 setup_packets: 16,
                 handshake: None,

@@ -139,6 +139,8 @@ pub struct Network {
     pub queue: Qdisc,
     /// Transport model of all hosts.
     pub tcp: TcpProfile,
+    /// Whether send buffers grow as the stack tunes them; otherwise they hold 4 MiB and take a frame whole.
+    pub tuned_send_buffers: bool,
     /// Whether a silence reduces a connection's window towards its initial size (RFC 2861), as Linux does
     /// unless `net.ipv4.tcp_slow_start_after_idle` is 0.
     pub slow_start_after_idle: bool,

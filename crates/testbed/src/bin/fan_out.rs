@@ -76,9 +76,6 @@ struct Cases {
     #[arg(long, value_delimiter = ',',
           default_values_t = [100_000, 150_000, 250_000, 500_000, 1_000_000])]
     size_bytes: Vec<u64>,
-    /// Bytes written to one socket before the next one's turn; 0 for as many as the socket takes.
-    #[arg(long, value_delimiter = ',', default_values_t = [0])]
-    turn_bytes: Vec<u64>,
     /// Pause before the third message, milliseconds.
     #[arg(long, default_value_t = 5_000)]
     idle_ms: u64,
@@ -91,15 +88,13 @@ impl Cases {
             for one_way_ms in &self.one_way_ms {
                 for connections in &self.connections {
                     for size_bytes in &self.size_bytes {
-                        let turns = self.turn_bytes.iter();
-                        cases.extend(turns.map(|turn_bytes| FanCase {
+                        cases.push(FanCase {
                             mbit_per_s: *mbit_per_s,
                             one_way_ms: *one_way_ms,
                             connections: *connections,
                             size_bytes: *size_bytes,
-                            turn_bytes: *turn_bytes,
                             idle_ms: self.idle_ms,
-                        }));
+                        });
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! The same measurement in virtual time, by [`undertone_link`].
 
 use clap::ValueEnum;
-use undertone_link::{Profile, StackConfig};
+use undertone_link::{BufferTuning, Profile, SendBuffer, StackConfig};
 
 use super::socket::pause;
 use super::{FanCase, FanTime, FanTimes, RECEIVER_MBIT_PER_S};
@@ -21,11 +21,15 @@ pub enum FanStack {
 }
 
 impl FanStack {
-    /// Returns the profile of the stack, for a case.
-    fn profile(self, _case: &FanCase) -> Profile {
+    /// Returns the profile of the stack.
+    fn profile(self) -> Profile {
         match self {
             Self::Linux => Profile::LINUX_DEVICE,
-            Self::Shadow => Profile::SHADOW_BUFFERS,
+            Self::Shadow => {
+                let mut profile = Profile::SHADOW;
+                profile.send_buffer = SendBuffer::Tuned(BufferTuning::SHADOW);
+                profile
+            }
         }
     }
 }
@@ -36,7 +40,7 @@ impl FanStack {
 /// If the simulated hosts are driven against their contract, which is a fault of this function.
 pub fn simulated(case: &FanCase, stack: FanStack) -> FanTimes {
     let wide = RECEIVER_MBIT_PER_S * MBIT;
-    let config = |up| StackConfig::new(stack.profile(case), up, wide);
+    let config = |up| StackConfig::new(stack.profile(), up, wide);
     let configs = [config(case.mbit_per_s * MBIT), config(wide)];
     let delay_ns = case.one_way_ms.saturating_mul(1_000_000);
     let pair = SimulatedPair::new(configs, delay_ns, case.connections);

@@ -12,7 +12,7 @@ use crate::kernel::Moment;
 mod tests;
 
 /// Names of the columns.
-pub const HEADER: &str = "mbit_per_s,one_way_ms,connections,size_bytes,turn_bytes,idle_ms,\
+pub const HEADER: &str = "mbit_per_s,one_way_ms,connections,size_bytes,idle_ms,\
 moment,connection,begun_us,done_us";
 
 /// Arrival of one message on one connection.
@@ -57,12 +57,11 @@ impl FanRow {
         for (moment, times) in Moment::ALL.into_iter().zip(times) {
             for (connection, time) in times.iter().enumerate() {
                 let columns = format_args!(
-                    "{},{},{},{},{},{},{},{connection},{},{}",
+                    "{},{},{},{},{},{},{connection},{},{}",
                     case.mbit_per_s,
                     case.one_way_ms,
                     case.connections,
                     case.size_bytes,
-                    case.turn_bytes,
                     case.idle_ms,
                     moment.name(),
                     time.begun_us,
@@ -81,11 +80,11 @@ impl FromStr for FanRow {
     fn from_str(line: &str) -> Result<Self, ()> {
         let columns: Vec<&str> = line.split(',').collect();
         let number = |at: usize| columns.get(at).and_then(|text| text.parse().ok()).ok_or(());
-        let moment = columns.get(6).ok_or(())?;
+        let moment = columns.get(5).ok_or(())?;
         let moment = Moment::ALL
             .into_iter()
             .find(|known| known.name() == *moment);
-        if columns.len() != 10 {
+        if columns.len() != 9 {
             return Err(());
         }
         Ok(Self {
@@ -94,14 +93,13 @@ impl FromStr for FanRow {
                 one_way_ms: number(1)?,
                 connections: u32::try_from(number(2)?).map_err(|_| ())?,
                 size_bytes: number(3)?,
-                turn_bytes: number(4)?,
-                idle_ms: number(5)?,
+                idle_ms: number(4)?,
             },
             moment: moment.ok_or(())?,
-            connection: u32::try_from(number(7)?).map_err(|_| ())?,
+            connection: u32::try_from(number(6)?).map_err(|_| ())?,
             time: FanTime {
-                begun_us: number(8)?,
-                done_us: number(9)?,
+                begun_us: number(7)?,
+                done_us: number(8)?,
             },
         })
     }

@@ -105,7 +105,7 @@ pub fn send(
     for (moment, times) in Moment::ALL.into_iter().zip(&mut times) {
         thread::sleep(pause(moment, case));
         let began_ns = unix_ns()?;
-        write_to_all(&mut streams, &message, case.turn_bytes)?;
+        write_to_all(&mut streams, &message)?;
         for stream in &mut streams {
             let mut report = [0; REPORT_BYTES];
             stream.read_exact(&mut report)?;
@@ -134,30 +134,23 @@ pub(super) fn pause(moment: Moment, case: &FanCase) -> Duration {
 }
 
 /// Writes the message to all sockets: one after the other as far as each takes it, then to those that take more.
-fn write_to_all(streams: &mut [TcpStream], message: &[u8], turn_bytes: u64) -> io::Result<()> {
+fn write_to_all(streams: &mut [TcpStream], message: &[u8]) -> io::Result<()> {
     for stream in &*streams {
         stream.set_nonblocking(true)?;
     }
-    let turn = match turn_bytes {
-        0 => message.len(),
-        bytes => usize::try_from(bytes).unwrap_or(usize::MAX),
-    };
     let mut unwritten: Vec<(usize, usize)> = (0..streams.len()).map(|at| (at, 0)).collect();
     while !unwritten.is_empty() {
-        let mut is_any_open = false;
         for (at, written) in &mut unwritten {
-            let end = written.saturating_add(turn).min(message.len());
-            while *written < end {
-                match streams[*at].write(&message[*written..end]) {
+            while *written < message.len() {
+                match streams[*at].write(&message[*written..]) {
                     Ok(len_bytes) => *written += len_bytes,
                     Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                     Err(error) => return Err(error),
                 }
             }
-            is_any_open |= *written == end && end < message.len();
         }
         unwritten.retain(|(_, written)| *written < message.len());
-        if !is_any_open && !unwritten.is_empty() {
+        if !unwritten.is_empty() {
             let waits = unwritten.iter();
             let mut waits: Vec<PollFd<'_>> = waits
                 .map(|(at, _)| PollFd::new(&streams[*at], PollFlags::OUT))

@@ -87,7 +87,7 @@ pub fn errors<'a>(pairs: impl IntoIterator<Item = (&'a FanTimes, &'a FanTimes)>)
 /// Formats a table in Markdown: a line for each case, with the first arrival of any bytes, the median and the last complete
 /// arrival of each message, in milliseconds, measured / simulated. A figure beyond the tolerance is marked with `*`.
 pub fn table(rows: &[(FanCase, FanTimes, FanTimes)]) -> String {
-    let mut text = "| Mbit/s | one way | connections | size, turn |".to_owned();
+    let mut text = "| Mbit/s | one way | connections | size |".to_owned();
     for moment in Moment::ALL {
         for figure in ["first", "median", "last"] {
             push(&mut text, format_args!(" {} {figure} |", moment.name()));
@@ -98,14 +98,10 @@ pub fn table(rows: &[(FanCase, FanTimes, FanTimes)]) -> String {
         format_args!("\n| ---: | ---: | ---: | ---: |{}\n", " ---: |".repeat(9)),
     );
     for (case, measured, simulated) in rows {
-        let turn = match case.turn_bytes {
-            0 => "whole".to_owned(),
-            bytes => format!("{} KiB", bytes / 1024),
-        };
         push(
             &mut text,
             format_args!(
-                "| {} | {} ms | {} | {} KB, {turn} |",
+                "| {} | {} ms | {} | {} KB |",
                 case.mbit_per_s,
                 case.one_way_ms,
                 case.connections,

@@ -21,7 +21,7 @@ use undertone_sim::scenario::Cpu;
 
 use super::error::ScenarioError;
 
-pub(super) use network::TCP_PROFILES;
+pub(super) use network::{SEND_BUFFERS, TCP_PROFILES};
 pub(super) use places::BYTES_PER_MBIT;
 pub(super) use relay::{LARGE, LIMITS, ROUTER};
 pub(super) use score::{SCORE, THRESHOLDS, TOPIC};

@@ -22,6 +22,9 @@ pub(in crate::scenario) const TCP_PROFILES: &[(&str, TcpProfile)] = &[
     ("shadow", TcpProfile::Shadow),
 ];
 
+/// Names of the send buffers, and whether the stack tunes them.
+pub(in crate::scenario) const SEND_BUFFERS: &[(&str, bool)] = &[("fixed", false), ("tuned", true)];
+
 pub(super) fn read(
     network: SectionKey<'_>,
     folder: Option<&Path>,
@@ -29,7 +32,7 @@ pub(super) fn read(
     let section = network.table()?;
     keys!(section => uplink_mbit_per_s, downlink_mbit_per_s, unlimited_until_s, one_way_ms, min_one_way_ms,
           max_one_way_ms, cities, gml, places, jitter_ms, loss, queue, codel_target_ms, codel_interval_ms,
-          fifo_max_bytes, tcp, slow_start_after_idle, setup_packets, handshake, mux_overhead_bytes, mux_piece_bytes, mux);
+          fifo_max_bytes, tcp, send_buffer, slow_start_after_idle, setup_packets, handshake, mux_overhead_bytes, mux_piece_bytes, mux);
     let graph = read_gml(gml, folder)?;
     let matrix = match graph {
         Some(_) => None,
@@ -108,6 +111,9 @@ pub(super) fn read(
         jitter_ns,
         queue,
         tcp,
+        tuned_send_buffers: send_buffer
+            .word(SEND_BUFFERS)?
+            .unwrap_or(tcp == TcpProfile::LinuxDevice),
         slow_start_after_idle: slow_start_after_idle
             .flag()?
             .unwrap_or(tcp != TcpProfile::Shadow),

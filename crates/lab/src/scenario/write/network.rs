@@ -4,7 +4,7 @@ use undertone_settings::{MS, S, TomlValue};
 use undertone_sim::scenario::{Delay, Network, Qdisc};
 
 use super::values::{WrittenTable, count, list, matrix, named, shortest, text, time};
-use crate::scenario::read::{BYTES_PER_MBIT, TCP_PROFILES};
+use crate::scenario::read::{BYTES_PER_MBIT, SEND_BUFFERS, TCP_PROFILES};
 
 pub(super) fn write(network: &Network) -> TomlValue {
     let mut table = WrittenTable::default();
@@ -38,6 +38,10 @@ pub(super) fn write(network: &Network) -> TomlValue {
         }
     }
     table.set("tcp", named(&network.tcp, TCP_PROFILES));
+    table.set(
+        "send_buffer",
+        named(&network.tuned_send_buffers, SEND_BUFFERS),
+    );
     let shrinks = TomlValue::Bool(network.slow_start_after_idle);
     table.set("slow_start_after_idle", shrinks);
     let handshake = network.handshake.map(|known| known.name);

@@ -5,7 +5,6 @@ const CASE: FanCase = FanCase {
     one_way_ms: 100,
     connections: 2,
     size_bytes: 500_000,
-    turn_bytes: 0,
     idle_ms: 5_000,
 };
 
@@ -26,12 +25,12 @@ fn what_was_written_is_read() {
 
 #[test]
 fn a_line_that_is_wrong_is_named() {
-    let error = parse("38,100,2,500000,0,5000,tepid,0,1,2\n").unwrap_err();
+    let error = parse("38,100,2,500000,5000,tepid,0,1,2\n").unwrap_err();
     assert!(
         matches!(error, FanRowError::Columns { line: 1, .. }),
         "{error}"
     );
-    let error = parse("38,100,2,500000,0,5000,cold,1,1,2\n").unwrap_err();
+    let error = parse("38,100,2,500000,5000,cold,1,1,2\n").unwrap_err();
     assert_eq!(
         error,
         FanRowError::Order {

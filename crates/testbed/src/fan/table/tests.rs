@@ -24,11 +24,10 @@ fn the_table_marks_what_is_off() {
         one_way_ms: 100,
         connections: 2,
         size_bytes: 500_000,
-        turn_bytes: 0,
         idle_ms: 5_000,
     };
     let text = table(&[(case, times(400_000), times(500_000))]);
     let line = text.lines().nth(2).unwrap();
-    let expected = "| 38 | 100 ms | 2 | 500 KB, whole | 100.0 / 100.0 | 400.0 / 500.0* |";
+    let expected = "| 38 | 100 ms | 2 | 500 KB | 100.0 / 100.0 | 400.0 / 500.0* |";
     assert!(line.starts_with(expected), "{line}");
 }
