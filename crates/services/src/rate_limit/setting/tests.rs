@@ -11,8 +11,9 @@ fn of(text: &str, service: LimitedService) -> String {
 }
 
 #[test]
-fn only_filter_is_limited_unless_set() {
+fn only_filter_and_rendezvous_are_limited_unless_set() {
     assert_eq!(of("", LimitedService::Filter), "30/1m");
+    assert_eq!(of("", LimitedService::Rendezvous), "300/1m");
     for service in [
         LimitedService::Store,
         LimitedService::Lightpush,
@@ -35,6 +36,8 @@ fn each_service_has_its_limit_and_the_rest_has_the_common_one() {
         "never the common one"
     );
     assert_eq!(of("filter:5/90s", LimitedService::Filter), "5/90s");
+    assert_eq!(of("100/1m", LimitedService::Rendezvous), "300/1m");
+    assert_eq!(of("rendezvous:7/1s", LimitedService::Rendezvous), "7/1s");
 }
 
 #[test]
