@@ -72,6 +72,6 @@ pub struct RendezvousStats {
     pub served: u64,
     /// Requests that were refused.
     pub refused: u64,
-    /// Registrations given.
+    /// Registrations given to those who asked.
     pub given: u64,
 }

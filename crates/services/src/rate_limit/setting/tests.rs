@@ -65,7 +65,7 @@ fn errors_say_what_is_wrong_and_what_is_expected() {
     for (text, message) in [
         (
             "stroe:1/1s",
-            "unknown service \"stroe\" in rate limit \"stroe:1/1s\"; expected store, storev3, lightpush, px or filter",
+            "unknown service \"stroe\" in rate limit \"stroe:1/1s\"; expected store, storev3, lightpush, px, filter or rendezvous",
         ),
         (
             "px:10",

@@ -137,8 +137,10 @@ fn read_discovered(answer: Answer) -> DiscoverResponse {
     let Answer::Bytes(bytes) = answer else {
         panic!("no answer");
     };
-    let mut limits = RendezvousCodecLimits::default();
-    limits.max_found = 1000;
+    let limits = RendezvousCodecLimits {
+        max_found: 1000,
+        ..RendezvousCodecLimits::default()
+    };
     DiscoverResponse::decode(&bytes, &limits).unwrap()
 }
 
