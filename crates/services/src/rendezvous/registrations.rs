@@ -1,10 +1,12 @@
 //! Bounded table of registrations, in the order in which they were made.
 //!
-//! When there is no room, registrations of peers that are away give way, those made first before others. Peers that are
-//! connected lose none: their number is bounded by the node's connections.
+//! When there is no room, registrations of peers that are away give way, and then those that were not renewed for long, those
+//! made first before others. Peers that are connected and renew theirs lose none: their number is bounded by the node's
+//! connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use undertone_gossip::Time;
@@ -27,6 +29,9 @@ pub struct RegistrationLimits {
     pub max_per_peer: usize,
     /// Maximum number of bytes of all records and namespaces.
     pub max_bytes: usize,
+    /// Time after which a registration that was not renewed may give way, in seconds: the longest time between renewals of
+    /// nwaku. A peer may have left before its registration came to be kept, so that nobody tells that it is away.
+    pub renewal_s: u64,
 }
 
 impl Default for RegistrationLimits {
@@ -36,6 +41,7 @@ impl Default for RegistrationLimits {
             max_per_namespace: 1024,
             max_per_peer: 64,
             max_bytes: 4 << 20,
+            renewal_s: 300,
         }
     }
 }
@@ -47,6 +53,8 @@ pub(super) struct Registration {
     pub(super) namespace: Arc<str>,
     /// Envelope with the signed record.
     pub(super) record: Bytes,
+    /// Time of the registration or of its renewal.
+    pub(super) made: Time,
     pub(super) expires: Time,
 }
 
@@ -61,7 +69,7 @@ impl Registration {
 pub(super) enum RegistrationRefusal {
     /// The peer has as many as it may.
     TooManyOfPeer,
-    /// There is no room, and nobody is away.
+    /// There is no room, and nobody has to give way.
     NoRoom,
 }
 
@@ -130,17 +138,29 @@ impl Registrations {
         let full = RegistrationRefusal::NoRoom;
         let in_namespace = self.by_namespace.get(&new.namespace);
         if let Some(numbers) = in_namespace.filter(|all| all.len() >= limits.max_per_namespace) {
-            let mut numbers = numbers.iter();
-            let first = numbers.find(|number| self.away.contains(number)).copied();
-            self.take(first.ok_or(full)?);
+            let mut all = numbers.iter();
+            let away = all.find(|number| self.away.contains(number)).copied();
+            let stale = || self.if_stale(numbers.first().copied(), new.made);
+            self.take(away.or_else(stale).ok_or(full)?);
         }
         while self.by_number.len() >= limits.max_total
             || self.bytes + new.size_bytes() > limits.max_bytes
         {
-            let first = self.away.first().copied();
-            self.take(first.ok_or(full)?);
+            let away = self.away.first().copied();
+            let first = || self.by_number.keys().next().copied();
+            let stale = || self.if_stale(first(), new.made);
+            self.take(away.or_else(stale).ok_or(full)?);
         }
         Ok(())
+    }
+
+    /// The number of a registration if it was not renewed for long.
+    fn if_stale(&self, number: Option<u64>, now: Time) -> Option<u64> {
+        let renewal = Duration::from_secs(self.limits.renewal_s);
+        number.filter(|number| {
+            let kept = self.by_number.get(number);
+            kept.is_some_and(|kept| kept.made.after(renewal) <= now)
+        })
     }
 
     /// Ends a registration, if there is one.

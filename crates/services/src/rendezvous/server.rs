@@ -255,6 +255,7 @@ impl RendezvousServer {
             peer: checked.peer,
             namespace: checked.namespace,
             record: checked.record,
+            made: now,
             expires: now.after(Duration::from_secs(ttl_s)),
         });
         match kept {

@@ -14,6 +14,7 @@ fn limits() -> RegistrationLimits {
         max_per_namespace: 5,
         max_per_peer: 2,
         max_bytes: 150,
+        renewal_s: 30,
     }
 }
 
@@ -45,6 +46,8 @@ fn step() -> impl Strategy<Value = Step> {
 struct Model {
     /// Number, peer, name, length and end of each registration, the first one first.
     kept: Vec<(u64, u64, usize, usize, u64)>,
+    made_s: BTreeMap<u64, u64>,
+    now_s: u64,
     away: BTreeSet<u64>,
     next: u64,
 }
@@ -62,13 +65,17 @@ impl Model {
         kept.filter(|(_, peer, name, ..)| of(*peer, *name)).count()
     }
 
-    /// Drops the first registration of a peer that is away.
-    fn drop_away(&mut self, of: Option<usize>) -> Result<(), RegistrationRefusal> {
+    /// Drops the first registration of a peer that is away, or else the first one that was not renewed for long.
+    fn drop_one(&mut self, of: Option<usize>) -> Result<(), RegistrationRefusal> {
+        let is_there = |name: usize| of.is_none_or(|wanted| wanted == name);
         let mut kept = self.kept.iter();
-        let place = kept.position(|(_, peer, name, ..)| {
-            self.away.contains(peer) && of.is_none_or(|wanted| wanted == *name)
+        let away = kept.position(|(_, peer, name, ..)| self.away.contains(peer) && is_there(*name));
+        let mut kept = self.kept.iter();
+        let stale = kept.position(|(number, _, name, ..)| {
+            self.made_s[number] + limits().renewal_s <= self.now_s && is_there(*name)
         });
-        self.kept.remove(place.ok_or(RegistrationRefusal::NoRoom)?);
+        let place = away.or(stale).ok_or(RegistrationRefusal::NoRoom)?;
+        self.kept.remove(place);
         Ok(())
     }
 
@@ -85,13 +92,14 @@ impl Model {
             return Err(RegistrationRefusal::TooManyOfPeer);
         }
         if self.count(|_, of| of == name) >= limits().max_per_namespace {
-            self.drop_away(Some(name))?;
+            self.drop_one(Some(name))?;
         }
         while self.kept.len() >= limits().max_total
             || self.bytes() + len + NAMES[name].len() > limits().max_bytes
         {
-            self.drop_away(None)?;
+            self.drop_one(None)?;
         }
+        self.made_s.insert(self.next, self.now_s);
         self.kept.push((self.next, peer, name, len, end_s));
         self.next += 1;
         Ok(())
@@ -127,6 +135,7 @@ proptest! {
                         peer: PeerNo(peer),
                         namespace: NAMES[name].into(),
                         record: vec![peer as u8; len].into(),
+                        made: at(now_s),
                         expires: at(now_s + ttl_s),
                     });
                     prop_assert_eq!(kept, model.register(peer, name, len, now_s + ttl_s));
@@ -141,6 +150,7 @@ proptest! {
                 }
                 Step::Wait(wait_s) => {
                     now_s += wait_s;
+                    model.now_s = now_s;
                     table.expire(at(now_s));
                     model.kept.retain(|(.., end_s)| *end_s > now_s);
                 }

@@ -101,6 +101,22 @@ fn those_who_have_left_give_way_to_those_who_come_and_those_who_stay_do_not() {
 }
 
 #[test]
+fn those_whose_leaving_was_not_noticed_give_way_once_they_have_not_renewed_for_long() {
+    let mut limits = RendezvousLimits::default();
+    limits.registrations.max_per_namespace = 3;
+    let mut bench = Bench::with(limits, 7);
+    for peer in 1..=3 {
+        bench.register_as(peer, b"rs/1/0", &record(peer), Some(259_200));
+    }
+    bench.now_s = 299;
+    assert_eq!(bench.register(4, "rs/1/0"), RendezvousStatus::UNAVAILABLE);
+    bench.register(1, "rs/1/0");
+    bench.now_s = 300;
+    assert_eq!(bench.register(4, "rs/1/0"), RendezvousStatus::OK);
+    assert_eq!(bench.records("rs/1/0"), records([1, 3, 4]));
+}
+
+#[test]
 fn a_thousand_identities_that_come_and_go_leave_room_for_the_next() {
     let mut limits = RendezvousLimits::default();
     limits.registrations.max_total = 100;
