@@ -60,7 +60,6 @@ const BOOLS: &[&str] = &[
     "store-message-db-migration",
     "metrics-logging",
     "discv5-enr-auto-update",
-    "rendezvous",
     "mix",
     "enable-kad-discovery",
     "legacy-store",
@@ -95,8 +94,7 @@ macro_rules! flags {
 
 use FlagFate::{Key, NoCounterpart as None_, NotNeeded as Not, Used};
 
-const KAD: &str =
-    "there is no Kademlia discovery; peers are found by discv5, DNS lists and peer exchange";
+const KAD: &str = "there is no Kademlia discovery; peers are found by discv5, DNS lists, peer exchange and rendezvous";
 const MIX: &str = "there is no mix protocol; messages are published without hiding their origin";
 const ONLY_ONE: &str =
     "there is only one API layer and mode here; relay, filter and lightpush say what the node does";
@@ -195,7 +193,7 @@ flags! {
     "discv5-bits-per-hop" => Not(TABLE);
     "peer-exchange" => Key("peer-exchange", values::boolean);
     "peer-exchange-node" => Key("peer-exchange-node", values::same);
-    "rendezvous" => None_("there is no rendezvous; peers are found by discv5, DNS lists and peer exchange");
+    "rendezvous" => Key("rendezvous", values::boolean);
     "mix" => None_(MIX);
     "mixkey" => None_(MIX);
     "mixnode" => None_(MIX);

@@ -143,6 +143,8 @@ pub struct DiscoveryConfig {
     pub node_lists: Vec<TreeUrl>,
     /// Name servers to ask for them; empty for the system's.
     pub name_servers: Vec<SocketAddr>,
+    /// Whether the node registers at peers that serve rendezvous, and asks them for others.
+    pub rendezvous: bool,
     /// Database of the peers that the node remembers.
     pub peers_file: PathBuf,
 }
@@ -160,6 +162,8 @@ pub struct ServicesConfig {
     pub lightpush_proofs: bool,
     /// Whether peers are told of other peers.
     pub peer_exchange: bool,
+    /// Whether peers can register and are told of those that have.
+    pub rendezvous: bool,
     /// Stores to ask for history.
     pub store_peers: Vec<Multiaddr>,
     /// Peers to get messages from.

@@ -17,11 +17,14 @@ use undertone_peers::{Capabilities, PeerOffer, PeerSource};
 
 use crate::config::{DiscoveryConfig, NodeConfig};
 use crate::handle::NodeHandle;
-use crate::services::{ExchangeClient, ServiceFailure};
+use crate::services::{ExchangeClient, RunningServices, ServiceFailure};
 
 mod memory;
+mod rendezvous;
 
 pub(crate) use memory::PeerMemory;
+
+use rendezvous::RendezvousParts;
 
 /// Offers that wait for the network thread at most.
 const OFFERS_MAX: usize = 256;
@@ -118,6 +121,16 @@ pub(crate) struct PreparedDiscovery {
     record: watch::Sender<Option<String>>,
     known: watch::Sender<Vec<Bytes>>,
     remembered: Vec<PeerOffer>,
+    rendezvous: Option<RendezvousRole>,
+}
+
+/// Use that a node makes of rendezvous points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RendezvousRole {
+    /// Whether it registers there.
+    registers: bool,
+    /// Whether it tells addresses of private networks.
+    allows_private: bool,
 }
 
 /// Binds the port of discv5, reads what is remembered of peers, and makes the channels.
@@ -161,6 +174,10 @@ pub(crate) async fn prepare(
         record,
         known,
         remembered,
+        rendezvous: config.rendezvous.then(|| RendezvousRole {
+            registers: node.relay,
+            allows_private: is_private(listen),
+        }),
     };
     let connections_max = usize::try_from(connections_max).unwrap_or(usize::MAX);
     let ports = DiscoveryPorts {
@@ -201,7 +218,7 @@ impl PreparedDiscovery {
         keypair: &Keypair,
         cluster: u16,
         node: &NodeHandle,
-        exchange: ExchangeClient,
+        services: &RunningServices,
     ) -> Result<(), DiscoveryError> {
         let Self {
             socket,
@@ -214,6 +231,7 @@ impl PreparedDiscovery {
             record,
             known,
             remembered,
+            rendezvous,
         } = self;
         let mut listed = None;
         if !node_lists.is_empty() {
@@ -246,12 +264,25 @@ impl PreparedDiscovery {
             let _ = offers.try_send(offer);
         }
         let (service, found) = discv5.unzip();
+        let rendezvous = rendezvous.map(|role| {
+            rendezvous::start(RendezvousParts {
+                client: services.rendezvous.clone(),
+                node: node.clone(),
+                keypair: keypair.clone(),
+                cluster,
+                allows_private: role.allows_private,
+                registers: role.registers,
+                own: own.clone(),
+                offers: offers.clone(),
+            })
+        });
         let sources = PeerSources {
             service,
             found,
             listed,
             cluster,
-            exchange,
+            exchange: services.exchange.clone(),
+            rendezvous,
         };
         tokio::spawn(sources.join(offers, wished, own, (record, known)));
         Ok(())
@@ -265,6 +296,8 @@ struct PeerSources {
     listed: Option<mpsc::Receiver<WakuRecord>>,
     cluster: u16,
     exchange: ExchangeClient,
+    /// Wishes for the task that asks rendezvous points.
+    rendezvous: Option<mpsc::Sender<()>>,
 }
 
 impl PeerSources {
@@ -282,6 +315,7 @@ impl PeerSources {
             mut listed,
             cluster,
             exchange,
+            rendezvous,
         } = self;
         let (exchanged_in, mut exchanged) = mpsc::channel(1);
         let mut next_exchange = Instant::now();
@@ -312,6 +346,10 @@ impl PeerSources {
                     }
                     if let Some(service) = &service {
                         service.look();
+                    }
+                    if let Some(rendezvous) = &rendezvous {
+                        // A full channel means that a question is about to be asked.
+                        let _ = rendezvous.try_send(());
                     }
                     if next_exchange <= Instant::now() {
                         next_exchange = Instant::now() + EXCHANGE_PAUSE;

@@ -1,8 +1,9 @@
-//! Store, filter, lightpush and peer exchange: what this node serves to others, and asks of others.
+//! Store, filter, lightpush, peer exchange and rendezvous: what this node serves to others, and asks of others.
 //!
 //! The machines of `undertone-services` are owned by one task, the host. Streams come from the swarm through
 //! the acceptor, messages of the relay through the feed, and calls of the program through [`ServicesHandle`].
 
+mod accepted;
 mod acceptor;
 mod archive_counts;
 mod calls;
@@ -28,6 +29,7 @@ mod push_order;
 mod push_prover;
 mod pusher;
 mod query_client;
+mod rendezvous;
 mod resume;
 mod sender;
 mod service_peers;
@@ -51,6 +53,7 @@ pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed
 
 pub(crate) use exchange_client::ExchangeClient;
 pub(crate) use mount::prepare;
+pub(crate) use rendezvous::{PeerAddresses, RendezvousClient, sign_record};
 pub(crate) use sync::PastProofs;
 
 #[cfg(test)]

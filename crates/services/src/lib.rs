@@ -5,12 +5,14 @@
 //! [`history`] has the words that stores and archives share; each service has a module of its own.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod chance;
 pub mod filter;
 pub mod history;
 pub mod light;
 pub mod lightpush;
 pub mod peer_exchange;
 pub mod rate_limit;
+pub mod rendezvous;
 pub mod request;
 pub mod rpc;
 pub mod sds;

@@ -1,4 +1,4 @@
-//! Parts that the frames of filter, lightpush and peer exchange share: bounded texts, and errors.
+//! Parts that the frames of filter, lightpush, peer exchange and rendezvous share: bounded texts, and errors.
 
 use std::sync::Arc;
 
@@ -95,6 +95,12 @@ pub enum RpcFrameError {
     /// A request is of a kind that the specification does not have.
     #[error("unknown kind {value} of filter request")]
     UnknownKind {
+        /// Value that was read.
+        value: u64,
+    },
+    /// The frame is of a type that the protocol does not have, or that has no place there.
+    #[error("a frame of type {value} has no place here")]
+    UnexpectedType {
         /// Value that was read.
         value: u64,
     },

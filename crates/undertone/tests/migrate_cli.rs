@@ -35,6 +35,7 @@ exec /usr/bin/wakunode \
   --rln-relay-eth-client-address="${RPC:-http://127.0.0.1:8545}" \
   --dns4-domain-name="${DOMAIN}" \
   --rendezvous=true \
+  --mix=true \
   --colour=blue
 "#;
 
@@ -120,7 +121,8 @@ fn a_deployment_moves_with_its_keys_and_history_and_is_not_changed() {
     let report = place.run(EVERYTHING).json(0);
     assert_eq!(outcome(&report, "rest-port"), "kept");
     assert_eq!(outcome(&report, "dns4-domain-name"), "kept");
-    assert_eq!(outcome(&report, "rendezvous"), "no-counterpart");
+    assert_eq!(outcome(&report, "rendezvous"), "kept");
+    assert_eq!(outcome(&report, "mix"), "no-counterpart");
     assert_eq!(outcome(&report, "colour"), "unknown");
     let text = report.to_string();
     assert!(

@@ -10,6 +10,7 @@ use undertone_services::history::{
 };
 use undertone_services::lightpush::{self, LightpushRequest};
 use undertone_services::peer_exchange::{self, PeerExchangeRequest};
+use undertone_services::rendezvous::{self, RendezvousRequest};
 use undertone_services::store::{self, StoreRequest};
 
 /// Protocol of store queries.
@@ -24,8 +25,39 @@ pub const LIGHTPUSH: StreamProtocol = StreamProtocol::new(lightpush::PROTOCOL_ID
 pub const LEGACY_LIGHTPUSH: StreamProtocol = StreamProtocol::new(lightpush::legacy::PROTOCOL_ID);
 /// Protocol of peer exchange.
 pub const EXCHANGE: StreamProtocol = StreamProtocol::new(peer_exchange::PROTOCOL_ID);
+/// Protocol of rendezvous.
+pub const RENDEZVOUS: StreamProtocol = StreamProtocol::new(rendezvous::PROTOCOL_ID);
 /// Protocols of all requests.
-pub static ALL: [StreamProtocol; 5] = [STORE, FILTER, LIGHTPUSH, LEGACY_LIGHTPUSH, EXCHANGE];
+pub static ALL: [StreamProtocol; 6] = [
+    STORE,
+    FILTER,
+    LIGHTPUSH,
+    LEGACY_LIGHTPUSH,
+    EXCHANGE,
+    RENDEZVOUS,
+];
+
+/// Returns a registration whose record, as long as one may be, nobody has signed.
+#[must_use]
+pub fn forged_registration(namespace: &str) -> Vec<u8> {
+    let register = RendezvousRequest::Register {
+        namespace: namespace.as_bytes(),
+        record: &[0x0a; 2048],
+        ttl_s: Some(72 * 3600),
+    };
+    register.encode()
+}
+
+/// Returns a question for all registrations of all namespaces.
+#[must_use]
+pub fn everybody() -> Vec<u8> {
+    let discover = RendezvousRequest::Discover {
+        namespace: None,
+        limit: Some(u64::MAX),
+        cookie: None,
+    };
+    discover.encode()
+}
 
 /// Returns a query for the newest page of at most `limit` messages with a content topic, or with any.
 #[must_use]

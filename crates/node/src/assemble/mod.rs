@@ -320,9 +320,9 @@ async fn assemble_all(
     }
     let services = services.run(&node.handle, node.peer_id, known)?;
     if let Some(discovery) = discovery {
-        let (cluster, exchange) = (config.network.cluster_id, services.exchange.clone());
+        let cluster = config.network.cluster_id;
         discovery
-            .run(&keypair, cluster, &node.handle, exchange)
+            .run(&keypair, cluster, &node.handle, &services)
             .await?;
     }
     let mut assembled = Assembled {

@@ -237,11 +237,13 @@ table! {
         peer_exchange: bool = "true", "peer-exchange", BOOL, "tell peers of other peers";
         peer_exchange_node: Vec<String>, "peer-exchange-node", "a list of multiaddresses with /p2p",
             "peers to ask for other peers; without them discovery asks any connected one []";
+        rendezvous: bool = "true", "rendezvous", BOOL,
+            "keep where peers listen and tell others, with relay; register at peers and ask them, with discovery or if set";
         shard_bandwidth: Vec<String>, "shard-bandwidth", "bytes per second, or SHARD:BYTES for one shard",
             "bytes per second of each shard, in and out together; what others send beyond is dropped [no limit]";
         rate_limit: Vec<String>, "rate-limit",
-            "a list of [store:|lightpush:|px:|filter:]<volume>/<period><h|m|s|ms>",
-            "most requests to the services in a period [filter:30/1m for each peer]";
+            "a list of [store:|lightpush:|px:|filter:|rendezvous:]<volume>/<period><h|m|s|ms>",
+            "most requests to the services in a period [filter:30/1m and rendezvous:300/1m for each peer]";
         rln: bool, "rln", BOOL, "rate limiting [true if the network has it]";
         // The longest epoch is that of scenario files.
         rln_epoch_s: u64 [1..=1_000_000_000], "rln-epoch-s", "seconds, 1 to 1000000000",

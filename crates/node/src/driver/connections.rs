@@ -6,7 +6,7 @@ use libp2p::{Multiaddr, PeerId};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng as _};
 use undertone_gossip::Time;
 use undertone_peers::{
-    AddressRules, ConnectionManager, Input, ManagerConfig, PeerOffer, PeerSource,
+    AddressRules, ConnectionManager, Input, ManagerConfig, PeerFacts, PeerOffer, PeerSource,
 };
 
 use crate::command::PeerOrigin;
@@ -61,6 +61,14 @@ impl PeerConnections {
         let new: Vec<_> = used.difference(&self.protected).copied().collect();
         self.protected.extend(&new);
         new
+    }
+
+    /// The offer of a peer for whose shards only another peer speaks: what that one says must not replace what is known.
+    pub(super) fn without_hearsay(&self, mut offer: PeerOffer) -> PeerOffer {
+        if self.manager.store().get(&offer.peer).is_some() {
+            offer.facts = PeerFacts::default();
+        }
+        offer
     }
 
     /// Source by which a peer was found, as REST names it.

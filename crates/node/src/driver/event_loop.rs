@@ -131,7 +131,7 @@ impl EventLoop {
                     false
                 }
                 offer = PeerConnections::next_offer(self.connections.as_mut()) => {
-                    self.manage(undertone_peers::Input::Offer(offer));
+                    self.found(offer);
                     false
                 }
                 Some(event) = self.rln_events.recv() => {

@@ -6,7 +6,7 @@ use libp2p::core::{ConnectedPoint, Endpoint};
 use libp2p::{Multiaddr, PeerId};
 use undertone_gossip::Direction;
 use undertone_message::PubsubTopic;
-use undertone_peers::{Capabilities, CloseReason, Input, Output, PeerFacts};
+use undertone_peers::{Capabilities, CloseReason, Input, Output, PeerFacts, PeerOffer, PeerSource};
 
 use super::event_loop::EventLoop;
 use super::peers::peer_id_of;
@@ -104,6 +104,17 @@ impl EventLoop {
         for peer in failed {
             self.apply(Input::DialFailed(peer));
         }
+    }
+
+    /// Gives the manager a peer that discovery has found.
+    pub(crate) fn found(&mut self, offer: PeerOffer) {
+        let offer = match &self.connections {
+            Some(connections) if offer.source == PeerSource::Rendezvous => {
+                connections.without_hearsay(offer)
+            }
+            _ => offer,
+        };
+        self.manage(Input::Offer(offer));
     }
 
     /// Tells the manager of a peer's first connection.

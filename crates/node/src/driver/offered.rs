@@ -87,11 +87,8 @@ impl EventLoop {
         };
         let told_by = offer.told_by;
         match offer.verified() {
-            Ok(mut offer) => {
-                // What another peer says of the shards must not replace what is known.
-                if connections.manager.store().get(&offer.peer).is_some() {
-                    offer.facts = PeerFacts::default();
-                }
+            Ok(offer) => {
+                let offer = connections.without_hearsay(offer);
                 tracing::debug!(%told_by, peer = %offer.peer, "a PRUNE offers a peer");
                 self.manage(Input::Offer(offer));
             }

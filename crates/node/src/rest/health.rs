@@ -154,6 +154,7 @@ fn add_services(
         ),
         ("Store", mounted.store, store_trouble.as_deref()),
         ("Peer Exchange", mounted.peer_exchange, None),
+        ("Rendezvous", mounted.rendezvous, None),
         ("Lightpush Client", true, needs_peer(LIGHTPUSH_V3, no_push)),
         (
             "Legacy Lightpush Client",

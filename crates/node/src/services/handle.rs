@@ -33,6 +33,8 @@ pub struct MountedServices {
     pub lightpush: bool,
     /// Whether the node tells others of nodes that it knows.
     pub peer_exchange: bool,
+    /// Whether the node keeps where others listen, and tells it.
+    pub rendezvous: bool,
 }
 
 /// Version of the lightpush protocol.

@@ -12,6 +12,7 @@ use undertone_services::filter::{self, FilterServer};
 use undertone_services::history::StoredMessage;
 use undertone_services::lightpush::{self, LightpushServer};
 use undertone_services::peer_exchange::{self, PeerExchangeServer};
+use undertone_services::rendezvous::{self, RendezvousServer};
 use undertone_services::store::{self, StoreServer};
 use undertone_services::{PeerNo, RequestNo};
 
@@ -22,6 +23,7 @@ use super::limiters::ServiceLimiters;
 use super::peers::PeerNumbers;
 use super::publisher::Publisher;
 use super::pusher::Pusher;
+use super::rendezvous::is_record_of;
 
 /// Longest sleep between two looks at the machines' timers.
 const IDLE: Duration = Duration::from_secs(3_600);
@@ -52,6 +54,7 @@ pub(super) struct Machines {
     pub(super) filter: Option<FilterServer>,
     pub(super) lightpush: Option<LightpushServer>,
     pub(super) exchange: Option<PeerExchangeServer>,
+    pub(super) rendezvous: Option<RendezvousServer>,
 }
 
 /// Host of the services.
@@ -141,6 +144,10 @@ impl ServicesHost {
                 .lightpush
                 .as_ref()
                 .and_then(LightpushServer::next_timeout),
+            self.machines
+                .rendezvous
+                .as_ref()
+                .and_then(RendezvousServer::next_timeout),
         ];
         let first = timers.into_iter().flatten().min();
         let idle = Instant::now() + IDLE;
@@ -221,6 +228,19 @@ impl ServicesHost {
                     exchange.handle(now, input);
                 }
             }
+            rendezvous::PROTOCOL_ID => {
+                if let Some(rendezvous) = &mut machines.rendezvous {
+                    let input = match is_allowed {
+                        true => rendezvous::Input::Request {
+                            peer,
+                            request,
+                            bytes,
+                        },
+                        false => rendezvous::Input::TooMany { request, bytes },
+                    };
+                    rendezvous.handle(now, input);
+                }
+            }
             // The acceptor accepts no other protocol.
             _ => {}
         }
@@ -267,6 +287,9 @@ impl ServicesHost {
         if let Some(lightpush) = &mut machines.lightpush {
             lightpush.handle(now, lightpush::Input::PeerGone(peer));
         }
+        if let Some(rendezvous) = &mut machines.rendezvous {
+            rendezvous.handle(now, rendezvous::Input::PeerGone(peer));
+        }
     }
 
     fn on_done(&mut self, done: FinishedWork) {
@@ -304,6 +327,9 @@ impl ServicesHost {
         if let Some(lightpush) = &mut machines.lightpush {
             lightpush.handle(now, lightpush::Input::Tick);
         }
+        if let Some(rendezvous) = &mut machines.rendezvous {
+            rendezvous.handle(now, rendezvous::Input::Tick);
+        }
     }
 
     /// Carries out what the machines ask for.
@@ -337,6 +363,23 @@ impl ServicesHost {
         }
         while let Some(output) = self
             .machines
+            .rendezvous
+            .as_mut()
+            .and_then(RendezvousServer::poll)
+        {
+            match output {
+                rendezvous::Output::Respond { request, bytes } => self.respond(request, bytes),
+                // The stream is closed with what waits for the answer.
+                rendezvous::Output::Close { request } => drop(self.waiting.remove(&request)),
+                rendezvous::Output::CheckRecord {
+                    request,
+                    peer,
+                    record,
+                } => self.check_record(request, peer, &record),
+            }
+        }
+        while let Some(output) = self
+            .machines
             .lightpush
             .as_mut()
             .and_then(LightpushServer::poll)
@@ -363,6 +406,15 @@ impl ServicesHost {
         if let Some((_, reply)) = self.waiting.remove(&request) {
             // The peer may have closed its stream.
             let _ = reply.send(bytes);
+        }
+    }
+
+    /// Verifies a signed record at once: it takes less than handing it to another thread.
+    fn check_record(&mut self, request: RequestNo, peer: PeerNo, record: &[u8]) {
+        let (now, peer) = (self.now(), self.peers.peer(peer));
+        let is_valid = peer.is_some_and(|peer| is_record_of(peer, record));
+        if let Some(rendezvous) = &mut self.machines.rendezvous {
+            rendezvous.handle(now, rendezvous::Input::RecordChecked { request, is_valid });
         }
     }
 
@@ -401,9 +453,12 @@ impl ServicesHost {
         let now = self.now();
         let askers: BTreeSet<_> = self.waiting.values().map(|(asker, _)| *asker).collect();
         let (pusher, filter) = (&self.pusher, &self.machines.filter);
+        let rendezvous = &self.machines.rendezvous;
         self.peers.retain(|peer| {
             let is_subscribed = filter.as_ref().is_some_and(|f| f.is_subscribed(now, peer));
-            askers.contains(&peer) || is_subscribed || pusher.pushes_to(peer)
+            let is_registered = rendezvous.as_ref().is_some_and(|r| r.is_registered(peer));
+            let is_named = askers.contains(&peer) || is_subscribed || is_registered;
+            is_named || pusher.pushes_to(peer)
         });
         self.forget_peers_from = PEERS_MAX.max(2 * self.peers.len());
     }

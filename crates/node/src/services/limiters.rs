@@ -3,7 +3,7 @@
 use libp2p::PeerId;
 use undertone_gossip::Time;
 use undertone_services::rate_limit::{LimitedService, RateLimiter, RateLimiterLimits, RateLimits};
-use undertone_services::{filter, lightpush, peer_exchange, store};
+use undertone_services::{filter, lightpush, peer_exchange, rendezvous, store};
 
 /// Limiter of each service.
 pub(super) struct ServiceLimiters {
@@ -11,20 +11,21 @@ pub(super) struct ServiceLimiters {
     filter: RateLimiter<PeerId>,
     lightpush: RateLimiter<PeerId>,
     exchange: RateLimiter<PeerId>,
+    rendezvous: RateLimiter<PeerId>,
 }
 
 impl ServiceLimiters {
     pub(super) fn new(limits: &RateLimits) -> Self {
         let shared =
             |service| RateLimiter::shared(limits.of(service), RateLimiterLimits::default());
+        let per_peer =
+            |service| RateLimiter::per_peer(limits.of(service), RateLimiterLimits::default());
         Self {
             store: shared(LimitedService::Store),
-            filter: RateLimiter::per_peer(
-                limits.of(LimitedService::Filter),
-                RateLimiterLimits::default(),
-            ),
+            filter: per_peer(LimitedService::Filter),
             lightpush: shared(LimitedService::Lightpush),
             exchange: shared(LimitedService::PeerExchange),
+            rendezvous: per_peer(LimitedService::Rendezvous),
         }
     }
 
@@ -35,6 +36,7 @@ impl ServiceLimiters {
             filter::SUBSCRIBE_PROTOCOL_ID => &mut self.filter,
             lightpush::PROTOCOL_ID | lightpush::legacy::PROTOCOL_ID => &mut self.lightpush,
             peer_exchange::PROTOCOL_ID => &mut self.exchange,
+            rendezvous::PROTOCOL_ID => &mut self.rendezvous,
             // No other protocol is accepted.
             _ => return false,
         };

@@ -23,10 +23,12 @@ use undertone_services::filter::{self, FilterServer};
 use undertone_services::lightpush::{self, LightpushServer};
 use undertone_services::peer_exchange::{self, PeerExchangeServer};
 use undertone_services::rate_limit::{RateLimitError, RateLimits};
+use undertone_services::rendezvous::{RendezvousLimits, RendezvousServer};
 use undertone_services::sharding::Sharding;
-use undertone_services::store::{self, ServerLimits, StoreServer};
+use undertone_services::store::{ServerLimits, StoreServer};
 
-use super::acceptor::{self, AcceptedProtocol, StreamForm};
+use super::accepted::accepted;
+use super::acceptor;
 use super::calls::{self, Callee};
 use super::client::PeerClient;
 use super::exchange_client::ExchangeClient;
@@ -41,6 +43,7 @@ use super::publisher::Publisher;
 use super::push_order::PushOrder;
 use super::push_prover::PushProver;
 use super::pusher::Pusher;
+use super::rendezvous::RendezvousClient;
 use super::sender::{
     self, OpenedSender, SendQueueError, SenderParts, SenderRateLimit, SenderSettings, SenderWork,
 };
@@ -120,6 +123,8 @@ pub struct RunningServices {
     pub handle: ServicesHandle,
     /// Client of peer exchange.
     pub(crate) exchange: ExchangeClient,
+    /// Client of rendezvous.
+    pub(crate) rendezvous: RendezvousClient,
     feed: Option<FeedCounts>,
     keeper: Option<KeeperCounts>,
     sender: JoinHandle<()>,
@@ -247,51 +252,6 @@ pub(crate) async fn prepare(
     Ok((prepared, links))
 }
 
-/// Protocols whose streams are accepted. Pushed messages are always, because a program may subscribe at any
-/// time.
-fn accepted(config: &ServicesConfig) -> Vec<AcceptedProtocol> {
-    let accept = |protocol, frame_bytes_max, form| AcceptedProtocol {
-        protocol,
-        frame_bytes_max,
-        form,
-    };
-    let request =
-        |protocol, frame_bytes_max| accept(protocol, frame_bytes_max, StreamForm::Request);
-    let push_bytes_max = filter::FilterCodecLimits::default().max_push_bytes;
-    let mut accepted = vec![accept(
-        filter::PUSH_PROTOCOL_ID,
-        push_bytes_max,
-        StreamForm::Push,
-    )];
-    if config.store.is_some() {
-        let max = ServerLimits::default().request.max_request_bytes;
-        accepted.push(request(store::PROTOCOL_ID, max));
-    }
-    if config
-        .store
-        .as_ref()
-        .is_some_and(|store| store.sync.is_some())
-    {
-        // These streams are not read by the acceptor.
-        let sync = sync::accepted().map(|protocol| accept(protocol, 0, StreamForm::Session));
-        accepted.extend(sync);
-    }
-    if config.filter {
-        let max = filter::FilterCodecLimits::default().max_request_bytes;
-        accepted.push(request(filter::SUBSCRIBE_PROTOCOL_ID, max));
-    }
-    if config.lightpush {
-        let max = lightpush::LightpushCodecLimits::default().max_request_bytes;
-        accepted.push(request(lightpush::PROTOCOL_ID, max));
-        accepted.push(request(lightpush::legacy::PROTOCOL_ID, max));
-    }
-    if config.peer_exchange {
-        let max = peer_exchange::PeerExchangeCodecLimits::default().max_request_bytes;
-        accepted.push(request(peer_exchange::PROTOCOL_ID, max));
-    }
-    accepted
-}
-
 impl PreparedServices {
     /// Starts the services of a node that runs; `known` has the records of nodes for peer exchange.
     ///
@@ -333,6 +293,7 @@ impl PreparedServices {
             filter: config.filter,
             lightpush: config.lightpush,
             peer_exchange: config.peer_exchange,
+            rendezvous: config.rendezvous,
         };
         let mut seed = [0; 32];
         getrandom::fill(&mut seed)
@@ -433,6 +394,7 @@ impl PreparedServices {
         let sender_rng = ChaCha8Rng::from_rng(&mut rng);
         let sender = sender::start(sender, sender_parts, sender_rng);
         let exchange = ExchangeClient::new(client.clone(), config.exchange_peers);
+        let rendezvous = RendezvousClient::new(client.clone());
         let callee = Callee {
             client,
             node: node.clone(),
@@ -462,6 +424,10 @@ impl PreparedServices {
                 limits.codec.message.max_message_bytes = max_message_bytes;
                 LightpushServer::new(sharding, limits)
             }),
+            rendezvous: config.rendezvous.then(|| {
+                let rng = ChaCha8Rng::from_rng(&mut rng);
+                RendezvousServer::new(sharding.cluster, rng, RendezvousLimits::default())
+            }),
             exchange: config.peer_exchange.then(|| {
                 PeerExchangeServer::new(rng, peer_exchange::PeerExchangeLimits::default())
             }),
@@ -483,6 +449,7 @@ impl PreparedServices {
         Ok(RunningServices {
             handle,
             exchange,
+            rendezvous,
             feed: fed,
             keeper,
             sender,

@@ -22,7 +22,7 @@ fn topic() -> PubsubTopic {
 
 /// An address of this host's loopback that no other node of these tests has: many nodes at one address would count as
 /// one attacker's (gossipsub v1.1, P6).
-fn own_address() -> String {
+pub(crate) fn own_address() -> String {
     static NEXT: AtomicU8 = AtomicU8::new(2);
     let last = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("127.0.7.{last}")
@@ -48,18 +48,18 @@ impl MessageSink for Inbox {
 }
 
 /// A node that looks for peers, from the records given, and what it delivers.
-struct Finder {
+pub(crate) struct Finder {
     place: Place,
-    node: Assembled,
+    pub(crate) node: Assembled,
     inbox: Arc<Inbox>,
 }
 
 impl Finder {
-    async fn start(bootstrap: &str, more: &[(&str, &str)]) -> Self {
+    pub(crate) async fn start(bootstrap: &str, more: &[(&str, &str)]) -> Self {
         Self::at(Place::new(), bootstrap, more).await
     }
 
-    async fn at(place: Place, bootstrap: &str, more: &[(&str, &str)]) -> Self {
+    pub(crate) async fn at(place: Place, bootstrap: &str, more: &[(&str, &str)]) -> Self {
         let address = own_address();
         let mut flags = vec![
             ("listen-address", address.as_str()),
@@ -83,12 +83,12 @@ impl Finder {
         info.enr_uri.unwrap()
     }
 
-    async fn has_mesh(&self, peers: f64) {
+    pub(crate) async fn has_mesh(&self, peers: f64) {
         let mesh = format!("undertone_mesh_peers{{topic=\"{}\"}}", topic());
         metrics_until(&self.node, |now| now[&mesh] >= peers).await;
     }
 
-    async fn publish(&self, text: &str) {
+    pub(crate) async fn publish(&self, text: &str) {
         let message = WakuMessage::new(text.to_owned().into_bytes(), CONTENT_TOPIC);
         self.node
             .node
@@ -98,7 +98,7 @@ impl Finder {
             .unwrap();
     }
 
-    async fn gets(&self, text: &str) {
+    pub(crate) async fn gets(&self, text: &str) {
         let arrives = async {
             while !self.inbox.has(text.as_bytes()) {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -108,7 +108,7 @@ impl Finder {
         assert!(arrived.is_ok(), "{text:?} never arrived");
     }
 
-    async fn stop(self) -> Place {
+    pub(crate) async fn stop(self) -> Place {
         self.node.stop().await;
         self.place
     }

@@ -14,6 +14,7 @@ mod metrics;
 #[allow(dead_code, reason = "the tests of the archive need more of it")]
 #[path = "../../../archive/tests/archive/postgres_server.rs"]
 mod postgres_server;
+mod rendezvous;
 mod sending;
 mod sending_kill;
 mod services;

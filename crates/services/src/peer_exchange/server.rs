@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use rand_chacha::ChaCha8Rng;
-use rand_core::RngCore;
 use undertone_gossip::Time;
 
 use super::{
@@ -14,6 +13,7 @@ use super::{
     },
 };
 use crate::RequestNo;
+use crate::chance::below;
 
 #[cfg(test)]
 mod tests;
@@ -188,10 +188,4 @@ impl PeerExchangeServer {
         let bytes = response.encode().into();
         self.outputs.push_back(Output::Respond { request, bytes });
     }
-}
-
-/// Returns a number below `bound`, which must not be 0; the bias is under 2^-32 for bounds of 32 bits.
-fn below(rng: &mut ChaCha8Rng, bound: usize) -> usize {
-    debug_assert!(bound > 0);
-    ((u128::from(rng.next_u64()) * bound as u128) >> 64) as usize
 }

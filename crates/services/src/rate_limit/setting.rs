@@ -29,6 +29,13 @@ impl RateLimit {
         period: Duration::from_secs(60),
     };
 
+    /// Limit of each client of rendezvous unless set otherwise: 300 requests a minute, several times what nodes on many
+    /// shards need, for whose signatures a server has time.
+    pub const RENDEZVOUS_DEFAULT: Self = Self {
+        volume: 300,
+        period: Duration::from_secs(60),
+    };
+
     /// Whether everything is served.
     pub fn is_unlimited(&self) -> bool {
         self.volume == 0 || self.period.is_zero()
@@ -46,17 +53,20 @@ pub enum LimitedService {
     PeerExchange,
     /// Filter, named `filter`; its limit is for each peer.
     Filter,
+    /// Rendezvous, named `rendezvous`; its limit is for each peer.
+    Rendezvous,
 }
 
 /// Limits of all services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimits {
-    /// Limit of services that have none of their own; never that of filter.
+    /// Limit of services that have none of their own; never that of filter and rendezvous.
     other: RateLimit,
     store: Option<RateLimit>,
     lightpush: Option<RateLimit>,
     peer_exchange: Option<RateLimit>,
     filter: RateLimit,
+    rendezvous: RateLimit,
 }
 
 /// Error of a text that is not a setting of rate limits.
@@ -65,7 +75,7 @@ pub struct RateLimits {
 pub enum RateLimitError {
     /// The name before the colon is not that of a service.
     #[error(
-        "unknown service {name:?} in rate limit {item:?}; expected store, storev3, lightpush, px or filter"
+        "unknown service {name:?} in rate limit {item:?}; expected store, storev3, lightpush, px, filter or rendezvous"
     )]
     Service {
         /// Item that was parsed.
@@ -102,10 +112,10 @@ pub enum RateLimitError {
 impl RateLimits {
     /// Parses items such as `store:100/1m`, each possibly several with `;` between them.
     ///
-    /// An item without service is for all services that have none of their own, except filter. Of two
+    /// An item without service is for all services that have none of their own, except filter and rendezvous. Of two
     /// items for a service the last counts; `storev3` goes before `store`. A period without number is
     /// one unit. Upper case and spaces do not matter. The grammar is that of nwaku's `--rate-limit`,
-    /// which has neither `;` nor periods without number.
+    /// which has neither `;`, nor periods without number, nor `rendezvous`.
     ///
     /// # Errors
     /// [`RateLimitError`] for the first item that is not valid.
@@ -122,6 +132,7 @@ impl RateLimits {
                 Some("lightpush") => limits.lightpush = Some(limit),
                 Some("px") => limits.peer_exchange = Some(limit),
                 Some("filter") => limits.filter = limit,
+                Some("rendezvous") => limits.rendezvous = limit,
                 Some(name) => {
                     return Err(RateLimitError::Service {
                         item: item.to_owned(),
@@ -141,12 +152,13 @@ impl RateLimits {
             LimitedService::Lightpush => self.lightpush.unwrap_or(self.other),
             LimitedService::PeerExchange => self.peer_exchange.unwrap_or(self.other),
             LimitedService::Filter => self.filter,
+            LimitedService::Rendezvous => self.rendezvous,
         }
     }
 }
 
 impl Default for RateLimits {
-    /// Returns no limit, but for filter [`RateLimit::FILTER_DEFAULT`].
+    /// Returns no limit, but for filter [`RateLimit::FILTER_DEFAULT`] and for rendezvous [`RateLimit::RENDEZVOUS_DEFAULT`].
     fn default() -> Self {
         Self {
             other: RateLimit::UNLIMITED,
@@ -154,6 +166,7 @@ impl Default for RateLimits {
             lightpush: None,
             peer_exchange: None,
             filter: RateLimit::FILTER_DEFAULT,
+            rendezvous: RateLimit::RENDEZVOUS_DEFAULT,
         }
     }
 }

@@ -79,10 +79,13 @@ fn expensive() -> Vec<CostlyAsk> {
         vec![1; OVERSIZE_BYTES],
     );
     let topics = (0..100).map(|n| format!("{prefix}/flood-{n}/proto"));
+    let namespace = pubsub_topic.replace("/waku/2/", "");
     vec![
         (asks::STORE, asks::widest()),
         (asks::STORE, asks::hashes()),
         (asks::EXCHANGE, asks::peers(u64::MAX)),
+        (asks::RENDEZVOUS, asks::forged_registration(&namespace)),
+        (asks::RENDEZVOUS, asks::everybody()),
         (asks::LIGHTPUSH, oversize.clone()),
         (asks::LEGACY_LIGHTPUSH, oversize),
         (asks::FILTER, asks::subscribe(&pubsub_topic, topics)),

@@ -12,7 +12,8 @@ use crate::config::{ConfigError, DiscoveryConfig};
 const DNS_PORT: u16 = 53;
 
 impl Resolver {
-    /// Discovery, each kind of which is on if there is something to begin with, unless its key says otherwise.
+    /// Discovery, each kind of which is on if there is something to begin with, unless its key says otherwise. Rendezvous
+    /// needs peers to begin with, so by default it is used beside other kinds, and alone where somebody asks for it.
     pub(super) fn discovery(
         &self,
         network: &NetworkPreset,
@@ -39,7 +40,8 @@ impl Resolver {
             .peer_exchange_node
             .get()?
             .is_some_and(|peers| !peers.is_empty());
-        if udp_port.is_none() && node_lists.is_empty() && !has_exchange {
+        let has_rendezvous = raw.rendezvous.is_asked_for();
+        if udp_port.is_none() && node_lists.is_empty() && !has_exchange && !has_rendezvous {
             return Ok(None);
         }
         Ok(Some(DiscoveryConfig {
@@ -47,6 +49,7 @@ impl Resolver {
             bootstrap,
             node_lists,
             name_servers,
+            rendezvous: raw.rendezvous.get()?,
             peers_file: self.data_file("peers.sqlite")?,
         }))
     }

@@ -20,6 +20,7 @@ impl Resolver {
             lightpush: raw.lightpush.get()? && relays,
             lightpush_proofs: raw.lightpush_proofs.get()?,
             peer_exchange: raw.peer_exchange.get()?,
+            rendezvous: raw.rendezvous.get()? && relays,
             store_peers: Self::peers(&raw.storenode)?,
             filter_peers: Self::peers(&raw.filternode)?,
             lightpush_peers: Self::peers(&raw.lightpushnode)?,

@@ -42,6 +42,25 @@ fn discovery_begins_where_the_network_or_the_operator_says() {
 }
 
 #[test]
+fn rendezvous_is_used_beside_other_discovery_and_alone_where_it_is_asked_for() {
+    let uses = |flags: &[(&str, &str)]| {
+        let discovery = load_flags(flags).unwrap().discovery;
+        discovery.map(|discovery| discovery.rendezvous)
+    };
+    assert_eq!(uses(&[]), None, "nobody to begin with");
+    assert_eq!(uses(&[("rendezvous", "true")]), Some(true));
+    assert_eq!(
+        uses(&[("rendezvous", "true"), ("relay", "false")]),
+        Some(true)
+    );
+    assert_eq!(uses(&[("discv5-discovery", "true")]), Some(true));
+    let without = [("discv5-discovery", "true"), ("rendezvous", "false")];
+    assert_eq!(uses(&without), Some(false));
+    let alone = load_flags(&[("rendezvous", "true")]).unwrap();
+    assert_eq!(alone.discovery.unwrap().udp_port, None);
+}
+
+#[test]
 fn bad_values_of_discovery_are_named() {
     for (flags, wanted) in [
         (

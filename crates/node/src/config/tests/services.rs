@@ -21,6 +21,7 @@ fn a_node_without_relay_serves_nothing_that_needs_it() {
     let config = load_flags(&[("relay", "false")]).unwrap();
     let services = &config.services;
     assert!(!config.relay && !services.filter && !services.lightpush);
+    assert!(!services.rendezvous && load_flags(&[]).unwrap().services.rendezvous);
     for key in ["store", "filter", "lightpush", "lightpush-proofs"] {
         let error = load_flags(&[("relay", "false"), (key, "true")]).unwrap_err();
         let said = error.to_string();

@@ -8,6 +8,7 @@ const ALL: MountedServices = MountedServices {
     filter: true,
     lightpush: true,
     peer_exchange: true,
+    rendezvous: true,
 };
 
 async fn health(mounted: MountedServices, node: FakeNode) -> Value {
@@ -44,6 +45,7 @@ async fn services_are_reported_as_they_are_mounted() {
         "Lightpush",
         "Legacy Lightpush",
         "Peer Exchange",
+        "Rendezvous",
     ] {
         assert_eq!(with[service], "READY", "{service}");
         assert_eq!(without[service], "NOT_MOUNTED", "{service}");

@@ -14,6 +14,7 @@ const STORE: MountedServices = MountedServices {
     filter: false,
     lightpush: false,
     peer_exchange: false,
+    rendezvous: false,
 };
 
 pub(super) fn message(payload: &'static str, timestamp: i64) -> WakuMessage {

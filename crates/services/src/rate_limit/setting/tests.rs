@@ -11,8 +11,9 @@ fn of(text: &str, service: LimitedService) -> String {
 }
 
 #[test]
-fn only_filter_is_limited_unless_set() {
+fn only_filter_and_rendezvous_are_limited_unless_set() {
     assert_eq!(of("", LimitedService::Filter), "30/1m");
+    assert_eq!(of("", LimitedService::Rendezvous), "300/1m");
     for service in [
         LimitedService::Store,
         LimitedService::Lightpush,
@@ -35,6 +36,8 @@ fn each_service_has_its_limit_and_the_rest_has_the_common_one() {
         "never the common one"
     );
     assert_eq!(of("filter:5/90s", LimitedService::Filter), "5/90s");
+    assert_eq!(of("100/1m", LimitedService::Rendezvous), "300/1m");
+    assert_eq!(of("rendezvous:7/1s", LimitedService::Rendezvous), "7/1s");
 }
 
 #[test]
@@ -62,7 +65,7 @@ fn errors_say_what_is_wrong_and_what_is_expected() {
     for (text, message) in [
         (
             "stroe:1/1s",
-            "unknown service \"stroe\" in rate limit \"stroe:1/1s\"; expected store, storev3, lightpush, px or filter",
+            "unknown service \"stroe\" in rate limit \"stroe:1/1s\"; expected store, storev3, lightpush, px, filter or rendezvous",
         ),
         (
             "px:10",

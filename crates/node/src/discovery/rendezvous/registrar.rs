@@ -1,0 +1,121 @@
+//! Task that keeps this node registered, at one peer after the other: those that look for it ask different ones.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use libp2p::Multiaddr;
+use undertone_services::rendezvous::shard_namespace;
+
+use super::{Pauses, RendezvousParts};
+use crate::services::{ServiceFailure, sign_record};
+
+/// Time that a registration lasts, in seconds (nwaku): the shortest that is accepted, so that a node that is gone is soon
+/// forgotten.
+const TTL_S: u64 = 60;
+
+/// Time between registrations: at any time the node stands at the last three peers, and where there are fewer, two renewals may
+/// fail.
+const RENEWAL: Duration = Duration::from_secs(20);
+
+/// Time between looks for a peer that keeps registrations, while none is connected.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Pauses after failures, first and longest (nwaku).
+const RETRY: Duration = Duration::from_secs(5);
+const RETRY_MAX: Duration = Duration::from_secs(300);
+
+/// Shards on which a node registers at most.
+const SHARDS_MAX: usize = 32;
+
+/// Task that keeps this node registered.
+pub(super) struct Registrar {
+    parts: RendezvousParts,
+    /// Number of tries so far, by which each is made at another peer.
+    turn: usize,
+    record: Option<OwnSigned>,
+}
+
+/// This node's signed record. While the addresses stay, so does the record, which a server then need not verify again.
+struct OwnSigned {
+    addresses: Vec<Multiaddr>,
+    sequence: u64,
+    envelope: Bytes,
+}
+
+impl Registrar {
+    pub(super) fn new(parts: RendezvousParts) -> Self {
+        Self {
+            parts,
+            turn: 0,
+            record: None,
+        }
+    }
+
+    /// Registers and renews until the node ends.
+    pub(super) async fn run(mut self) {
+        let mut pauses = Pauses::new(RETRY, RETRY_MAX);
+        while !self.parts.offers.is_closed() {
+            let pause = match self.register().await {
+                Ok(true) => {
+                    pauses.succeeded();
+                    RENEWAL
+                }
+                Ok(false) | Err(ServiceFailure::NoPeer { .. }) => LOOK,
+                Err(ServiceFailure::Stopped) => return,
+                Err(error) => {
+                    tracing::debug!(%error, "not registered at a rendezvous point");
+                    pauses.failed()
+                }
+            };
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Registers all shards at one peer. Returns whether there was anything to register.
+    async fn register(&mut self) -> Result<bool, ServiceFailure> {
+        let points = self.parts.client.points().await?;
+        let point = &points[self.turn % points.len().max(1)];
+        self.turn = self.turn.wrapping_add(1);
+        let addresses = self.parts.announced().await?;
+        let shards = self.parts.shards();
+        if addresses.is_empty() || shards.is_empty() {
+            return Ok(false);
+        }
+        let Some(record) = self.signed(addresses) else {
+            return Ok(false);
+        };
+        for shard in shards.into_iter().take(SHARDS_MAX) {
+            let namespace = shard_namespace(self.parts.cluster, shard);
+            let client = &self.parts.client;
+            client.register(point, &namespace, &record, TTL_S).await?;
+        }
+        Ok(true)
+    }
+
+    /// The signed record of some addresses; `None` if the node's key cannot sign.
+    fn signed(&mut self, addresses: Vec<Multiaddr>) -> Option<Bytes> {
+        if let Some(record) = &self.record
+            && record.addresses == addresses
+        {
+            return Some(record.envelope.clone());
+        }
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+        let last = self.record.as_ref().map_or(0, |record| record.sequence);
+        // A clock that was set back must not make the new record the older one.
+        let sequence = since_1970.unwrap_or_default().as_secs().max(last + 1);
+        match sign_record(&self.parts.keypair, sequence, &addresses) {
+            Ok(envelope) => {
+                self.record = Some(OwnSigned {
+                    addresses,
+                    sequence,
+                    envelope: envelope.clone(),
+                });
+                Some(envelope)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "rendezvous: the node's record cannot be signed");
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! Rendezvous with other nodes: their signed records, and requests to those that keep them.
+
+mod client;
+mod record;
+
+pub(crate) use client::RendezvousClient;
+pub(crate) use record::{PeerAddresses, sign_record};
+
+pub(super) use record::is_record_of;
