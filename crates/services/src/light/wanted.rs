@@ -17,11 +17,11 @@ pub(crate) type TopicPair = (Arc<str>, Arc<str>);
 /// listing that begins before its timestamp; so most listings overlap a little, some more, and few much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ListingDepth {
-    /// What archives and clocks lag.
+    /// Overlap by what archives and clocks lag.
     Usual,
-    /// What senders repeat.
+    /// Overlap by the time that senders repeat a message.
     Late,
-    /// What stores learn from other stores.
+    /// Overlap by the time after which stores learn from other stores.
     Deep,
 }
 

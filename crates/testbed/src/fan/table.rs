@@ -8,10 +8,10 @@ use crate::kernel::Moment;
 #[cfg(test)]
 mod tests;
 
-/// Error that a simulated time may have: this share of the measured one, or [`TOLERANCE_US`].
+/// Error of a simulated time, as a share of the measured one, up to which it agrees.
 const TOLERANCE_SHARE: f64 = 0.05;
 
-/// See [`TOLERANCE_SHARE`].
+/// Error of a simulated time up to which it agrees whatever its share, microseconds.
 const TOLERANCE_US: f64 = 2_000.0;
 
 /// Figures of one message on all connections, microseconds.
@@ -43,7 +43,7 @@ impl Figures {
 pub struct FanErrors {
     /// Figures within 5 % or 2 ms of the measured ones.
     pub within: usize,
-    /// Figures compared.
+    /// Number of figures that were compared.
     pub of: usize,
     /// Largest error beyond 2 ms, as a share of the measured figure.
     pub largest: f64,
