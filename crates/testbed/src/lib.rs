@@ -13,6 +13,7 @@
 //! [`kernel`] measures the time that this machine's kernel takes for one message on one connection,
 //! as a reference for the simulator's TCP model.
 
+mod addresses;
 mod error;
 mod host;
 pub mod kernel;
@@ -20,6 +21,7 @@ mod privileges;
 mod pump;
 mod testbed;
 
+pub use addresses::AddressPlan;
 pub use error::TestbedError;
 pub use host::{Congestion, DEVICE, Host};
 pub use privileges::{Unavailable, can_run};
