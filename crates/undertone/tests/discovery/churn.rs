@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::node::Node;
-use super::report::{median, seconds};
-use super::start::{figures, missing};
+use super::report::seconds;
+use super::start::{SUMS, figures, missing, sums};
 use super::world::{BOTH, Delivered, GROWN_S, Join, Sent, World, shards_text, watch};
 
 /// Nodes that are killed and that join in a minute: a tenth of twenty.
@@ -23,6 +23,11 @@ pub(crate) fn phase(world: &mut World, minutes: usize) {
     world.report.say(&format!(
         "\n3. Churn for {minutes} minutes, {PER_MINUTE} nodes of 20 in each"
     ));
+    // Messages are owed to nodes that have lived for so long.
+    let grown = Duration::from_secs(GROWN_S);
+    let youngest = world.nodes.iter().filter_map(|node| node.listening).max();
+    let from = youngest.map_or_else(Instant::now, |since| since + grown);
+    thread::sleep(from.saturating_duration_since(Instant::now()));
     let mut joins = Vec::new();
     let mut rows = Vec::new();
     let mut all = Delivered::default();
@@ -132,31 +137,9 @@ fn newcomers(world: &mut World, joins: Vec<JoinHandle<Join>>) {
         &columns,
         &rows,
     );
-    let of = |time: fn(&Join) -> Option<Duration>| {
-        let mut times: Vec<_> = joins.iter().filter_map(time).collect();
-        times.sort_unstable();
-        vec![
-            json!(times.len()),
-            seconds(median(&times)),
-            seconds(times.last().copied()),
-        ]
-    };
-    let rows = [
-        ("first peer", of(|join| join.first_peer)),
-        ("mesh", of(|join| join.mesh)),
-    ];
-    let rows: Vec<_> = rows
-        .into_iter()
-        .map(|(what, figures)| {
-            let mut row = vec![json!(what)];
-            row.extend(figures);
-            row
-        })
-        .collect();
-    let columns = ["", "nodes", "median, s", "max, s"];
     world
         .report
-        .table("newcomers-sum", "New nodes together", &columns, &rows);
+        .table("newcomers-sum", "New nodes together", &SUMS, &sums(&joins));
     for join in joins.iter().filter(|join| join.first_peer.is_none()) {
         world
             .report

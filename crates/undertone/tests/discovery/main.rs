@@ -36,10 +36,8 @@ fn nodes_find_each_other_and_stay_together() {
     churn::phase(&mut world, minutes);
     moved::phase(&mut world);
     logs::phase(&mut world);
-    let World { nodes, report, .. } = world;
-    drop(nodes);
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("discovery.json");
-    let missed = report.finish(seed, &file);
+    let missed = world.end(seed, &file);
     assert!(
         missed.is_empty(),
         "{} goals missed:\n{}",

@@ -1,7 +1,7 @@
 //! All nodes of the campaign, and what happens to them: they start, die, join, and send messages.
 
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -271,6 +271,22 @@ impl World {
     pub(crate) fn has(node: &NodeView, message: &Sent) -> bool {
         let mut arrivals = node.deliveries().into_iter();
         arrivals.any(|arrival| arrival.content_topic == message.topic)
+    }
+
+    /// Ends all processes and writes the figures; returns the goals that were missed. The nodes' files stay if there are any.
+    pub(crate) fn end(self, seed: u64, file: &FilePath) -> Vec<String> {
+        let Self {
+            nodes,
+            report,
+            folder,
+            ..
+        } = self;
+        drop(nodes);
+        let missed = report.finish(seed, file);
+        if !missed.is_empty() {
+            println!("The nodes' files: {}", folder.keep().display());
+        }
+        missed
     }
 
     /// Fails the campaign if a process has ended by itself.
