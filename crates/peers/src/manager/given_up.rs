@@ -21,7 +21,7 @@ struct GivenUp {
     until: Time,
 }
 
-/// What is known of an offered peer.
+/// Standing of an offered peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// The peer was not given up, or is said to be at an address where it was not dialled.

@@ -28,13 +28,19 @@ pub(crate) fn dials(log: &str) -> Vec<Dial> {
     let lines = log.lines().filter(|line| line.contains(DIALLING));
     lines
         .filter_map(|line| {
-            let parts = line.split("/ip4/").skip(1);
-            let ips = parts.filter_map(|part| part.split('/').next()?.parse().ok());
             Some(Dial {
                 age_s: age_s(line)?,
-                addresses: ips.collect(),
+                addresses: ips(line),
             })
         })
+        .collect()
+}
+
+/// IP addresses of the multiaddresses in a text.
+pub(crate) fn ips(text: &str) -> Vec<Ipv4Addr> {
+    let parts = text.split("/ip4/").skip(1);
+    parts
+        .filter_map(|part| part.split('/').next()?.parse().ok())
         .collect()
 }
 

@@ -165,15 +165,7 @@ fn look(world: &World, moved: &mut [Moved]) {
         let is_there = |at: &String| {
             at.starts_with(&format!("/ip4/{}/", moved.new)) && at.ends_with(&moved.peer_id)
         };
-        if moved.record.is_none()
-            && moved.view.record().is_some_and(|record| {
-                let at = format!("/ip4/{}/", moved.new);
-                record
-                    .addresses()
-                    .iter()
-                    .any(|address| format!("{address}/").starts_with(&at))
-            })
-        {
+        if moved.record.is_none() && names_new_address(moved) {
             moved.record = Some(since.elapsed());
         }
         for (host, connected, _) in &seen {
@@ -206,6 +198,22 @@ fn look(world: &World, moved: &mut [Moved]) {
     }
 }
 
+/// Whether the node's record names its new address and no other one.
+fn names_new_address(moved: &Moved) -> bool {
+    let Some(record) = moved.view.record() else {
+        return false;
+    };
+    let is_new = |ip: &Ipv4Addr| *ip == moved.new;
+    let named = logs::ips(
+        &record
+            .addresses()
+            .iter()
+            .map(ToString::to_string)
+            .collect::<String>(),
+    );
+    !named.is_empty() && named.iter().all(is_new)
+}
+
 /// Tells and judges how the nodes were found again.
 fn tell(world: &mut World, moved: &[Moved], sent: &[Sent]) {
     let mut rows = Vec::new();
@@ -225,6 +233,10 @@ fn tell(world: &mut World, moved: &[Moved], sent: &[Sent]) {
             seconds(heard),
         ]);
         let (name, new) = (&moved.view.name, moved.new);
+        let still_names_it = names_new_address(moved);
+        world.report.goal(still_names_it, || {
+            format!("{name}: in the end its record does not name {new}")
+        });
         for (what, time) in [
             ("its record names the new address", moved.record),
             ("another node is connected there", moved.first),
