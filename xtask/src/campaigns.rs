@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::steps::{Outcome, archive, cargo, lossy, mpi, python, walls};
+use crate::steps::{Outcome, archive, cargo, lossy, mpi, namespaces, python, walls};
 
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";
@@ -39,11 +39,12 @@ pub(crate) enum Campaign {
     Notebooks,
     Mpi,
     Nat,
+    Discovery,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Tables,
         Self::RandomProofs,
         Self::Sync,
@@ -53,6 +54,7 @@ impl Campaign {
         Self::Nat,
         Self::SendKill,
         Self::Light,
+        Self::Discovery,
         Self::ArchiveKill,
         Self::Archive,
         Self::Hostile,
@@ -73,6 +75,7 @@ impl Campaign {
             Self::Notebooks => "notebooks",
             Self::Mpi => "mpi",
             Self::Nat => "nat",
+            Self::Discovery => "discovery",
         }
     }
 
@@ -102,6 +105,10 @@ impl Campaign {
             }
             Self::Nat => {
                 "nodes behind routers that translate addresses reach each other, minutes; needs root, nftables and miniupnpd"
+            }
+            Self::Discovery => {
+                "nodes find each other by discv5 while nodes die and addresses change, a quarter of an hour; \
+                 UNDERTONE_DISCOVERY_SEED=1, UNDERTONE_DISCOVERY_MINUTES=10; needs network namespaces"
             }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
@@ -159,6 +166,15 @@ impl Campaign {
                 "test",
                 "--workspace",
                 "--test=walls",
+                "--",
+                "--ignored",
+                "--nocapture",
+            ]],
+            // With the dev profile, because it waits most of the time.
+            Self::Discovery => &[&[
+                "test",
+                "--workspace",
+                "--test=discovery",
                 "--",
                 "--ignored",
                 "--nocapture",
@@ -254,6 +270,10 @@ impl Campaign {
         }
         let namespace = match self {
             Self::Light => lossy::cargo_options(root, LIGHT_LOSS.1),
+            Self::Discovery => namespaces::right_to_make().map(|right| {
+                let options = right.cargo_options().iter();
+                options.map(ToString::to_string).collect()
+            }),
             _ => Ok(Vec::new()),
         };
         let namespace = match namespace {

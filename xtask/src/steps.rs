@@ -16,7 +16,7 @@ mod contracts;
 mod examples;
 pub(crate) mod lossy;
 pub(crate) mod mpi;
-mod namespaces;
+pub(crate) mod namespaces;
 mod outside;
 mod package;
 mod page;

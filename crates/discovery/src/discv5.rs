@@ -15,8 +15,11 @@ use undertone_peers::{PeerFacts, PeerOffer, PeerSource};
 
 use crate::record::{NodeRecordError, WakuRecord};
 
+mod host_addresses;
 #[cfg(test)]
 mod tests;
+
+use host_addresses::HostAddresses;
 
 /// Protocol id of Waku's discovery, in place of `discv5`.
 const WAKU_PROTOCOL: ProtocolIdentity = ProtocolIdentity {
@@ -106,6 +109,7 @@ pub struct Discv5Service {
     wishes: mpsc::Sender<()>,
     shards: Arc<RwLock<Vec<u16>>>,
     content: watch::Sender<RecordValues>,
+    addresses: watch::Sender<Vec<IpAddr>>,
     more: mpsc::Sender<WakuRecord>,
     record: watch::Receiver<String>,
     known: watch::Receiver<Vec<Bytes>>,
@@ -163,6 +167,7 @@ impl Discv5Service {
 
         let (wishes, wished) = mpsc::channel(1);
         let (content, contents) = watch::channel(RecordValues::new());
+        let (addresses, addressed) = watch::channel(Vec::new());
         let (more, added) = mpsc::channel(OFFERS_MAX);
         let (record_out, record) = watch::channel(own.enr().to_base64());
         let (known_out, known) = watch::channel(Vec::new());
@@ -176,16 +181,18 @@ impl Discv5Service {
             offers,
             record: record_out,
             known: known_out,
+            addresses: HostAddresses::default(),
             pause: LOOKUP_PAUSE_MIN,
         };
         for node in bootstrap {
             task.begin_with(&node);
         }
-        tokio::spawn(task.run(events, wished, contents, added));
+        tokio::spawn(task.run(events, wished, (contents, addressed), added));
         let service = Self {
             wishes,
             shards,
             content,
+            addresses,
             more,
             record,
             known,
@@ -217,6 +224,16 @@ impl Discv5Service {
         self.content.send_if_modified(|content| {
             let is_new = *content != wanted;
             *content = wanted;
+            is_new
+        });
+    }
+
+    /// Sets the IP addresses of the host at which the node listens. A record that names one of them names another one, and
+    /// gets a new sequence number, when the host loses it; what other nodes say decides where it never was the host's own.
+    pub fn set_addresses(&self, listening: Vec<IpAddr>) {
+        self.addresses.send_if_modified(|addresses| {
+            let is_new = *addresses != listening;
+            *addresses = listening;
             is_new
         });
     }
@@ -254,6 +271,7 @@ struct LookupTask {
     offers: mpsc::Sender<PeerOffer>,
     record: watch::Sender<String>,
     known: watch::Sender<Vec<Bytes>>,
+    addresses: HostAddresses,
     pause: Duration,
 }
 
@@ -271,7 +289,10 @@ impl LookupTask {
         mut self,
         mut events: mpsc::Receiver<Event>,
         mut wished: mpsc::Receiver<()>,
-        mut contents: watch::Receiver<RecordValues>,
+        (mut contents, mut addressed): (
+            watch::Receiver<RecordValues>,
+            watch::Receiver<Vec<IpAddr>>,
+        ),
         mut added: mpsc::Receiver<WakuRecord>,
     ) {
         let mut is_wished = true;
@@ -289,6 +310,18 @@ impl LookupTask {
                 },
                 changed = contents.changed() => match changed {
                     Ok(()) => self.update_record(&contents.borrow_and_update().clone()),
+                    Err(_) => break,
+                },
+                changed = addressed.changed() => match changed {
+                    Ok(()) => {
+                        self.addresses.set(addressed.borrow_and_update().clone());
+                        if self.leave_lost_addresses() {
+                            self.tell_record();
+                            // Nodes that are asked from the new address learn of it.
+                            is_wished = true;
+                            next = Instant::now();
+                        }
+                    }
                     Err(_) => break,
                 },
                 Some(node) = added.recv() => {
@@ -357,6 +390,8 @@ impl LookupTask {
             }
             Event::SocketUpdated(address) => {
                 tracing::info!(%address, "other nodes see this node at a new address");
+                // Some said so before it was lost.
+                self.leave_lost_addresses();
                 self.tell_record();
             }
             _ => {}
@@ -398,6 +433,23 @@ impl LookupTask {
                 tracing::warn!(%key, ?error, "a value cannot be removed from the node's record");
             }
         }
+    }
+
+    /// Replaces addresses in the record that the host has lost; returns whether there were any.
+    fn leave_lost_addresses(&self) -> bool {
+        let own = self.discv5.local_enr();
+        let (v4, v6) = (own.udp4_socket(), own.udp6_socket());
+        let named = v4.map(SocketAddr::from).into_iter();
+        let named = named.chain(v6.map(SocketAddr::from));
+        let mut has_moved = false;
+        for old in named {
+            if let Some(ip) = self.addresses.replacement(old.ip()) {
+                tracing::info!(from = %old.ip(), to = %ip, "the address of this node has changed");
+                let new = SocketAddr::new(ip, old.port());
+                has_moved |= self.discv5.update_local_enr_socket(new, false);
+            }
+        }
+        has_moved
     }
 
     fn tell_record(&self) {

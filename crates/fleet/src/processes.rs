@@ -18,7 +18,7 @@ mod node;
 mod nodes;
 mod refuse;
 mod report;
-mod rest;
+pub mod rest;
 mod runner;
 mod timeline;
 mod traffic;

@@ -79,21 +79,27 @@ pub(crate) struct DiscoveryPorts {
     record: watch::Receiver<Option<String>>,
 }
 
-/// Values of the node's own record, and its shards.
+/// Values of the node's own record, its shards, and the addresses of the host at which it listens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct OwnRecord {
     values: RecordValues,
     shards: Vec<u16>,
+    addresses: Vec<IpAddr>,
 }
 
 impl DiscoveryPorts {
-    /// Tells discovery the values of the node's own record, and the shards on which peers are wanted.
-    pub(crate) fn tell(&self, values: RecordValues, shards: &[u16]) {
+    /// Tells discovery the values of the node's own record, the shards on which peers are wanted, and the IP addresses of
+    /// the host at which the node listens.
+    pub(crate) fn tell(&self, values: RecordValues, shards: &[u16], addresses: Vec<IpAddr>) {
         let shards = match shards {
             [] => self.light_shards.clone(),
             relayed => relayed.to_vec(),
         };
-        let new = OwnRecord { values, shards };
+        let new = OwnRecord {
+            values,
+            shards,
+            addresses,
+        };
         self.own.send_if_modified(|own| {
             let is_new = *own != new;
             if is_new {
@@ -379,10 +385,15 @@ impl PeerSources {
                     if changed.is_err() {
                         return;
                     }
-                    let OwnRecord { values, shards } = own.borrow_and_update().clone();
+                    let OwnRecord {
+                        values,
+                        shards,
+                        addresses,
+                    } = own.borrow_and_update().clone();
                     if let Some(service) = &service {
                         service.set_shards(shards);
                         service.set_content(values);
+                        service.set_addresses(addresses);
                     }
                 }
                 () = changed(&mut signed) => {}

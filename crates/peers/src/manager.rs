@@ -10,9 +10,10 @@ use undertone_gossip::{Direction, Time};
 use crate::address::{AddressHost, AddressNetwork, AddressRules, host_of, without_peer};
 use crate::facts::{Capabilities, PeerFacts, PeerOffer, PeerSource};
 use crate::io::{CloseReason, Input, Output, PeerDemand};
-use crate::store::{DialState, PeerEntry, PeerStore, PeerStoreLimits};
+use crate::store::{DialState, OfferRefusal, PeerEntry, PeerStore, PeerStoreLimits};
 
 mod candidates;
+mod given_up;
 mod pruning;
 mod targets;
 
@@ -21,6 +22,7 @@ mod tests;
 
 pub use targets::ConnectionTargets;
 
+use given_up::{GivenUpPeers, Standing};
 use targets::Shortage;
 
 /// Configuration of a connection manager.
@@ -62,6 +64,7 @@ pub struct ConnectionManager {
     targets: ConnectionTargets,
     rules: AddressRules,
     store: PeerStore,
+    given_up: GivenUpPeers,
     rng: ChaCha8Rng,
     shards: Vec<u16>,
     services: Vec<(Capabilities, usize)>,
@@ -86,6 +89,7 @@ impl ConnectionManager {
             targets: config.targets,
             rules: config.addresses,
             store,
+            given_up: GivenUpPeers::default(),
             rng,
             shards: Vec::new(),
             services: Vec::new(),
@@ -101,7 +105,7 @@ impl ConnectionManager {
     /// Takes an event that happened at `now`.
     pub fn handle(&mut self, now: Time, input: Input) {
         match input {
-            Input::Offer(offer) => self.offered(offer),
+            Input::Offer(offer) => self.offered(now, offer),
             Input::Connected {
                 peer,
                 address,
@@ -113,7 +117,7 @@ impl ConnectionManager {
                 peer,
                 facts,
                 listens_at,
-            } => self.learned(peer, facts, listens_at),
+            } => self.learned(now, peer, facts, listens_at),
             Input::Protected { peer, is_protected } => {
                 if let Some(entry) = self.store.get_mut(&peer) {
                     entry.is_protected = is_protected;
@@ -142,9 +146,25 @@ impl ConnectionManager {
         &self.store
     }
 
-    fn offered(&mut self, offer: PeerOffer) {
+    fn offered(&mut self, now: Time, offer: PeerOffer) {
         let peer = offer.peer;
-        match self.store.offer(offer, &self.rules) {
+        let is_named = offer.source == PeerSource::Static;
+        let standing = match self.store.get(&peer).is_some() || is_named {
+            true => Standing::Fresh,
+            false => self.given_up.standing(&peer, &offer.addresses, now),
+        };
+        let offered = match standing {
+            Standing::Fresh | Standing::OnTrial => self.store.offer(offer, &self.rules),
+            Standing::GivenUp => Err(OfferRefusal::GivenUp),
+        };
+        let failures_max = self.store.limits().failures_max;
+        if standing == Standing::OnTrial
+            && let Some(entry) = self.store.get_mut(&peer)
+        {
+            // One more failure, and it is given up again.
+            entry.failures = failures_max.saturating_sub(1);
+        }
+        match offered {
             Ok(true) => self.out.push_back(Output::Remember(peer)),
             Ok(false) => {}
             Err(reason) => self.out.push_back(Output::Refused { peer, reason }),
@@ -159,6 +179,7 @@ impl ConnectionManager {
             Direction::Inbound => PeerSource::Inbound,
             Direction::Outbound => PeerSource::Static,
         };
+        self.given_up.forgive(&peer);
         let entry = self.store.connected(peer, source);
         entry.link = DialState::Up {
             direction,
@@ -215,11 +236,13 @@ impl ConnectionManager {
         entry.addresses.rotate_left(1);
         let is_hopeless = !entry.was_reached && entry.failures >= failures_max;
         if is_hopeless && entry.source != PeerSource::Static {
+            let until = now.after(self.targets.backoff_max);
+            self.given_up.note(peer, entry.addresses.clone(), until);
             self.forget(&peer);
         }
     }
 
-    fn learned(&mut self, peer: PeerId, facts: PeerFacts, listens_at: Vec<Multiaddr>) {
+    fn learned(&mut self, now: Time, peer: PeerId, facts: PeerFacts, listens_at: Vec<Multiaddr>) {
         let Some(entry) = self.store.get(&peer) else {
             return;
         };
@@ -232,13 +255,14 @@ impl ConnectionManager {
             return;
         }
         let source = entry.source;
-        self.offered(PeerOffer {
+        let offer = PeerOffer {
             peer,
             addresses: listens_at,
             facts,
             source,
             told_by: None,
-        });
+        };
+        self.offered(now, offer);
     }
 
     fn forget(&mut self, peer: &PeerId) {

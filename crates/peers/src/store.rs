@@ -58,6 +58,8 @@ pub enum OfferRefusal {
     TalkativeTeller,
     /// The store is full of peers that are better known.
     Full,
+    /// The peer was dialled in vain where it is said to be, and forgotten.
+    GivenUp,
 }
 
 /// State of a peer's connection.

@@ -9,6 +9,14 @@ use undertone_link::packet::{ConfigError, NetworkMisuse};
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TestbedError {
+    /// A host's address could not be changed.
+    #[error("the address of host {host} cannot be changed: {source}")]
+    Address {
+        /// Index of the host.
+        host: u32,
+        /// Reason that was reported.
+        source: io::Error,
+    },
     /// The configuration of the network is invalid.
     #[error("the network cannot be built: {0}")]
     Config(#[from] ConfigError),
@@ -44,7 +52,7 @@ pub enum TestbedError {
         source: io::Error,
     },
     /// There are too many hosts: they are numbered with 24 bits of their addresses.
-    #[error("{hosts} hosts do not fit 10.0.0.0/8: at most {max}")]
+    #[error("{hosts} hosts do not fit a network of 8 bits: at most {max}")]
     TooManyHosts {
         /// Number of hosts in the configuration.
         hosts: usize,

@@ -13,10 +13,8 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tun_rs::{DeviceBuilder, SyncDevice};
 
+use crate::addresses::{AddressPlan, PREFIX_BITS};
 use crate::error::TestbedError;
-
-/// Maximum number of hosts: they are numbered in the lower 24 bits of 10.0.0.0/8, from 1.
-pub(crate) const MAX_HOSTS: u32 = (1 << 24) - 2;
 
 /// Name of each namespace's TUN device, the only way to the other hosts.
 pub const DEVICE: &str = "tun0";
@@ -74,18 +72,23 @@ type NamespaceJob = Box<dyn FnOnce(&mut Launched) + Send>;
 #[derive(Debug)]
 pub struct Host {
     index: u32,
+    plan: AddressPlan,
     /// Sends jobs to the thread that holds the namespace.
     jobs: Sender<NamespaceJob>,
 }
 
 impl Host {
     /// Creates the namespace and its device. The device is for the pump.
-    pub(crate) fn start(index: u32, tcp: Tcp) -> Result<(Self, SyncDevice), TestbedError> {
+    pub(crate) fn start(
+        index: u32,
+        plan: AddressPlan,
+        tcp: Tcp,
+    ) -> Result<(Self, SyncDevice), TestbedError> {
         let (jobs, inbox) = mpsc::channel::<NamespaceJob>();
         let (ready, started) = mpsc::sync_channel(1);
         let hold = move || {
             // The receiver waits below, so the message reaches it.
-            let device = enter(index, tcp);
+            let device = enter(index, plan.first(index), tcp);
             let entered = device.is_ok();
             if ready.send(device).is_ok() && entered {
                 serve(&inbox);
@@ -99,7 +102,7 @@ impl Host {
         let device = started
             .recv()
             .map_err(|_| TestbedError::Gone { what: "a host" })??;
-        Ok((Self { index, jobs }, device))
+        Ok((Self { index, plan, jobs }, device))
     }
 
     /// Returns the host's index in the network.
@@ -107,9 +110,39 @@ impl Host {
         self.index
     }
 
-    /// Returns the host's IPv4 address.
+    /// Returns the IPv4 address that the host has at first.
     pub fn address(&self) -> Ipv4Addr {
-        address(self.index)
+        self.plan.first(self.index)
+    }
+
+    /// Gives the host another one of its addresses in place of `old`, and returns it. Connections of the old one die in
+    /// silence, as when a provider assigns a new address. Choice 0 is the first address.
+    ///
+    /// # Errors
+    ///
+    /// [`TestbedError::Address`] when the host has not so many, or `ip` refuses; [`TestbedError::Gone`] when the host's thread
+    /// has ended.
+    pub fn readdress(&self, old: Ipv4Addr, choice: u32) -> Result<Ipv4Addr, TestbedError> {
+        let host = self.index;
+        let failed = |source| TestbedError::Address { host, source };
+        let new = self.plan.choice(host, choice);
+        let new = new.ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
+        let changing = self.spawn(move || {
+            // The new one comes second: as a second address of the device, it would go with the first one.
+            for (act, address) in [("del", old), ("add", new)] {
+                let address = format!("{address}/{PREFIX_BITS}");
+                let mut ip = Command::new("ip");
+                let status = ip.args(["addr", act, &address, "dev", DEVICE]).status()?;
+                if !status.success() {
+                    return Err(io::Error::other(format!("`ip addr {act}`: {status}")));
+                }
+            }
+            Ok(())
+        })?;
+        let what = "a change of address";
+        let changed = changing.join().map_err(|_| TestbedError::Gone { what })?;
+        changed.map_err(failed)?;
+        Ok(new)
     }
 
     /// Runs `job` on a new thread inside the namespace: its sockets belong to this host, and so do
@@ -186,19 +219,6 @@ impl Host {
     }
 }
 
-/// Returns the address of the host with this index.
-pub(crate) fn address(index: u32) -> Ipv4Addr {
-    let network = u32::from(Ipv4Addr::new(10, 0, 0, 0));
-    Ipv4Addr::from(network + index + 1)
-}
-
-/// Returns the index of the host to which an address belongs; `None` outside 10.0.0.0/8.
-pub(crate) fn index_of(address: Ipv4Addr) -> Option<u32> {
-    let [first, ..] = address.octets();
-    let number = u32::from(address) & 0x00ff_ffff;
-    (first == 10).then_some(number)?.checked_sub(1)
-}
-
 fn serve(inbox: &Receiver<NamespaceJob>) {
     let mut launched = Launched::new();
     while let Ok(job) = inbox.recv() {
@@ -211,7 +231,7 @@ fn serve(inbox: &Receiver<NamespaceJob>) {
 }
 
 /// Moves the calling thread into a new namespace and configures it.
-fn enter(index: u32, tcp: Tcp) -> Result<SyncDevice, TestbedError> {
+fn enter(index: u32, address: Ipv4Addr, tcp: Tcp) -> Result<SyncDevice, TestbedError> {
     let host = index;
     unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| TestbedError::Unshare {
         host,
@@ -239,7 +259,7 @@ fn enter(index: u32, tcp: Tcp) -> Result<SyncDevice, TestbedError> {
         )?;
     }
     ip(host, "link set lo up")?;
-    let device = tun(host).map_err(|source| TestbedError::Tun { host, source })?;
+    let device = tun(address).map_err(|source| TestbedError::Tun { host, source })?;
     // 10,000 packets of 1500 bytes, so that packets are dropped only by the emulated network, and
     // not while the pump is busy. (The ioctl for this setting is not allowed in user namespaces.)
     ip(host, "link set tun0 txqueuelen 10000")?;
@@ -261,16 +281,13 @@ fn ip(host: u32, arguments: &'static str) -> Result<(), TestbedError> {
 }
 
 /// Creates the TUN device, without offloads: the kernel segments data before it hands packets over.
-fn tun(index: u32) -> io::Result<SyncDevice> {
+fn tun(address: Ipv4Addr) -> io::Result<SyncDevice> {
     let device = DeviceBuilder::new()
         .name(DEVICE)
-        .ipv4(address(index), 8, None)
+        .ipv4(address, PREFIX_BITS, None)
         .mtu(MTU_BYTES)
         .build_sync()?;
     let flags = fcntl_getfl(device.as_fd())?;
     fcntl_setfl(device.as_fd(), flags | OFlags::NONBLOCK)?;
     Ok(device)
 }
-
-#[cfg(test)]
-mod tests;

@@ -13,6 +13,7 @@
 //! [`kernel`] measures the time that this machine's kernel takes for one message on one connection,
 //! as a reference for the simulator's TCP model; [`fan`] how connections of one host share its uplink.
 
+mod addresses;
 mod error;
 pub mod fan;
 mod host;
@@ -22,6 +23,7 @@ mod pump;
 mod simulated_pair;
 mod testbed;
 
+pub use addresses::AddressPlan;
 pub use error::TestbedError;
 pub use host::{Congestion, DEVICE, Host};
 pub use privileges::{Unavailable, can_run};

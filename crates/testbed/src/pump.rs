@@ -1,6 +1,7 @@
 //! Pump: the thread that carries packets between devices and the emulated network.
 
 use std::io;
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -14,8 +15,9 @@ use rustix::io::Errno;
 use tun_rs::SyncDevice;
 use undertone_link::packet::{Change, Input, Network, NetworkMisuse, Output, Why};
 
+use crate::addresses::AddressPlan;
 use crate::error::TestbedError;
-use crate::host::{MTU_BYTES, index_of};
+use crate::host::MTU_BYTES;
 
 /// Maximum number of packets taken from one device before the other devices have their turn.
 const BATCH_PACKETS: usize = 64;
@@ -70,6 +72,7 @@ impl Pump {
     pub(crate) fn start(
         network: Network<Vec<u8>>,
         devices: Vec<SyncDevice>,
+        plan: AddressPlan,
     ) -> Result<Self, TestbedError> {
         let system = |what| move |source| TestbedError::System { what, source };
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
@@ -79,6 +82,7 @@ impl Pump {
         let mut works = Works {
             network,
             devices,
+            plan,
             began: Instant::now(),
             free: Vec::new(),
             report: PumpReport::default(),
@@ -139,6 +143,7 @@ struct Works {
     network: Network<Vec<u8>>,
     /// Devices by the index of their host.
     devices: Vec<SyncDevice>,
+    plan: AddressPlan,
     began: Instant,
     /// Packet buffers that can be reused.
     free: Vec<Vec<u8>>,
@@ -227,7 +232,8 @@ impl Works {
                 return;
             };
             packet.truncate(len);
-            let to = destination(&packet).filter(|to| (*to as usize) < self.devices.len());
+            let to = destination(&packet).and_then(|to| self.plan.index_of(to));
+            let to = to.filter(|to| (*to as usize) < self.devices.len());
             let Some(to) = to else {
                 self.report.foreign += 1;
                 continue;
@@ -290,11 +296,9 @@ fn go_first() {
     let _ = chrt.stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
-/// Returns the index of the host to which an IPv4 packet is addressed.
-fn destination(packet: &[u8]) -> Option<u32> {
+/// Returns the address to which an IPv4 packet goes.
+fn destination(packet: &[u8]) -> Option<Ipv4Addr> {
     let version = packet.first()? >> 4;
     let octets: [u8; 4] = packet.get(DESTINATION)?.try_into().ok()?;
-    (version == 4)
-        .then_some(octets)
-        .and_then(|octets| index_of(octets.into()))
+    (version == 4).then_some(octets.into())
 }

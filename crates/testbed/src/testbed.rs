@@ -2,8 +2,9 @@
 
 use undertone_link::packet::{Change, HostConfig, Network, Paths};
 
+use crate::addresses::AddressPlan;
 use crate::error::TestbedError;
-use crate::host::{Congestion, Host, MAX_HOSTS, Tcp};
+use crate::host::{Congestion, Host, Tcp};
 use crate::pump::{Pump, PumpReport};
 
 /// Configuration of a testbed.
@@ -13,6 +14,8 @@ pub struct TestbedConfig {
     pub hosts: Vec<HostConfig>,
     /// Paths between the hosts: delay, jitter and loss.
     pub paths: Paths,
+    /// Addresses of the hosts.
+    pub addresses: AddressPlan,
     /// Congestion control of all hosts' connections; `None` keeps the kernel's default for a new
     /// namespace. The kernel refuses a name that is not in
     /// `net.ipv4.tcp_allowed_congestion_control`.
@@ -41,7 +44,8 @@ impl Testbed {
     /// many hosts, or the configuration is invalid.
     pub fn start(config: &TestbedConfig) -> Result<Self, TestbedError> {
         let count = config.hosts.len();
-        let max = MAX_HOSTS;
+        let plan = config.addresses;
+        let max = plan.max_hosts();
         let too_many = TestbedError::TooManyHosts { hosts: count, max };
         let count = u32::try_from(count)
             .ok()
@@ -52,10 +56,10 @@ impl Testbed {
             congestion: config.congestion,
             slow_start_after_idle: config.slow_start_after_idle,
         };
-        let started = (0..count).map(|index| Host::start(index, tcp));
+        let started = (0..count).map(|index| Host::start(index, plan, tcp));
         let started = started.collect::<Result<Vec<_>, _>>()?;
         let (hosts, devices) = started.into_iter().unzip();
-        let pump = Pump::start(network, devices)?;
+        let pump = Pump::start(network, devices, plan)?;
         Ok(Self { hosts, pump })
     }
 

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use undertone_link::packet::{HostConfig, LinkConfig, Path, Paths};
-use undertone_testbed::{Testbed, TestbedConfig, can_run};
+use undertone_testbed::{AddressPlan, Testbed, TestbedConfig, can_run};
 
 /// Set for the process that is to be killed.
 const VICTIM: &str = "UNDERTONE_TESTBED_VICTIM";
@@ -20,6 +20,7 @@ fn start() -> Testbed {
     let config = TestbedConfig {
         hosts: vec![HostConfig::symmetric(LinkConfig::UNLIMITED)],
         paths: Paths::uniform(Path::constant(0)),
+        addresses: AddressPlan::Private,
         congestion: None,
         slow_start_after_idle: true,
         seed: [0; 32],

@@ -2,13 +2,13 @@
 //! TUN devices are not allowed these tests fail and say why; `cargo xtask test` skips them there.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use undertone_link::packet::{Change, HostConfig, LinkConfig, Path, Paths, Rate};
 use undertone_testbed::kernel::{Case, measure};
-use undertone_testbed::{Congestion, Testbed, TestbedConfig, TestbedError, can_run};
+use undertone_testbed::{AddressPlan, Congestion, Testbed, TestbedConfig, TestbedError, can_run};
 
 const ONE_WAY_MS: u64 = 40;
 
@@ -22,6 +22,7 @@ fn config(hosts: usize) -> TestbedConfig {
     TestbedConfig {
         hosts: vec![HostConfig::symmetric(LinkConfig::UNLIMITED); hosts],
         paths: Paths::uniform(Path::constant(ONE_WAY_MS * 1_000_000)),
+        addresses: AddressPlan::Private,
         congestion: None,
         slow_start_after_idle: true,
         seed: [0; 32],
@@ -86,6 +87,36 @@ fn hosts_see_each_other_by_address_and_only_through_the_network() {
         "{connected:?}"
     );
     assert_eq!(serving.unwrap().join().unwrap(), client.address());
+}
+
+#[test]
+fn a_host_with_another_address_is_reached_there_and_no_longer_at_the_first() {
+    allowed();
+    let testbed = Testbed::start(&TestbedConfig {
+        addresses: AddressPlan::Public,
+        ..config(2)
+    });
+    let testbed = testbed.unwrap();
+    let [client, server] = testbed.hosts() else {
+        panic!("two hosts were asked for");
+    };
+    let serving = server.spawn(|| TcpListener::bind(("0.0.0.0", 4001)).unwrap());
+    let listener = serving.unwrap().join().unwrap();
+    let old = server.address();
+    let new = server.readdress(old, 1).unwrap();
+    assert_ne!(new.octets()[..3], old.octets()[..3]);
+    let dialling = client.spawn(move || {
+        let limit = Duration::from_secs(1);
+        let dial = |at: Ipv4Addr| TcpStream::connect_timeout(&(at, 4001).into(), limit).is_ok();
+        (dial(new), dial(old))
+    });
+    assert_eq!(dialling.unwrap().join().unwrap(), (true, false));
+    drop(listener);
+    let refused = server.readdress(new, 256);
+    assert!(matches!(
+        refused,
+        Err(TestbedError::Address { host: 1, .. })
+    ));
 }
 
 #[test]

@@ -24,6 +24,10 @@ fn campaigns_of_tests_name_tests_that_are_there() {
     for (variable, _) in Campaign::Light.variables() {
         assert!(light.contains(variable), "{variable}");
     }
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/undertone");
+    let discovery = program.join("tests/discovery/main.rs");
+    let discovery = fs::read_to_string(discovery).unwrap();
+    assert!(discovery.contains("#[ignore") && discovery.contains("--only discovery"));
     let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/archive");
     let crash = archive.join(format!("tests/{ARCHIVE}/{CRASH}.rs"));
     let killed = fs::read_to_string(crash).unwrap();

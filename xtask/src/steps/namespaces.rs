@@ -10,7 +10,7 @@ const USER: [&str; 2] = ["--user", "--map-root-user"];
 
 /// Ways in which a process gets the right to make network namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Right {
+pub(crate) enum Right {
     /// The process has the right already.
     Own,
     /// The process gets the right as root of a user namespace.
@@ -19,7 +19,7 @@ pub(super) enum Right {
 
 impl Right {
     /// Returns the options with which cargo runs tests with this right.
-    pub(super) fn cargo_options(self) -> &'static [&'static str] {
+    pub(crate) fn cargo_options(self) -> &'static [&'static str] {
         match self {
             Self::Own => &[],
             Self::UserNamespace => &[
@@ -31,7 +31,7 @@ impl Right {
 }
 
 /// Finds out by trial how namespaces can be made. An error says why they cannot, with a remedy.
-pub(super) fn right_to_make() -> Result<Right, String> {
+pub(crate) fn right_to_make() -> Result<Right, String> {
     if trial(&[]).is_ok() {
         return Ok(Right::Own);
     }

@@ -119,6 +119,29 @@ async fn new_content_of_the_record_gets_a_new_sequence_number() {
     assert_eq!(again.sequence(), after.sequence(), "nothing is new");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_names_another_address_when_the_host_loses_the_one_that_it_names() {
+    let node = node(21, 16, Vec::new()).await;
+    let mut record = node.service.record();
+    let before = WakuRecord::parse(&record.borrow_and_update()).expect("its own record");
+    let (old, new) = (IpAddr::from(Ipv4Addr::LOCALHOST), [198, 51, 100, 7].into());
+    // Repeated, because the service may see only the last of two values that follow each other at once.
+    let moving = async {
+        while !record.has_changed().expect("it runs") {
+            for addresses in [vec![old], vec![new]] {
+                node.service.set_addresses(addresses);
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    };
+    timeout(DEADLINE, moving).await.expect("the record changes");
+    let after = WakuRecord::parse(&record.borrow_and_update()).expect("its own record");
+    let udp = before.udp().expect("it has one");
+    assert_eq!(after.udp(), Some(SocketAddr::new(new, udp.port())));
+    assert_eq!(after.addresses().len(), before.addresses().len());
+    assert!(after.sequence() > before.sequence());
+}
+
 #[tokio::test]
 async fn a_port_in_use_and_a_foreign_record_are_named() {
     let taken = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");

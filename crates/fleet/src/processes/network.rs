@@ -5,7 +5,7 @@ use undertone_link::packet::{
 };
 use undertone_sim::scenario::Qdisc;
 use undertone_sim::{Plan, Scenario};
-use undertone_testbed::{Congestion, TestbedConfig, TestbedError};
+use undertone_testbed::{AddressPlan, Congestion, TestbedConfig, TestbedError};
 
 /// Congestion control that the simulator's profile `linux` models best; see docs/network-model.md.
 const CONGESTION: Congestion = Congestion::Reno;
@@ -28,6 +28,7 @@ pub(crate) fn config(
     Ok(TestbedConfig {
         hosts: nodes.map(|node| host(scenario, plan.rates(node))).collect(),
         paths: Paths::per_pair(table.collect())?,
+        addresses: AddressPlan::Private,
         congestion: Some(CONGESTION),
         slow_start_after_idle: scenario.network.slow_start_after_idle,
         seed: full_seed,

@@ -17,26 +17,36 @@ const MAX_ANSWER_BYTES: u64 = 4 << 20;
 
 /// Answer to a REST request.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct HttpAnswer {
-    pub(crate) status: u16,
-    pub(crate) body: String,
+pub struct HttpAnswer {
+    /// Status of the answer.
+    pub status: u16,
+    /// Body of the answer.
+    pub body: String,
 }
 
 /// Connects to a node's REST server. The socket belongs to the node's namespace, in which it is made,
 /// and can be used from anywhere.
-pub(crate) fn connect(host: &Host) -> Result<io::Result<TcpStream>, TestbedError> {
+///
+/// # Errors
+///
+/// [`TestbedError`] when the host's namespace cannot be used; within it, the error of connecting.
+pub fn connect(host: &Host) -> Result<io::Result<TcpStream>, TestbedError> {
     let connecting = host.spawn(|| TcpStream::connect(ADDRESS))?;
     let what = "a connection to REST";
     connecting.join().map_err(|_| TestbedError::Gone { what })
 }
 
 /// Sends a GET request for a path.
-pub(crate) fn get(stream: TcpStream, path: &str) -> io::Result<HttpAnswer> {
+///
+/// # Errors
+///
+/// The error of the connection, or of an answer that is not HTTP.
+pub fn get(stream: TcpStream, path: &str) -> io::Result<HttpAnswer> {
     exchange(stream, &head("GET", path, 0))
 }
 
 /// Returns the bytes of a POST request with a JSON body.
-pub(crate) fn post(path: &str, json: &str) -> Vec<u8> {
+pub fn post(path: &str, json: &str) -> Vec<u8> {
     let mut request = head("POST", path, json.len());
     request.extend_from_slice(json.as_bytes());
     request
@@ -51,7 +61,11 @@ fn head(method: &str, path: &str, length: usize) -> Vec<u8> {
 }
 
 /// Sends a request and reads the answer to its end.
-pub(crate) fn exchange(mut stream: TcpStream, request: &[u8]) -> io::Result<HttpAnswer> {
+///
+/// # Errors
+///
+/// The error of the connection, or of an answer that is not HTTP.
+pub fn exchange(mut stream: TcpStream, request: &[u8]) -> io::Result<HttpAnswer> {
     stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;
     stream.write_all(request)?;

@@ -9,8 +9,8 @@ use undertone_message::PubsubTopic;
 use undertone_peers::{Capabilities, CloseReason, Input, Output, PeerFacts, PeerOffer, PeerSource};
 
 use super::event_loop::EventLoop;
-use super::peers::peer_id_of;
-use crate::swarm::METADATA_PROTOCOL;
+use super::peers::{ip_of, peer_id_of};
+use crate::swarm::{METADATA_PROTOCOL, is_relayed};
 
 /// Addresses taken at most of those at which a peer says it listens.
 const LISTEN_ADDRESSES_MAX: usize = 8;
@@ -183,12 +183,16 @@ impl EventLoop {
         let shards: Vec<u16> = shards.map(|shard| shard.index).collect();
         let told = self.told_addresses();
         let content = self.record.values(&told, self.cluster_id, &self.joined);
+        let listening = self.swarm.listeners().filter(|own| !is_relayed(own));
+        let listening: BTreeSet<_> = listening.filter_map(ip_of).collect();
         let addresses = self.own_addresses();
         let used = self.used_connections();
         let Some(connections) = &mut self.connections else {
             return;
         };
-        connections.ports.tell(content, &shards);
+        connections
+            .ports
+            .tell(content, &shards, listening.into_iter().collect());
         // What protects connections comes first: any input may make the manager prune.
         let before = std::mem::replace(&mut connections.protected, used.clone());
         let left = before.difference(&used).map(|peer| Input::Protected {

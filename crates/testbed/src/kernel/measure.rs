@@ -11,7 +11,7 @@ use thiserror::Error;
 use undertone_link::packet::{HostConfig, LinkConfig, Path, Paths, Rate};
 
 use super::{Moment, socket};
-use crate::{Congestion, PumpReport, Testbed, TestbedConfig, TestbedError};
+use crate::{AddressPlan, Congestion, PumpReport, Testbed, TestbedConfig, TestbedError};
 
 const PORT: u16 = 4000;
 
@@ -92,6 +92,7 @@ pub fn measure(case: &Case) -> Result<Measured, KernelError> {
     let testbed = Testbed::start(&TestbedConfig {
         hosts: vec![HostConfig::symmetric(link); 2],
         paths: Paths::uniform(Path::constant(case.one_way_ms.saturating_mul(1_000_000))),
+        addresses: AddressPlan::Private,
         congestion: None,
         slow_start_after_idle: true,
         seed: [0; 32],

@@ -99,6 +99,59 @@ fn dials_stay_few_while_half_of_the_network_is_gone() {
     assert!(per_node_and_minute < 5.0, "{per_node_and_minute}");
 }
 
+/// Discovery offers a peer every second that nobody ever reaches.
+#[test]
+fn a_dead_peer_that_is_offered_for_ever_is_dialled_ever_more_seldom() {
+    let mut manager = manager();
+    let mut dials_s = Vec::new();
+    let mut offered = offer_of(1);
+    for now_s in 1..=3_600 {
+        let now = seconds(now_s);
+        manager.handle(now, Input::Offer(offered.clone()));
+        let dials = outputs(&mut manager).into_iter();
+        if dials
+            .filter(|output| matches!(output, Output::Dial { .. }))
+            .count()
+            > 0
+        {
+            dials_s.push(now_s);
+            manager.handle(now, Input::DialFailed(peer(1)));
+        }
+        outputs(&mut manager);
+    }
+    let (first, later): (Vec<u64>, Vec<u64>) = dials_s.iter().partition(|at| **at < 200);
+    assert_eq!(first.len(), 5, "{dials_s:?}");
+    assert!(
+        (4..=6).contains(&later.len()),
+        "once in ten minutes: {dials_s:?}"
+    );
+    // At another address it is a new hope.
+    offered.addresses = vec![address(77)];
+    manager.handle(seconds(3_601), Input::Offer(offered));
+    assert_eq!(
+        manager.store().get(&peer(1)).map(|entry| entry.failures),
+        Some(0)
+    );
+}
+
+/// A peer that was given up dials this node itself, and leaves.
+#[test]
+fn a_peer_that_was_given_up_and_connects_is_forgiven() {
+    let mut manager = manager();
+    let mut now_s = 0;
+    while now_s < 200 {
+        now_s += 1;
+        manager.handle(seconds(now_s), Input::Offer(offer_of(1)));
+        manager.handle(seconds(now_s), Input::DialFailed(peer(1)));
+    }
+    assert!(manager.store().get(&peer(1)).is_none());
+    connect(&mut manager, seconds(201), 1, Direction::Inbound);
+    manager.handle(seconds(202), Input::Disconnected(peer(1)));
+    manager.handle(seconds(203), Input::Offer(offer_of(1)));
+    let entry = manager.store().get(&peer(1));
+    assert!(entry.is_some(), "it is there");
+}
+
 #[test]
 fn peers_of_another_cluster_are_closed_and_forgotten() {
     let mut manager = manager();
