@@ -11,7 +11,7 @@ use undertone_link::packet::{HostConfig, LinkConfig, Path, Paths};
 
 use super::{FanCase, FanTimes, listen, receive, send};
 use crate::host::DEVICE;
-use crate::{Congestion, PumpReport, Testbed, TestbedConfig, TestbedError};
+use crate::{AddressPlan, Congestion, PumpReport, Testbed, TestbedConfig, TestbedError};
 
 const PORT: u16 = 4000;
 
@@ -53,6 +53,7 @@ pub enum FanError {
 /// [`FanError`]
 pub fn measure(case: &FanCase) -> Result<(FanTimes, PumpReport), FanError> {
     let testbed = Testbed::start(&TestbedConfig {
+        addresses: AddressPlan::Private,
         hosts: vec![HostConfig::symmetric(LinkConfig::UNLIMITED); 2],
         paths: Paths::uniform(Path::constant(case.one_way_ms.saturating_mul(1_000_000))),
         congestion: None,
