@@ -44,6 +44,9 @@ pub enum Input {
     },
     /// The shards that this node relays have changed.
     Shards(Vec<u16>),
+    /// The shards whose mesh has stayed below its lower bound have changed: whoever is connected has no place in its own mesh,
+    /// so more peers are wanted.
+    ThinMeshes(Vec<u16>),
     /// The number of peers wanted for each service has changed.
     Services(Vec<(Capabilities, usize)>),
     /// The addresses of this node have changed.

@@ -67,6 +67,8 @@ pub struct ConnectionManager {
     given_up: GivenUpPeers,
     rng: ChaCha8Rng,
     shards: Vec<u16>,
+    /// Shards whose mesh has too few members.
+    thin: Vec<u16>,
     services: Vec<(Capabilities, usize)>,
     /// Time at which one more dial fits the pace.
     next_dial: Time,
@@ -92,6 +94,7 @@ impl ConnectionManager {
             given_up: GivenUpPeers::default(),
             rng,
             shards: Vec::new(),
+            thin: Vec::new(),
             services: Vec::new(),
             next_dial: Time::ZERO,
             next_probe: Time::ZERO,
@@ -124,6 +127,7 @@ impl ConnectionManager {
                 }
             }
             Input::Shards(shards) => self.shards = shards,
+            Input::ThinMeshes(shards) => self.thin = shards,
             Input::Services(services) => self.services = services,
             Input::OwnAddresses(addresses) => self.rules.own = addresses,
             Input::Tick => {}

@@ -1,6 +1,7 @@
 //! Connection manager of a node that finds its peers, and its channels to discovery.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use libp2p::{Multiaddr, PeerId};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng as _};
@@ -12,6 +13,9 @@ use undertone_peers::{
 use crate::command::PeerOrigin;
 use crate::discovery::DiscoveryPorts;
 
+/// Time for which a mesh must have been too thin before more peers are sought: some heartbeats of the router.
+const THIN_MESH_AFTER: Duration = Duration::from_secs(3);
+
 /// Connection manager of a node that finds its peers, and the channels to discovery.
 pub(crate) struct PeerConnections {
     pub(super) manager: ConnectionManager,
@@ -19,6 +23,8 @@ pub(crate) struct PeerConnections {
     /// Peers whose connections were last told to be in use.
     pub(super) protected: BTreeSet<PeerId>,
     pub(super) shards: Vec<u16>,
+    /// Shards whose mesh is too thin, with the time since which it is.
+    thin_since: BTreeMap<u16, Time>,
     pub(super) own_addresses: Vec<Multiaddr>,
 }
 
@@ -37,6 +43,7 @@ impl PeerConnections {
             ports,
             protected: BTreeSet::new(),
             shards: Vec::new(),
+            thin_since: BTreeMap::new(),
             own_addresses: Vec::new(),
         }
     }
@@ -61,6 +68,18 @@ impl PeerConnections {
         let new: Vec<_> = used.difference(&self.protected).copied().collect();
         self.protected.extend(&new);
         new
+    }
+
+    /// Takes note of the shards whose mesh is below its lower bound now; returns those where it has been for a while, during which the
+    /// router has asked everybody whom it could ask.
+    pub(super) fn long_thin(&mut self, now: Time, thin: &BTreeSet<u16>) -> Vec<u16> {
+        self.thin_since.retain(|shard, _| thin.contains(shard));
+        for shard in thin {
+            self.thin_since.entry(*shard).or_insert(now);
+        }
+        let lasting = self.thin_since.iter();
+        let lasting = lasting.filter(|(_, since)| now.since(**since) >= THIN_MESH_AFTER);
+        lasting.map(|(shard, _)| *shard).collect()
     }
 
     /// The offer of a peer for whose shards only another peer speaks: what that one says must not replace what is known.

@@ -187,6 +187,8 @@ impl EventLoop {
         let listening: BTreeSet<_> = listening.filter_map(ip_of).collect();
         let addresses = self.own_addresses();
         let used = self.used_connections();
+        let thin = self.thin_meshes();
+        let now = self.clock.now();
         let Some(connections) = &mut self.connections else {
             return;
         };
@@ -212,6 +214,7 @@ impl EventLoop {
             connections.shards.clone_from(&shards);
             inputs.push(Input::Shards(shards));
         }
+        inputs.push(Input::ThinMeshes(connections.long_thin(now, &thin)));
         if connections.own_addresses != addresses {
             connections.own_addresses.clone_from(&addresses);
             inputs.push(Input::OwnAddresses(addresses));
@@ -219,6 +222,20 @@ impl EventLoop {
         for input in inputs {
             self.apply(input);
         }
+    }
+
+    /// Shards whose mesh has fewer members than its lower bound.
+    fn thin_meshes(&self) -> BTreeSet<u16> {
+        let router = self.relay.router();
+        let least = router.config().degrees.d_low;
+        let is_thin = |topic: &&PubsubTopic| {
+            let topic = undertone_gossip::Topic::new(&topic.to_string());
+            router.mesh(&topic).len() < least
+        };
+        let thin = self.joined.iter().filter(is_thin);
+        thin.filter_map(PubsubTopic::shard)
+            .map(|shard| shard.index)
+            .collect()
     }
 
     /// Peers whose connections must not be pruned: members of a mesh, and those that the operator named.

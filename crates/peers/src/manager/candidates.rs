@@ -14,6 +14,13 @@ use crate::store::{DialState, PeerEntry};
 /// be all that a node ever dials.
 const ANY_ONE_IN: usize = 4;
 
+/// Failures in a row after which a peer is probed only every few intervals. Where it is one of many that are out of reach, the others
+/// have the probes meanwhile; where it is the only one, it is most likely gone.
+const PROBED_LESS_FROM: u32 = 5;
+
+/// Intervals of probes between two of such a peer.
+const PROBED_LESS_EVERY: u32 = 3;
+
 impl ConnectionManager {
     /// Chooses a peer of a kind that may be dialled now: by preference one known to be of that kind and reached
     /// before, without failures.
@@ -40,8 +47,12 @@ impl ConnectionManager {
     /// Chooses the peer that was not tried for longest, whatever its failures; none that was tried just now.
     pub(super) fn least_recently_tried(&self, now: Time) -> Option<PeerId> {
         let crowds = self.crowds();
-        let pause = self.targets.probe_interval;
+        let interval = self.targets.probe_interval;
         let down = self.store.iter().filter(|(_, entry)| {
+            let pause = match entry.failures {
+                ..PROBED_LESS_FROM => interval,
+                _ => interval.saturating_mul(PROBED_LESS_EVERY),
+            };
             let is_rested = entry.last_tried == Time::ZERO || entry.last_tried.after(pause) <= now;
             is_rested && self.is_dialable(now, entry, &crowds) && self.is_of_use(entry)
         });

@@ -9,6 +9,9 @@ use super::ConnectionManager;
 use crate::facts::Capabilities;
 use crate::io::PeerDemand;
 
+/// Factor of the number of peers wanted on a shard while the node's mesh there is too thin.
+const THIN_MESH_FACTOR: usize = 2;
+
 /// Numbers of connections that are wanted, and the pace at which they are sought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -93,7 +96,12 @@ impl ConnectionManager {
     pub(super) fn shortages(&self) -> Vec<Shortage> {
         let shards = self.shards.iter();
         let mut wanted: Vec<(PeerDemand, usize)> = shards
-            .map(|shard| (PeerDemand::Relay { shard: *shard }, self.targets.per_shard))
+            .map(|shard| {
+                (
+                    PeerDemand::Relay { shard: *shard },
+                    self.relays_wanted(*shard),
+                )
+            })
             .collect();
         let services = self.services.iter();
         wanted.extend(services.map(|(service, number)| (PeerDemand::Service(*service), *number)));
@@ -107,6 +115,14 @@ impl ConnectionManager {
         let mut shortages: Vec<_> = shortages.collect();
         shortages.sort_by_key(|shortage| std::cmp::Reverse(shortage.missing));
         shortages
+    }
+
+    /// Number of peers that are wanted on a shard.
+    fn relays_wanted(&self, shard: u16) -> usize {
+        match self.thin.contains(&shard) {
+            true => self.targets.per_shard.saturating_mul(THIN_MESH_FACTOR),
+            false => self.targets.per_shard,
+        }
     }
 
     /// Number of peers of a kind that are connected or being dialled. Those of which too little is known count,

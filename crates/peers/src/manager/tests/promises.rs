@@ -6,11 +6,12 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng as _;
 use undertone_gossip::{Direction, Time};
 
-use super::world::{World, offer_of};
+use super::world::{World, number_of, offer_of};
 use crate::manager::{ConnectionManager, ManagerConfig};
 use crate::tests::{address, peer};
 use crate::{
-    Capabilities, CloseReason, Input, Output, PeerDemand, PeerFacts, PeerOffer, PeerSource,
+    Capabilities, CloseReason, ConnectionTargets, Input, Output, PeerDemand, PeerFacts, PeerOffer,
+    PeerSource,
 };
 
 const SEEDS: std::ops::Range<u64> = 0..8;
@@ -339,4 +340,66 @@ fn an_attacker_with_one_network_gets_few_of_the_dials() {
         }
     }
     assert_eq!(dialled, 8, "of thirty in one /24");
+}
+
+#[test]
+fn a_peer_that_was_reached_and_is_gone_is_dialled_twice_a_minute_at_most_and_never_given_up() {
+    let mut manager = manager();
+    manager.handle(seconds(0), Input::Offer(offer_of(1)));
+    outputs(&mut manager);
+    connect(&mut manager, seconds(1), 1, Direction::Outbound);
+    manager.handle(seconds(100), Input::Disconnected(peer(1)));
+    let mut dials_s = Vec::new();
+    for second in 100..4_000 {
+        manager.handle(seconds(second), Input::Tick);
+        for output in outputs(&mut manager) {
+            if let Output::Dial { peer, .. } = output {
+                dials_s.push(second);
+                manager.handle(seconds(second), Input::DialFailed(peer));
+            }
+        }
+    }
+    let later_s: Vec<u64> = dials_s.into_iter().filter(|at| *at > 280).collect();
+    for three in later_s.windows(3) {
+        assert!(three[2] - three[0] >= 60, "{later_s:?}");
+    }
+    assert!(
+        later_s.last().is_some_and(|last| *last > 3_900),
+        "{later_s:?}"
+    );
+}
+
+#[test]
+fn a_node_whose_mesh_stays_thin_seeks_more_peers_until_it_has_its_mesh() {
+    let mut manager = manager();
+    let wanted = ConnectionTargets::default().per_shard;
+    for number in 1..=40 {
+        manager.handle(seconds(0), Input::Offer(offer_of(number)));
+    }
+    let mut dial_for = |manager: &mut ConnectionManager, from_s: u64| {
+        for second in from_s..from_s + 60 {
+            manager.handle(seconds(second), Input::Tick);
+            for output in outputs(manager) {
+                if let Output::Dial { peer, .. } = output {
+                    connect(
+                        manager,
+                        seconds(second),
+                        number_of(&peer),
+                        Direction::Outbound,
+                    );
+                }
+            }
+        }
+        let entries = manager.store().iter();
+        entries.filter(|(_, entry)| entry.is_connected()).count()
+    };
+    // A probe every 20 s comes on top.
+    let usual = dial_for(&mut manager, 0);
+    assert!((wanted..wanted + 5).contains(&usual), "{usual}");
+    manager.handle(seconds(60), Input::ThinMeshes(vec![0]));
+    let more = dial_for(&mut manager, 60);
+    assert!((2 * wanted..2 * wanted + 8).contains(&more), "{more}");
+    manager.handle(seconds(120), Input::ThinMeshes(Vec::new()));
+    let after = dial_for(&mut manager, 120);
+    assert!(after < more + 5, "{after}");
 }

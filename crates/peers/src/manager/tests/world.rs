@@ -228,7 +228,7 @@ pub(super) fn offer_of(number: u32) -> PeerOffer {
     offer
 }
 
-fn number_of(peer: &PeerId) -> u32 {
+pub(super) fn number_of(peer: &PeerId) -> u32 {
     match peer.to_bytes()[..] {
         [_, _, a, b, c, d] => u32::from_be_bytes([a, b, c, d]),
         _ => unreachable!("the tests' identities have four bytes"),
