@@ -1,6 +1,6 @@
 //! Rules of validity, one for each mechanism that was not checked, or is known to be off.
 
-use undertone_sim::scenario::FaultKind;
+use undertone_sim::scenario::{FaultKind, TcpProfile};
 
 use super::ValidityRule;
 use super::facts::RunFacts;
@@ -17,6 +17,8 @@ const BUSY: f64 = 0.5;
 /// Packets that handshakes open a window to, about; below, their number decides how many rounds a first message takes.
 const FEW_PACKETS_BYTES: u64 = 10 * KB;
 const MANY_PACKETS_BYTES: u64 = 150 * KB;
+/// Send buffer of a new connection in Shadow.
+const SHADOW_BUFFER_BYTES: u64 = 128 << 10;
 
 /// The rules, in the order in which results list them.
 pub const RULES: &[ValidityRule] = &[
@@ -83,7 +85,13 @@ pub const RULES: &[ValidityRule] = &[
                decides the order in which large ones leave, is modelled with network.send_buffer = \"tuned\"",
         applies: |run| {
             let network = &run.scenario.network;
-            !network.tuned_send_buffers && run.longest_bytes > 100 * KB
+            let matters = match network.tcp {
+                TcpProfile::Linux | TcpProfile::LinuxDevice => run.longest_bytes > 100 * KB,
+                TcpProfile::Shadow => {
+                    run.has_cold_messages && run.longest_bytes > SHADOW_BUFFER_BYTES
+                }
+            };
+            matters && !network.tuned_send_buffers
         },
     },
     ValidityRule {

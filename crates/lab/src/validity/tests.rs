@@ -94,6 +94,21 @@ const CASES: &[(&str, &[&str], &str)] = &[
         &["network.tcp=linux", "traffic.payload_bytes=150000"],
         "network.tcp=shadow",
     ),
+    (
+        "send-buffer",
+        &["network.tcp=linux", "traffic.payload_bytes=150000"],
+        "network.send_buffer=tuned",
+    ),
+    (
+        "send-buffer",
+        &["traffic.warm_up_messages=0", "traffic.payload_bytes=150000"],
+        "network.send_buffer=tuned",
+    ),
+    (
+        "cold-many",
+        &["traffic.warm_up_messages=0", "traffic.payload_bytes=200000"],
+        "network.send_buffer=tuned",
+    ),
     ("fragments", &["relay.fragments=4"], "relay.fragments=1"),
     (
         "shared-uplinks",
