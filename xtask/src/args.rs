@@ -62,7 +62,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, Stri
     }
     let mut strict = false;
     let mut list = false;
-    let mut only = None;
+    let mut only: Vec<String> = Vec::new();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--strict" => strict = true,
@@ -70,10 +70,10 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, Stri
             "--help" | "-h" => return Ok(Task::Help),
             "--only" => {
                 let names = args.next();
-                only = Some(names.ok_or("--only needs the names of steps, as in --only fmt,tidy")?);
+                only.push(names.ok_or("--only needs the names of steps, as in --only fmt,tidy")?);
             }
             other => match other.strip_prefix("--only=") {
-                Some(names) => only = Some(names.to_owned()),
+                Some(names) => only.push(names.to_owned()),
                 None => return Err(format!("unknown option {other:?} of test")),
             },
         }
@@ -81,7 +81,10 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, Stri
     if list {
         return Ok(Task::List);
     }
-    let steps = only.map_or_else(|| Ok(Step::ALL.to_vec()), |names| select(&names))?;
+    let steps = match only.is_empty() {
+        true => Step::ALL.to_vec(),
+        false => select(&only.join(","))?,
+    };
     Ok(Task::Test { steps, strict })
 }
 

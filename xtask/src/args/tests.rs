@@ -19,6 +19,7 @@ fn only_selects_in_running_order_and_once() {
     });
     assert_eq!(parsed("test --strict --only tidy,fmt,tidy"), expected);
     assert_eq!(parsed("test --only=tidy,fmt --strict"), expected);
+    assert_eq!(parsed("test --only tidy --strict --only fmt"), expected);
 }
 
 #[test]

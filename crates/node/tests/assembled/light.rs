@@ -207,15 +207,17 @@ async fn a_light_node_gets_and_publishes_without_relaying() {
 
     light.subscribe().await;
     light.held_by(2).await;
+    let mut relayed = second.node.handle.messages(10);
     publish(&first, "relayed").await;
     light.gets("relayed").await;
 
-    let mut relayed = second.node.handle.messages(10);
     let services = &light.node.services.handle;
     let pushing = services.push(LightpushVersion::V3, Some(topic()), message("pushed"));
     assert_eq!(pushing.await, Ok(1));
-    let heard = tokio::time::timeout(HANG, relayed.recv()).await.unwrap();
-    assert_eq!(&heard.unwrap().message.payload[..], b"pushed");
+    for text in ["relayed", "pushed"] {
+        let heard = tokio::time::timeout(HANG, relayed.recv()).await.unwrap();
+        assert_eq!(&heard.unwrap().message.payload[..], text.as_bytes());
+    }
     light.gets("pushed").await;
 
     let handle = &light.node.node.handle;
