@@ -97,12 +97,11 @@ impl<P> UnsentFrames<P> {
     /// Notes that the send buffer has taken bytes that the writer held.
     fn take(&mut self, bytes: u64, order: u64) {
         let is_all = self.taken_bytes + bytes == self.bytes;
-        let is_last_alone = self
-            .frames
-            .back()
-            .is_some_and(|last| last.bytes_left == bytes);
-        if bytes == 0 || is_all && is_last_alone && self.parts.is_empty() {
-            // The buffer has taken the frame as it was written, which the frame's own position says.
+        let last = self.frames.back();
+        let is_as_written =
+            last.is_some_and(|last| last.order == order && last.bytes_left == bytes);
+        if bytes == 0 || is_all && is_as_written && self.parts.is_empty() {
+            // The frame's own position says when the buffer took it.
             self.taken_bytes += bytes;
             return;
         }

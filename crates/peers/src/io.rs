@@ -44,8 +44,8 @@ pub enum Input {
     },
     /// The shards that this node relays have changed.
     Shards(Vec<u16>),
-    /// The shards whose mesh has stayed below its lower bound have changed: whoever is connected has no place in its own mesh,
-    /// so more peers are wanted.
+    /// Shards whose mesh has stayed below its lower bound, all that there are now: whoever is connected there has no place in its own
+    /// mesh, so more peers are wanted.
     ThinMeshes(Vec<u16>),
     /// The number of peers wanted for each service has changed.
     Services(Vec<(Capabilities, usize)>),

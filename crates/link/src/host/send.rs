@@ -50,14 +50,15 @@ impl<P> Host<P> {
         let Some(order) = connection.first_order() else {
             return;
         };
-        let may_send = connection.window.room() > 0 && connection.burst_bytes() > 0;
-        if may_send {
+        let has_room = connection.window.room() > 0;
+        // Without credit, the next window update makes it ready.
+        let waits_for_ack = !has_room || connection.is_writer_held();
+        if has_room && connection.burst_bytes() > 0 {
             if !std::mem::replace(&mut connection.ready, true) {
                 self.ready.push(order, conn);
             }
-        } else if connection.window.room() > 0 && !connection.is_writer_held() {
-            // Without credit, the next window update makes it ready.
-        } else if let Some(at) = connection.window.next_ack_ns()
+        } else if waits_for_ack
+            && let Some(at) = connection.window.next_ack_ns()
             && !std::mem::replace(&mut connection.watched, true)
         {
             self.timers.at(at, Timer::WindowOpens { conn });

@@ -189,8 +189,8 @@ impl WantedTopics {
                 })
             })
         };
-        let depths = ListingDepth::DEEPEST_FIRST.iter();
-        let depth = *depths.clone().find(|depth| is_due(depth))?;
+        let mut depths = ListingDepth::DEEPEST_FIRST.into_iter();
+        let depth = depths.find(is_due)?;
         let from_ns = |interest: &Interest| match interest.listed.get(&store) {
             Some(listed) => {
                 let listed = listed[depth as usize].min(now_ns);
