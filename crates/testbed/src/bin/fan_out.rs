@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use undertone_link::{SendBuffer, Sharing};
 use undertone_testbed::can_run;
 use undertone_testbed::fan::{
     FanCase, FanRow, FanStack, HEADER, errors, listen, measure, parse, receive, send, simulated,
@@ -57,6 +58,12 @@ enum Role {
         /// TCP stack to simulate.
         #[arg(long, value_enum)]
         stack: FanStack,
+        /// Let sockets take messages whole, instead of the stack's send buffer.
+        #[arg(long)]
+        whole: bool,
+        /// Packets of a connection's turn on the uplink, instead of the stack's rule.
+        #[arg(long)]
+        turn_packets: Option<u32>,
     },
 }
 
@@ -162,17 +169,32 @@ fn run(role: Role) -> Result<(), String> {
         Role::Predict { stack, cases } => {
             println!("{HEADER}");
             for case in cases.all() {
-                print!("{}", FanRow::lines(&case, &simulated(&case, stack)));
+                print!(
+                    "{}",
+                    FanRow::lines(&case, &simulated(&case, stack.profile()))
+                );
             }
             Ok(())
         }
-        Role::Compare { file, stack } => {
+        Role::Compare {
+            file,
+            stack,
+            whole,
+            turn_packets,
+        } => {
+            let mut profile = stack.profile();
+            if whole {
+                profile.send_buffer = SendBuffer::Fixed { bytes: 4 << 20 };
+            }
+            if let Some(packets) = turn_packets {
+                profile.sharing = Sharing::Turns { packets };
+            }
             let text = fs::read_to_string(&file);
             let text = text.map_err(|error| format!("{}: {error}", file.display()))?;
             let measured = parse(&text).map_err(|error| format!("{}: {error}", file.display()))?;
             let rows: Vec<_> = measured
                 .into_iter()
-                .map(|(case, times)| (case, times, simulated(&case, stack)))
+                .map(|(case, times)| (case, times, simulated(&case, profile)))
                 .collect();
             println!("{}", table(&rows));
             let errors = errors(rows.iter().map(|(_, real, model)| (real, model)));

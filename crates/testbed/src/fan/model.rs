@@ -22,7 +22,7 @@ pub enum FanStack {
 
 impl FanStack {
     /// Returns the profile of the stack.
-    fn profile(self) -> Profile {
+    pub fn profile(self) -> Profile {
         match self {
             Self::Linux => Profile::LINUX_DEVICE,
             Self::Shadow => {
@@ -38,9 +38,9 @@ impl FanStack {
 ///
 /// # Panics
 /// If the simulated hosts are driven against their contract, which is a fault of this function.
-pub fn simulated(case: &FanCase, stack: FanStack) -> FanTimes {
+pub fn simulated(case: &FanCase, profile: Profile) -> FanTimes {
     let wide = RECEIVER_MBIT_PER_S * MBIT;
-    let config = |up| StackConfig::new(stack.profile(), up, wide);
+    let config = |up| StackConfig::new(profile, up, wide);
     let configs = [config(case.mbit_per_s * MBIT), config(wide)];
     let delay_ns = case.one_way_ms.saturating_mul(1_000_000);
     let pair = SimulatedPair::new(configs, delay_ns, case.connections);

@@ -13,7 +13,7 @@ fn errors_of(text: &str, stack: FanStack, selected: impl Fn(&FanCase) -> bool) -
     let measured = parse(text).unwrap();
     let cases = measured.iter().filter(|(case, _)| selected(case));
     let pairs: Vec<_> = cases
-        .map(|(case, times)| (times, simulated(case, stack)))
+        .map(|(case, times)| (times, simulated(case, stack.profile())))
         .collect();
     errors(
         pairs
@@ -69,7 +69,7 @@ fn predictions_are_the_models() {
     let predicted = parse(SHADOW_PREDICTED).unwrap();
     let pairs: Vec<_> = predicted
         .iter()
-        .map(|(case, times)| (times, simulated(case, FanStack::Shadow)))
+        .map(|(case, times)| (times, simulated(case, FanStack::Shadow.profile())))
         .collect();
     let errors = errors(pairs.iter().map(|(before, now)| (*before, now)));
     assert_eq!(errors.within, errors.of, "{errors:?}");
