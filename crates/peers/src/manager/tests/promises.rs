@@ -376,7 +376,7 @@ fn a_node_whose_mesh_stays_thin_seeks_more_peers_until_it_has_its_mesh() {
     for number in 1..=40 {
         manager.handle(seconds(0), Input::Offer(offer_of(number)));
     }
-    let mut dial_for = |manager: &mut ConnectionManager, from_s: u64| {
+    let dial_for = |manager: &mut ConnectionManager, from_s: u64| {
         for second in from_s..from_s + 60 {
             manager.handle(seconds(second), Input::Tick);
             for output in outputs(manager) {
