@@ -4,6 +4,7 @@ mod args;
 mod campaigns;
 mod counts;
 mod instructions;
+mod processor;
 mod report;
 mod sources;
 mod steps;
@@ -61,11 +62,16 @@ fn test(steps: &[Step], strict: bool) -> ExitCode {
     let run = |step: &Step| {
         eprintln!("== {} ==", step.name());
         let began = Instant::now();
+        let processor_before = processor::of_ended_commands();
         let outcome = step.run(&root);
+        let processor = processor::of_ended_commands();
         Row {
             step: *step,
             outcome,
             took: began.elapsed(),
+            processor: processor
+                .zip(processor_before)
+                .map(|(now, before)| now.saturating_sub(before)),
         }
     };
     let rows = steps.iter().map(run).collect();

@@ -11,6 +11,8 @@ pub(crate) struct Row {
     pub(crate) step: Step,
     pub(crate) outcome: Outcome,
     pub(crate) took: Duration,
+    /// Processor time of the step's commands; `None` where the system does not tell.
+    pub(crate) processor: Option<Duration>,
 }
 
 /// Results of all steps.
@@ -34,7 +36,11 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:9} {:8} {:>9}  reason", "step", "result", "time")?;
+        writeln!(
+            f,
+            "{:9} {:8} {:>9} {:>10}  reason",
+            "step", "result", "time", "processor"
+        )?;
         for row in &self.rows {
             let (result, reason) = match &row.outcome {
                 Outcome::Passed => ("passed", ""),
@@ -42,13 +48,24 @@ impl fmt::Display for Report {
                 Outcome::Failed(reason) => ("failed", reason.as_str()),
                 Outcome::Skipped(reason) => ("skipped", reason.as_str()),
             };
+            let processor = row.processor.map_or_else(|| "?".into(), seconds);
             let line = format!(
-                "{:9} {result:8} {:>7.1} s  {reason}",
+                "{:9} {result:8} {:>9} {processor:>10}  {reason}",
                 row.step.name(),
-                row.took.as_secs_f64()
+                seconds(row.took),
             );
             writeln!(f, "{}", line.trim_end())?;
         }
+        let took = self.rows.iter().map(|row| row.took).sum();
+        let processor: Option<Duration> = self.rows.iter().map(|row| row.processor).sum();
+        writeln!(
+            f,
+            "{:9} {:8} {:>9} {:>10}",
+            "together",
+            "",
+            seconds(took),
+            processor.map_or_else(|| "?".into(), seconds)
+        )?;
         let skipped = |row: &Row| matches!(row.outcome, Outcome::Skipped(_));
         let note = match (self.is_good(), self.rows.iter().any(skipped)) {
             (true, true) => " (skipped steps prove nothing; --strict counts them as failed)",
@@ -58,6 +75,11 @@ impl fmt::Display for Report {
         let verdict = if self.is_good() { "good" } else { "not good" };
         write!(f, "{verdict}{note}")
     }
+}
+
+/// Writes a time in seconds, with its unit.
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
 }
 
 #[cfg(test)]

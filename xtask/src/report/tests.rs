@@ -5,6 +5,7 @@ fn row(step: Step, outcome: Outcome, took_ms: u64) -> Row {
         step,
         outcome,
         took: Duration::from_millis(took_ms),
+        processor: Some(Duration::from_millis(took_ms * 2)),
     }
 }
 
@@ -50,12 +51,21 @@ fn the_table_has_a_line_for_each_step_with_time_and_reason() {
         strict: true,
     };
     let expected = "\
-step      result        time  reason
-fmt       passed       0.8 s
-clippy    failed      61.0 s  exit status: 101
-interop   skipped      0.0 s  npm not found: install it
+step      result        time  processor  reason
+fmt       passed       0.8 s      1.7 s
+clippy    failed      61.0 s    122.0 s  exit status: 101
+interop   skipped      0.0 s      0.0 s  npm not found: install it
+together              61.8 s    123.7 s
 not good (--strict: a skipped step counts as failed)";
     assert_eq!(report.to_string(), expected);
+}
+
+#[test]
+fn where_the_system_tells_no_processor_time_there_is_a_question_mark() {
+    let mut report = report(&[Outcome::Passed, Outcome::Passed], true);
+    report.rows[0].processor = None;
+    let text = report.to_string();
+    assert_eq!(text.matches('?').count(), 2, "{text}");
 }
 
 #[test]
