@@ -11,7 +11,7 @@ use thiserror::Error;
 use tokio::net::UdpSocket;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
-use undertone_peers::{PeerFacts, PeerOffer, PeerSource};
+use undertone_peers::{AddressRules, PeerFacts, PeerOffer, PeerSource};
 
 use crate::record::{NodeRecordError, WakuRecord};
 
@@ -28,7 +28,7 @@ const WAKU_PROTOCOL: ProtocolIdentity = ProtocolIdentity {
 };
 
 /// Keys of a record that change while the node runs; those that [`Discv5Service::set_content`] leaves out are removed.
-const NODE_KEYS: [&str; 4] = ["rs", "rsv", "waku2", "multiaddrs"];
+const NODE_KEYS: [&str; 6] = ["rs", "rsv", "waku2", "multiaddrs", "tcp", "tcp6"];
 
 /// Nodes that one look-up should find.
 const LOOKUP_NODES: usize = 16;
@@ -66,6 +66,8 @@ pub struct Discv5Config {
     pub cluster: u16,
     /// Shards of this node; nodes that relay none of them are not offered.
     pub shards: Vec<u16>,
+    /// Whether nodes in private networks and on this host are asked, as in a test network.
+    pub allows_private: bool,
 }
 
 /// Error of starting discv5.
@@ -130,6 +132,7 @@ impl Discv5Service {
             bootstrap,
             cluster,
             shards,
+            allows_private,
         } = config;
         let own = WakuRecord::parse(&record)?;
         // The library keeps its key to itself, and signs no removal.
@@ -148,7 +151,10 @@ impl Discv5Service {
         let is_local = listen.ip().is_loopback();
         let mut config = ConfigBuilder::new(ListenConfig::FromSockets { ipv4, ipv6 })
             .protocol_identity(WAKU_PROTOCOL)
-            .table_filter(is_waku)
+            .table_filter(match allows_private {
+                true => is_waku,
+                false => is_public_waku,
+            })
             .enr_peer_update_min(ADDRESS_VOTES)
             .auto_nat_listen_duration(None)
             .build();
@@ -218,8 +224,8 @@ impl Discv5Service {
         *shards = wanted;
     }
 
-    /// Sets the shards, capabilities and further addresses in the node's record (`rs`, `rsv`, `waku2`, `multiaddrs`), which
-    /// gets a new sequence number if they differ from its own. Those of these keys that are left out are removed.
+    /// Sets the shards, capabilities, TCP ports and further addresses in the node's record (`rs`, `rsv`, `waku2`, `tcp`,
+    /// `tcp6`, `multiaddrs`), which gets a new sequence number if they differ from its own. Those of these keys that are left out are removed.
     pub fn set_content(&self, wanted: RecordValues) {
         self.content.send_if_modified(|content| {
             let is_new = *content != wanted;
@@ -254,6 +260,16 @@ fn is_waku(enr: &Enr) -> bool {
     enr.get_raw_rlp("waku2").is_some()
 }
 
+/// Whether a record is that of a Waku node whose discv5 service can be in the Internet: strangers name whomever they like,
+/// and nobody in this host's own network shall get packets because of them.
+fn is_public_waku(enr: &Enr) -> bool {
+    let rules = AddressRules::default();
+    let v4 = enr.udp4_socket().map(SocketAddr::from);
+    let v6 = enr.udp6_socket().map(SocketAddr::from);
+    let mut sockets = v4.into_iter().chain(v6);
+    is_waku(enr) && sockets.all(|socket| rules.accepts_ip(socket.ip()))
+}
+
 /// Whether a node is of use: of the same cluster, and on one of the shards.
 fn fits(facts: &PeerFacts, cluster: u16, shards: &[u16]) -> bool {
     let is_same = facts.cluster == Some(cluster);
@@ -283,6 +299,18 @@ impl LookupTask {
             tracing::warn!(%peer, reason, "a bootstrap record cannot be used for discv5");
         }
         self.offer(node);
+    }
+
+    /// Adds a node that another source has found, unless a newer record of it is known. The table refuses those that may
+    /// not be asked ([`is_public_waku`]).
+    fn add(&self, node: &WakuRecord) {
+        let known = self.discv5.find_enr(&node.enr().node_id());
+        if known.is_none_or(|known| known.seq() < node.sequence())
+            && let Err(reason) = self.discv5.add_enr(node.enr().clone())
+        {
+            let peer = node.peer();
+            tracing::debug!(%peer, reason, "a record is not taken into the table of discv5");
+        }
     }
 
     async fn run(
@@ -324,10 +352,7 @@ impl LookupTask {
                     }
                     Err(_) => break,
                 },
-                Some(node) = added.recv() => {
-                    // A node that is known already may have a newer record.
-                    let _ = self.discv5.add_enr(node.enr().clone());
-                }
+                Some(node) = added.recv() => self.add(&node),
                 Some(event) = events.recv() => self.on_event(event),
                 () = sleep_until(wake) => {
                     is_wished = false;

@@ -141,6 +141,7 @@ impl WakuRecord {
         PeerOffer {
             addresses: self.addresses(),
             facts: self.facts(),
+            sequence: Some(self.sequence()),
             ..PeerOffer::new(self.peer, source)
         }
     }

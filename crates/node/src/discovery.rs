@@ -2,10 +2,9 @@
 //! network thread by channels.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
-use libp2p::PeerId;
 use libp2p::identity::Keypair;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
@@ -17,13 +16,15 @@ use undertone_peers::{Capabilities, PeerOffer, PeerSource};
 
 use crate::config::{DiscoveryConfig, NodeConfig};
 use crate::handle::NodeHandle;
-use crate::services::{ExchangeClient, RunningServices, ServiceFailure};
+use crate::services::{ExchangeClient, RunningServices};
 
+mod exchange;
 mod memory;
 mod rendezvous;
 
 pub(crate) use memory::PeerMemory;
 
+use exchange::{EXCHANGE_PAUSE, ask, read_records};
 use rendezvous::RendezvousParts;
 
 /// Offers that wait for the network thread at most.
@@ -36,12 +37,6 @@ const LIGHT_SERVICES: [(Capabilities, usize); 3] = [
     (Capabilities::LIGHTPUSH, 3),
     (Capabilities::STORE, 3),
 ];
-
-/// Shortest time between two questions for records.
-const EXCHANGE_PAUSE: Duration = Duration::from_secs(10);
-
-/// Records that one question asks for.
-const EXCHANGE_NODES: u64 = 30;
 
 /// Reason why discovery did not start.
 #[derive(Debug, Error)]
@@ -128,6 +123,7 @@ pub(crate) struct PreparedDiscovery {
     known: watch::Sender<Vec<Bytes>>,
     remembered: Vec<PeerOffer>,
     rendezvous: Option<RendezvousRole>,
+    allows_private: bool,
 }
 
 /// Use that a node makes of rendezvous points.
@@ -135,8 +131,6 @@ pub(crate) struct PreparedDiscovery {
 struct RendezvousRole {
     /// Whether it registers there.
     registers: bool,
-    /// Whether it tells addresses of private networks.
-    allows_private: bool,
 }
 
 /// Binds the port of discv5, reads what is remembered of peers, and makes the channels.
@@ -164,6 +158,7 @@ pub(crate) async fn prepare(
             }
         }
     }
+    let allows_private = is_private(listen) || bootstrap.iter().any(is_in_private_network);
     let (memory, remembered) = PeerMemory::open(&config.peers_file);
     let (offers, offered) = mpsc::channel(OFFERS_MAX);
     let (wishes, wished) = mpsc::channel(1);
@@ -182,15 +177,15 @@ pub(crate) async fn prepare(
         remembered,
         rendezvous: config.rendezvous.then(|| RendezvousRole {
             registers: node.relay,
-            allows_private: is_private(listen),
         }),
+        allows_private,
     };
     let connections_max = usize::try_from(connections_max).unwrap_or(usize::MAX);
     let ports = DiscoveryPorts {
         offers: offered,
         wishes,
         memory,
-        allows_private: is_private(listen),
+        allows_private,
         services: match node.relay {
             true => Vec::new(),
             false => LIGHT_SERVICES.to_vec(),
@@ -212,6 +207,11 @@ fn is_private(listen: IpAddr) -> bool {
         IpAddr::V4(ip) => ip.is_private() || ip.is_loopback() || ip.is_link_local(),
         IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
     }
+}
+
+/// Whether a record that the operator named is that of a node in a private network: then the network is there.
+fn is_in_private_network(bootstrap: &WakuRecord) -> bool {
+    bootstrap.udp().is_some_and(|udp| is_private(udp.ip()))
 }
 
 impl PreparedDiscovery {
@@ -238,6 +238,7 @@ impl PreparedDiscovery {
             known,
             remembered,
             rendezvous,
+            allows_private,
         } = self;
         let mut listed = None;
         if !node_lists.is_empty() {
@@ -262,6 +263,7 @@ impl PreparedDiscovery {
                 bootstrap,
                 cluster,
                 shards: own.borrow().shards.clone(),
+                allows_private,
             };
             discv5 = Some(Discv5Service::start(config).await?);
         }
@@ -276,7 +278,7 @@ impl PreparedDiscovery {
                 node: node.clone(),
                 keypair: keypair.clone(),
                 cluster,
-                allows_private: role.allows_private,
+                allows_private,
                 registers: role.registers,
                 own: own.clone(),
                 offers: offers.clone(),
@@ -363,9 +365,7 @@ impl PeerSources {
                     }
                 }
                 Some((teller, enrs)) = exchanged.recv() => {
-                    let enrs: Vec<Bytes> = enrs;
-                    let records = enrs.iter().filter_map(|enr| WakuRecord::from_rlp(enr).ok());
-                    for node in records.filter(|node| node.facts().cluster == Some(cluster)) {
+                    for node in read_records(teller, &enrs, cluster) {
                         let mut offer = node.offer(PeerSource::PeerExchange);
                         offer.told_by = Some(teller);
                         if offers.send(offer).await.is_err() {
@@ -399,20 +399,6 @@ impl PeerSources {
                 () = changed(&mut signed) => {}
             }
         }
-    }
-}
-
-/// Asks one peer for records, and passes on what it answers.
-async fn ask(exchange: ExchangeClient, exchanged: mpsc::Sender<(PeerId, Vec<Bytes>)>) {
-    match exchange.ask(EXCHANGE_NODES).await {
-        Ok(answer) => {
-            // An answer that waits already will do.
-            let _ = exchanged.try_send(answer);
-        }
-        Err(error @ ServiceFailure::BadAnswer { .. }) => {
-            tracing::warn!(%error, "a peer answered peer exchange with something else than records");
-        }
-        Err(error) => tracing::debug!(%error, "no records of nodes from peer exchange"),
     }
 }
 

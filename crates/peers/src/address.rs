@@ -7,6 +7,13 @@ use multiaddr::{Multiaddr, Protocol};
 #[cfg(test)]
 mod tests;
 
+/// Top-level domains of names that lead to this host or into its own network: reserved by RFC 6761, RFC 6762 and ICANN
+/// (2024), or in use by home routers.
+const PRIVATE_DOMAINS: [&str; 5] = ["localhost", "local", "internal", "lan", "localdomain"];
+
+/// Domain of home networks (RFC 8375).
+const HOME_DOMAIN: &str = "home.arpa";
+
 /// Rules about the addresses that are accepted from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressRules {
@@ -49,18 +56,51 @@ impl AddressRules {
         }
         match host_of(address) {
             Some(AddressHost::Ip(ip)) => self.accepts_ip(ip),
-            Some(AddressHost::Name(name)) => !name.is_empty(),
+            Some(AddressHost::Name(name)) => self.accepts_name(&name),
             None => false,
         }
     }
 
-    fn accepts_ip(&self, ip: IpAddr) -> bool {
+    /// Whether a host name that somebody named may be resolved and dialled. Its addresses are not known yet, so only names
+    /// are refused that cannot lead into the Internet.
+    fn accepts_name(&self, name: &str) -> bool {
+        let name = name.strip_suffix('.').unwrap_or(name);
+        if let Ok(ip) = name.parse() {
+            return self.accepts_ip(ip);
+        }
+        if name.is_empty() || self.allows_private {
+            return !name.is_empty();
+        }
+        // A name without a dot is completed by the host's own search list.
+        let Some((_, last)) = name.rsplit_once('.') else {
+            return false;
+        };
+        let is_private = PRIVATE_DOMAINS
+            .iter()
+            .any(|domain| last.eq_ignore_ascii_case(domain));
+        let is_home = ends_with_domain(name, HOME_DOMAIN);
+        // Some resolvers read `127.1` and `0x7f.1` as addresses.
+        let is_number = last.starts_with(|first: char| first.is_ascii_digit());
+        !is_private && !is_home && !is_number
+    }
+
+    /// Whether an IP address that somebody named may be sent packets to.
+    pub fn accepts_ip(&self, ip: IpAddr) -> bool {
         let ip = ip.to_canonical();
         if ip.is_unspecified() || ip.is_multicast() {
             return false;
         }
         self.allows_private || is_global(ip)
     }
+}
+
+/// Whether a host name is `domain`, or below it.
+fn ends_with_domain(name: &str, domain: &str) -> bool {
+    let at = name.len().checked_sub(domain.len());
+    let Some((above, end)) = at.and_then(|at| name.split_at_checked(at)) else {
+        return false;
+    };
+    end.eq_ignore_ascii_case(domain) && (above.is_empty() || above.ends_with('.'))
 }
 
 /// Whether an address leads through a relay.
@@ -144,14 +184,25 @@ fn is_global_v6(ip: Ipv6Addr) -> bool {
     (0x2000..0x4000).contains(&first) && !is_documentation
 }
 
-/// Network of an address, in which an attacker rarely has only one host: an IPv4 /24, an IPv6 /48, or a name.
+/// Returns the last two labels of a host name, in lower case.
+fn domain_of(name: &str) -> String {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let mut labels = name.rsplitn(3, '.');
+    let (last, before) = (labels.next().unwrap_or_default(), labels.next());
+    let domain = before.map_or_else(|| last.to_owned(), |before| format!("{before}.{last}"));
+    domain.to_ascii_lowercase()
+}
+
+/// Network of an address, in which an attacker rarely has only one host: an IPv4 /24, an IPv6 /48, or
+/// the domain of a host name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AddressNetwork {
     /// First three bytes of an IPv4 address.
     V4([u8; 3]),
     /// First six bytes of an IPv6 address.
     V6([u8; 6]),
-    /// Host name, which is not resolved here.
+    /// Last two labels of a host name, which is not resolved here: whoever holds a domain names as many hosts in it as
+    /// it likes.
     Named(String),
     /// This host's own loopback, in which all nodes of a test share one address.
     Loopback,
@@ -161,7 +212,7 @@ impl AddressNetwork {
     /// Returns the network of an address; `None` if the address names no host.
     pub fn of(address: &Multiaddr) -> Option<Self> {
         let ip = match host_of(address)? {
-            AddressHost::Name(name) => return Some(Self::Named(name)),
+            AddressHost::Name(name) => return Some(Self::Named(domain_of(&name))),
             AddressHost::Ip(ip) => ip.to_canonical(),
         };
         if ip.is_loopback() {

@@ -111,6 +111,11 @@ pub struct PeerOffer {
     pub source: PeerSource,
     /// Peer that told of it, whose offers are bounded together; `None` if nobody can be named.
     pub told_by: Option<PeerId>,
+    /// Sequence number of the record that the peer signed and the offer was read from; `None` without a record.
+    pub sequence: Option<u64>,
+    /// Whether this node reached the peer in an earlier run; what it says counts in an offer of
+    /// [`PeerSource::Remembered`] only.
+    pub was_reached: bool,
 }
 
 impl PeerOffer {
@@ -122,6 +127,8 @@ impl PeerOffer {
             facts: PeerFacts::default(),
             source,
             told_by: None,
+            sequence: None,
+            was_reached: false,
         }
     }
 }

@@ -260,11 +260,9 @@ impl ConnectionManager {
         }
         let source = entry.source;
         let offer = PeerOffer {
-            peer,
             addresses: listens_at,
             facts,
-            source,
-            told_by: None,
+            ..PeerOffer::new(peer, source)
         };
         self.offered(now, offer);
     }

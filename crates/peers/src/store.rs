@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use multiaddr::{Multiaddr, PeerId};
 use undertone_gossip::{Direction, Time};
 
-use crate::address::{AddressHost, AddressNetwork, AddressRules, host_of, without_peer};
+use crate::address::{AddressNetwork, AddressRules, host_of, without_peer};
 use crate::facts::{PeerFacts, PeerOffer, PeerSource};
 
 #[cfg(test)]
@@ -60,6 +60,8 @@ pub enum OfferRefusal {
     Full,
     /// The peer was dialled in vain where it is said to be, and forgotten.
     GivenUp,
+    /// The offer was read from a record that is older than the one known of the peer.
+    Outdated,
 }
 
 /// State of a peer's connection.
@@ -93,6 +95,8 @@ pub struct PeerEntry {
     pub source: PeerSource,
     /// Peer that told of it first.
     pub told_by: Option<PeerId>,
+    /// Sequence number of the newest record of the peer that was offered; `None` if no record was.
+    pub sequence: Option<u64>,
     /// Whether a dial to the peer has succeeded at any time.
     pub was_reached: bool,
     /// Failed dials since the last connection.
@@ -203,12 +207,19 @@ impl PeerStore {
             mut facts,
             source,
             told_by,
+            sequence,
+            was_reached,
         } = offer;
         if peer == self.own {
             return Err(OfferRefusal::Own);
         }
         if facts.cluster.is_some_and(|cluster| cluster != self.cluster) {
             return Err(OfferRefusal::OtherCluster);
+        }
+        let known = self.entries.get(&peer).and_then(|entry| entry.sequence);
+        if sequence.is_some() && sequence < known {
+            // Whoever replays a genuine record of yesterday must not lead this node to where the peer no longer is.
+            return Err(OfferRefusal::Outdated);
         }
         if let Some(shards) = &mut facts.shards {
             shards.truncate(self.limits.shards_max);
@@ -226,6 +237,7 @@ impl PeerStore {
             let before = (entry.addresses.clone(), entry.facts.clone(), entry.source);
             entry.facts.update(facts);
             entry.source = entry.source.min(source);
+            entry.sequence = entry.sequence.max(sequence);
             add_addresses(entry, addresses, rules.per_peer_max);
             let after = (&entry.addresses, &entry.facts, entry.source);
             return Ok((&before.0, &before.1, before.2) != after);
@@ -238,7 +250,8 @@ impl PeerStore {
             facts,
             source,
             told_by,
-            was_reached: false,
+            sequence,
+            was_reached: was_reached && source == PeerSource::Remembered,
             failures: 0,
             next_dial: Time::ZERO,
             last_tried: Time::ZERO,
@@ -260,6 +273,7 @@ impl PeerStore {
             facts: PeerFacts::default(),
             source,
             told_by: None,
+            sequence: None,
             was_reached: false,
             failures: 0,
             next_dial: Time::ZERO,
@@ -311,12 +325,10 @@ impl PeerStore {
                 let named = hearsay().filter(|known| known.addresses.iter().any(is_same));
                 named.count()
             };
-            let is_name = matches!(host, Some(AddressHost::Name(_)));
             if at(&|known| host_of(known) == host) >= self.limits.per_host_max {
                 return Err(OfferRefusal::CrowdedNetwork);
             }
-            let in_network = || at(&|known| AddressNetwork::of(known) == network);
-            if !is_name && in_network() >= self.limits.per_network_max {
+            if at(&|known| AddressNetwork::of(known) == network) >= self.limits.per_network_max {
                 return Err(OfferRefusal::CrowdedNetwork);
             }
         }

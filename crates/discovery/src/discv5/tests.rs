@@ -49,6 +49,7 @@ async fn node(number: u8, cluster: u8, bootstrap: Vec<WakuRecord>) -> Node {
         bootstrap,
         cluster: u16::from(cluster),
         shards: vec![0],
+        allows_private: true,
     };
     let (service, offers) = Discv5Service::start(config).await.expect("a free port");
     Node {
@@ -157,6 +158,7 @@ async fn a_port_in_use_and_a_foreign_record_are_named() {
         bootstrap: Vec::new(),
         cluster: 16,
         shards: Vec::new(),
+        allows_private: true,
     };
     let error = Discv5Service::start(foreign)
         .await
@@ -187,4 +189,58 @@ async fn keys_that_are_left_out_leave_the_record() {
     assert!(has(&enr, "rs") && !has(&enr, "rsv"), "{enr}");
     assert!(enr.seq() > before);
     assert!(has(&enr, "ip") && has(&enr, "udp") && has(&enr, "waku2"));
+}
+
+#[test]
+fn nodes_in_private_networks_and_on_this_host_are_not_asked_unless_allowed() {
+    let at = |ip: [u8; 4]| {
+        let key = CombinedKey::secp256k1_from_bytes(&mut secret(1)).expect("a secret");
+        let built = SignedRecord::builder()
+            .ip4(Ipv4Addr::from(ip))
+            .udp4(9000)
+            .add_value("waku2", &[1u8].as_slice())
+            .build(&key);
+        built.expect("a short record")
+    };
+    for ip in [
+        [127, 0, 0, 1],
+        [10, 0, 0, 1],
+        [192, 168, 1, 1],
+        [169, 254, 0, 1],
+    ] {
+        assert!(!is_public_waku(&at(ip)), "{ip:?}");
+        assert!(is_waku(&at(ip)), "{ip:?}");
+    }
+    assert!(is_public_waku(&at([20, 0, 0, 1])));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_another_source_found_replaces_no_newer_one() {
+    let node = node(1, 16, Vec::new()).await;
+    let signed = |sequence: u64, shard: u8| {
+        let key = CombinedKey::secp256k1_from_bytes(&mut secret(2)).expect("a secret");
+        let built = SignedRecord::builder()
+            .seq(sequence)
+            .ip4(Ipv4Addr::LOCALHOST)
+            .udp4(9000)
+            .add_value("waku2", &[1u8].as_slice())
+            .add_value("rs", &[0, 16, 1, 0, shard].as_slice())
+            .build(&key);
+        WakuRecord::from_enr(built.expect("a short record")).expect("a key of secp256k1")
+    };
+    let newer = signed(9, 0).to_rlp();
+    node.service.add(signed(9, 0));
+    node.service.add(signed(8, 0));
+    let mut known = node.service.known();
+    let table = async {
+        while !known.borrow_and_update().contains(&newer) {
+            node.service.look();
+            // The look-up ends after its timeout, as nobody is at the port.
+            known.changed().await.expect("the service runs");
+        }
+    };
+    timeout(DEADLINE, table)
+        .await
+        .expect("the record is in the table");
+    assert_eq!(node.service.known().borrow().as_slice(), [newer]);
 }

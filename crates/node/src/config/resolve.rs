@@ -36,6 +36,12 @@ struct Resolver {
     gossip: GossipOverrides,
 }
 
+/// Whether the operator has changed the network's cluster: then it is another network, with other nodes and memberships.
+fn is_changed(network: &NetworkPreset) -> bool {
+    let preset = NetworkPreset::by_name(network.name).map(|preset| preset.cluster_id);
+    preset != Ok(network.cluster_id)
+}
+
 impl Resolver {
     fn resolve(self) -> Result<NodeConfig, ConfigError> {
         let raw = &self.raw;

@@ -165,6 +165,8 @@ fn every_key_can_be_set_from_text() {
         // The contract's keys are valid only together.
         let (mut around, value) = match key.name.starts_with("rln-eth-") {
             true => (chain::WHOLE.to_vec(), chain::other(key.name)),
+            // A relay of that network needs an endpoint of its chain.
+            false if key.name == "network" => (vec![("relay", "false")], value),
             false if key.name.starts_with("metrics-server-") => {
                 (vec![("metrics-server", "true")], value)
             }

@@ -106,7 +106,7 @@ fn load(database: &Connection, now_s: i64) -> rusqlite::Result<Vec<PeerOffer>> {
         [KEPT_MAX],
     )?;
     let mut query = database.prepare(
-        "SELECT id, addresses, cluster, shards, capabilities FROM peer
+        "SELECT id, addresses, cluster, shards, capabilities, was_reached FROM peer
             ORDER BY was_reached DESC, seen_s DESC LIMIT ?1",
     )?;
     let rows = query.query_map([OFFERED_MAX], |row| {
@@ -114,6 +114,7 @@ fn load(database: &Connection, now_s: i64) -> rusqlite::Result<Vec<PeerOffer>> {
         let addresses: String = row.get(1)?;
         let shards: Option<String> = row.get(3)?;
         let capabilities: Option<u8> = row.get(4)?;
+        let was_reached: bool = row.get(5)?;
         let facts = PeerFacts {
             cluster: row.get(2)?,
             shards: shards.map(|list| list.split_whitespace().flat_map(str::parse).collect()),
@@ -125,6 +126,7 @@ fn load(database: &Connection, now_s: i64) -> rusqlite::Result<Vec<PeerOffer>> {
         Ok(PeerId::from_bytes(&id).ok().map(|peer| PeerOffer {
             addresses,
             facts,
+            was_reached,
             ..PeerOffer::new(peer, PeerSource::Remembered)
         }))
     })?;

@@ -22,6 +22,7 @@ use super::posts::Posts;
 use super::record::NodeRecord;
 use super::requests::{PendingDial, PendingPublish, ProofReply};
 use super::rln::{RlnEvent, RlnService};
+use super::shard_changes::ShardChanges;
 use super::shard_watch::ShardWatch;
 use super::time::Clock;
 use super::traced::MessageTraces;
@@ -96,6 +97,8 @@ pub(crate) struct EventLoop {
     pub(crate) graylisted: BTreeSet<PeerIx>,
     /// Watch over the shards on which no message can be relayed.
     pub(crate) shards: ShardWatch,
+    /// Shards that have changed while connections lasted.
+    pub(crate) shard_changes: ShardChanges,
     /// Spans of messages and dials.
     pub(crate) traces: MessageTraces,
 }
@@ -151,6 +154,7 @@ impl EventLoop {
                     self.redial();
                     self.watch_shards();
                     self.look_after_passage();
+                    self.tell_shard_changes();
                     self.tell_connections();
                     self.check_certificate(false);
                     false

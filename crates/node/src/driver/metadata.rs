@@ -51,7 +51,7 @@ impl EventLoop {
         }
     }
 
-    fn metadata(&self) -> WakuMetadata {
+    pub(super) fn metadata(&self) -> WakuMetadata {
         let shards = self.joined.iter().filter_map(|topic| topic.shard());
         WakuMetadata {
             cluster_id: Some(u32::from(self.cluster_id)),

@@ -129,8 +129,13 @@ impl NodeRecord {
         joined: &BTreeSet<PubsubTopic>,
     ) -> Vec<(&'static [u8], Vec<u8>)> {
         let mut content = self.content(addresses, cluster_id, joined);
-        // discv5 knows its port, and learns the node's address from other nodes.
-        content.retain(|key, _| matches!(*key, b"rs" | b"rsv" | b"waku2" | b"multiaddrs"));
+        // discv5 knows its own port, and learns the node's IP address from other nodes. The TCP port may be one that a router
+        // has opened since the start.
+        let changes = |key: &[u8]| {
+            let services = matches!(key, b"rs" | b"rsv" | b"waku2");
+            services || matches!(key, b"multiaddrs" | b"tcp" | b"tcp6")
+        };
+        content.retain(|key, _| changes(key));
         content.into_iter().collect()
     }
 
@@ -270,14 +275,20 @@ fn plain_tcp(address: &Multiaddr) -> Option<(Vec<u8>, u16)> {
     }
 }
 
-/// The address that other nodes most likely reach: loopback and unspecified last, IPv4 before IPv6.
+/// The address that other nodes most likely reach: those of private networks behind those of the Internet, loopback and
+/// unspecified last; IPv4 before IPv6.
 fn best_tcp(addresses: &[Multiaddr]) -> Option<(Vec<u8>, u16)> {
     let rank = |(ip, _): &(Vec<u8>, u16)| {
-        let is_local = match ip.as_slice() {
-            [first, ..] if ip.len() == 4 => matches!(*first, 0 | 127),
-            bytes => bytes[..15].iter().all(|b| *b == 0),
+        let reach = match ip.as_slice() {
+            [0 | 127, _, _, _] => 2,
+            [10, _, _, _] | [172, 16..=31, _, _] | [192, 168, _, _] | [169, 254, _, _] => 1,
+            [100, 64..=127, _, _] => 1,
+            [_, _, _, _] => 0,
+            [0xfc..=0xfd, ..] | [0xfe, 0x80..=0xbf, ..] => 1,
+            bytes if bytes[..15].iter().all(|byte| *byte == 0) => 2,
+            _ => 0,
         };
-        (is_local, ip.len())
+        (reach, ip.len())
     };
     addresses.iter().filter_map(plain_tcp).min_by_key(rank)
 }

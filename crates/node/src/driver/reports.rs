@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use undertone_gossip as gossip;
 use undertone_relay::{Input, RelayReport};
 
 use super::event_loop::EventLoop;
@@ -42,6 +43,11 @@ impl EventLoop {
                     self.event(NodeEvent::SpammerExposed { from, secret });
                 }
             }
+            RelayReport::Gossip(gossip::Report::Subscribed {
+                peer,
+                topic,
+                subscribed,
+            }) => self.note_subscription(peer, &topic, subscribed),
             RelayReport::Gossip(report) => tracing::trace!(?report, "gossip"),
             other => tracing::trace!(?other, "relay"),
         }

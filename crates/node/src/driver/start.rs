@@ -204,6 +204,7 @@ async fn build(
         record,
         graylisted: Default::default(),
         shards: Default::default(),
+        shard_changes: Default::default(),
         traces: MessageTraces::new(options.tracer),
     };
     event_loop.set_clock();

@@ -55,6 +55,14 @@ impl ExchangeClient {
             peer,
             reason: error.to_string(),
         })?;
+        if answer.skipped > 0 {
+            let skipped = answer.skipped;
+            tracing::warn!(
+                %peer,
+                skipped,
+                "a peer answered peer exchange with empty or too long records, or more than are taken: they were passed over"
+            );
+        }
         match answer.status == PeerExchangeStatus::OK {
             true => Ok((peer, answer.enrs)),
             false => Err(ServiceFailure::Refused {

@@ -40,6 +40,8 @@ struct Different {
     topics: Vec<PubsubTopic>,
     static_peers: Vec<Multiaddr>,
     relay: Option<fn(&mut RelayConfig)>,
+    /// Whether the node offers no pubsub protocol.
+    is_light: bool,
 }
 
 async fn live(different: Different) -> Live {
@@ -58,6 +60,10 @@ async fn live(different: Different) -> Live {
         .static_peers(different.static_peers)
         .connections(ConnectionLimits::with_total(10))
         .events(sender);
+    let options = match different.is_light {
+        true => options.protocols(Vec::<String>::new()),
+        false => options,
+    };
     let running = start(options).await.unwrap();
     let config = RestConfig {
         subscriptions: different.topics,
@@ -264,6 +270,46 @@ async fn info_has_a_signed_record() {
         "it has another shard"
     );
     alice.running.stop().await;
+}
+
+/// One neighbour relays, and hears of subscriptions; the other hears of shards by metadata only.
+#[tokio::test]
+async fn neighbours_hear_of_shards_that_a_node_joins_and_leaves() {
+    let alice = live(Different {
+        topics: vec![shard(0)],
+        ..Different::default()
+    })
+    .await;
+    let mut neighbours = Vec::new();
+    for is_light in [false, true] {
+        let neighbour = live(Different {
+            static_peers: alice.running.addresses.clone(),
+            is_light,
+            ..Different::default()
+        });
+        neighbours.push(neighbour.await);
+    }
+    let topics = json!(["/waku/2/rs/66/5"]);
+    for (change, shards) in [
+        (None, json!([0])),
+        (Some("POST"), json!([0, 5])),
+        (Some("DELETE"), json!([0])),
+    ] {
+        if let Some(method) = change {
+            let (status, answer) = alice.ask(method, "/relay/v1/subscriptions", &topics).await;
+            assert_eq!(status, StatusCode::OK, "{answer}");
+        }
+        for neighbour in &neighbours {
+            let path = "/admin/v1/peers/connected";
+            neighbour
+                .until(path, |peers| peers[0]["shards"] == shards)
+                .await;
+        }
+    }
+    alice.running.stop().await;
+    for neighbour in neighbours {
+        neighbour.running.stop().await;
+    }
 }
 
 /// Every peer is below the threshold from the first moment, and its node dials again and again.

@@ -113,3 +113,50 @@ fn a_network_is_a_slash_24_or_a_slash_48() {
         network("/ip4/8.8.8.1/tcp/1")
     );
 }
+
+#[test]
+fn names_that_lead_to_this_host_or_its_network_are_accepted_only_in_test_networks() {
+    let mut open = rules();
+    open.allows_private = true;
+    for name in [
+        "localhost",
+        "LOCALHOST",
+        "localhost.",
+        "a.localhost",
+        "printer.local",
+        "vault.internal",
+        "nas.lan",
+        "nas.home.arpa",
+        "home.arpa",
+        "intranet",
+        "127.0.0.1",
+        "10.0.0.1",
+    ] {
+        let text = format!("/dns4/{name}/tcp/60000");
+        assert!(!rules().accepts(&address(&text)), "{text}");
+        assert!(open.accepts(&address(&text)), "{text}");
+    }
+}
+
+#[test]
+fn names_that_some_resolvers_read_as_numbers_are_refused() {
+    for name in ["127.1", "0x7f.1", "1.2.3.4.5", "host.0x7f"] {
+        let text = format!("/dns4/{name}/tcp/60000");
+        assert!(!rules().accepts(&address(&text)), "{text}");
+    }
+    for name in ["8.8.8.8", "node.home.arpa.example.org", "notlocal.org"] {
+        let text = format!("/dns4/{name}/tcp/60000");
+        assert!(rules().accepts(&address(&text)), "{text}");
+    }
+}
+
+#[test]
+fn all_hosts_of_a_domain_are_one_network() {
+    let network = |name: &str| AddressNetwork::of(&address(&format!("/dns4/{name}/tcp/1")));
+    assert_eq!(network("a.example.org"), network("b.c.Example.org."));
+    assert_ne!(network("a.example.org"), network("a.example.com"));
+    assert_eq!(
+        network("localhost"),
+        Some(AddressNetwork::Named("localhost".into()))
+    );
+}

@@ -7,6 +7,7 @@ use undertone_gossip::Time;
 
 use super::ConnectionManager;
 use crate::address::AddressNetwork;
+use crate::facts::PeerSource;
 use crate::io::PeerDemand;
 use crate::store::{DialState, PeerEntry};
 
@@ -91,7 +92,13 @@ impl ConnectionManager {
             return false;
         };
         let crowd = crowds.get(&network).copied().unwrap_or_default();
-        let has_room = network == AddressNetwork::Loopback || crowd < self.targets.per_network_max;
+        // The hosts of a fleet share a domain, which is a crowd only where strangers name it.
+        let is_exempt = match network {
+            AddressNetwork::Loopback => true,
+            AddressNetwork::Named(_) => entry.source <= PeerSource::Dns,
+            AddressNetwork::V4(_) | AddressNetwork::V6(_) => false,
+        };
+        let has_room = is_exempt || crowd < self.targets.per_network_max;
         entry.link == DialState::Down && has_room && self.host_time(entry) <= now
     }
 }

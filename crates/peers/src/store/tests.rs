@@ -144,3 +144,68 @@ fn addresses_are_bounded_and_the_one_that_led_to_the_peer_stays_first() {
     assert_eq!(entry.addresses.first(), Some(&address(1)));
     assert_eq!(entry.addresses.len(), rules().per_peer_max);
 }
+
+#[test]
+fn an_older_record_of_a_peer_changes_nothing() {
+    let mut store = store(PeerStoreLimits::default());
+    let mut new = offer(1, PeerSource::Discv5);
+    new.sequence = Some(7);
+    new.facts.shards = Some(vec![3]);
+    assert_eq!(store.offer(new.clone(), &rules()), Ok(true));
+    let mut old = offer(1, PeerSource::PeerExchange);
+    old.sequence = Some(6);
+    old.facts.shards = Some(vec![1]);
+    old.addresses = vec![address(2)];
+    assert_eq!(
+        store.offer(old, &rules()),
+        Err(OfferRefusal::Outdated),
+        "a genuine record, replayed"
+    );
+    let entry = store.get(&peer(1)).expect("the peer was offered");
+    assert_eq!(entry.facts.shards, Some(vec![3]));
+    assert_eq!(entry.addresses, [address(1)]);
+
+    assert_eq!(store.offer(new.clone(), &rules()), Ok(false));
+    let mut newer = new;
+    newer.sequence = Some(8);
+    newer.facts.shards = Some(vec![4]);
+    assert_eq!(store.offer(newer, &rules()), Ok(true));
+    let mut unsigned = offer(1, PeerSource::Static);
+    unsigned.facts.shards = Some(vec![5]);
+    assert_eq!(
+        store.offer(unsigned, &rules()),
+        Ok(true),
+        "what has no record has no age"
+    );
+}
+
+#[test]
+fn only_what_is_remembered_counts_as_reached_before() {
+    let mut store = store(PeerStoreLimits::default());
+    for (number, source) in [(1, PeerSource::Remembered), (2, PeerSource::PeerExchange)] {
+        let mut known = offer(number, source);
+        known.was_reached = true;
+        assert_eq!(store.offer(known, &rules()), Ok(true));
+    }
+    let was_reached = |number| store.get(&peer(number)).map(|entry| entry.was_reached);
+    assert_eq!(was_reached(1), Some(true));
+    assert_eq!(was_reached(2), Some(false));
+}
+
+#[test]
+fn a_domain_with_many_names_is_one_network() {
+    let limits = PeerStoreLimits::default();
+    let mut store = store(limits);
+    let named = |number: u32, domain: &str| {
+        let mut named = offer(number, PeerSource::PeerExchange);
+        let text = format!("/dns4/h{number}.{domain}/tcp/60000");
+        named.addresses = vec![text.parse().expect("an address")];
+        named
+    };
+    let taken = (1..=100).map(|number| store.offer(named(number, "evil.example"), &rules()));
+    let taken: Vec<_> = taken.collect();
+    let accepted = taken.iter().filter(|taken| taken.is_ok()).count();
+    assert_eq!(accepted, limits.per_network_max);
+    assert_eq!(taken.last(), Some(&Err(OfferRefusal::CrowdedNetwork)));
+    assert_eq!(store.offer(named(101, "good.example"), &rules()), Ok(true));
+}

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use undertone_discovery::dns::tree::{TreeUrl, TreeUrlError};
 use undertone_message::NetworkPreset;
 
-use super::Resolver;
+use super::{Resolver, is_changed};
 use crate::config::{ConfigError, DiscoveryConfig};
 
 /// Port of a name server that is given without one.
@@ -57,11 +57,9 @@ impl Resolver {
     /// The lists that were named, or those of the network, unless its cluster was changed: then it is another one.
     fn node_lists(&self, network: &NetworkPreset) -> Result<Vec<TreeUrl>, ConfigError> {
         let key = &self.raw.dns_discovery_url;
-        let own = NetworkPreset::by_name(network.name).map(|preset| preset.cluster_id);
-        let is_changed = own != Ok(network.cluster_id);
         let texts = match key.get()? {
             Some(texts) => texts,
-            None if is_changed => Vec::new(),
+            None if is_changed(network) => Vec::new(),
             None => network.node_lists.iter().map(ToString::to_string).collect(),
         };
         let parse = |text: String| {

@@ -3,10 +3,10 @@
 use std::{path::PathBuf, thread::available_parallelism};
 
 use undertone_membership::evm::{ContractName, ContractNameError, Mode};
-use undertone_message::{NetworkPreset, RlnParams};
+use undertone_message::{ChainParams, NetworkPreset, RlnParams};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
-use super::Resolver;
+use super::{Resolver, is_changed};
 use crate::config::{ChainConfig, ConfigError, RlnConfig};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -35,7 +35,7 @@ impl Resolver {
         };
         Ok(Some(RlnConfig {
             params,
-            chain: self.chain(self.in_data_dir(&raw.rln_eth_store, chain_file)?)?,
+            chain: self.chain(network, self.in_data_dir(&raw.rln_eth_store, chain_file)?)?,
             registry: self.in_data_dir(&raw.rln_registry, "registry.sqlite")?,
             identity_file: self.in_data_dir(&raw.rln_identity_file, "rln-identity.json")?,
             message_limit,
@@ -64,27 +64,40 @@ impl Resolver {
         Ok(self.raw.rln_eth_mode.get()?.unwrap_or(Mode::Full))
     }
 
-    /// The contract, if endpoints are configured.
-    fn chain(&self, store: PathBuf) -> Result<Option<ChainConfig>, ConfigError> {
+    /// The contract, if endpoints are configured: the one that was named, or that of the network.
+    fn chain(
+        &self,
+        network: &NetworkPreset,
+        store: PathBuf,
+    ) -> Result<Option<ChainConfig>, ConfigError> {
         let raw = &self.raw;
         let urls = raw.rln_eth_rpc.get()?.unwrap_or_default();
+        let of_network = network.chain.filter(|_| !is_changed(network));
         if urls.is_empty() {
             let is_meant = raw.rln_eth_contract.is_set()
                 || raw.rln_eth_chain_id.is_set()
                 || raw.rln_eth_mode.is_set();
-            return match is_meant {
-                true => Err(raw.rln_eth_rpc.bad()),
-                false => Ok(None),
+            let needs_it = raw.relay.get()? && !raw.rln_registry.is_set();
+            return match of_network {
+                _ if is_meant => Err(raw.rln_eth_rpc.bad()),
+                Some(chain) if needs_it => {
+                    Err(raw.rln_eth_rpc.bad_because(missing(network, chain)))
+                }
+                _ => Ok(None),
             };
         }
         if urls.iter().any(|url| !url.contains("://")) {
             return Err(raw.rln_eth_rpc.bad());
         }
-        let name = raw.rln_eth_contract.get()?.unwrap_or_default();
+        let is_named = raw.rln_eth_contract.is_set() || raw.rln_eth_chain_id.is_set();
+        let (name, chain_id) = match of_network.filter(|_| !is_named) {
+            Some(chain) => (Some(chain.contract.to_owned()), Some(chain.chain_id)),
+            None => (raw.rln_eth_contract.get()?, raw.rln_eth_chain_id.get()?),
+        };
         let bad = |error: ContractNameError| raw.rln_eth_contract.bad_because(error.to_string());
+        let name = name.unwrap_or_default();
         let name: ContractName = name.parse().map_err(|_| raw.rln_eth_contract.bad())?;
-        let chain_id = raw.rln_eth_chain_id.get()?.filter(|id| *id > 0);
-        let contract = name.on_chain(chain_id).map_err(bad)?;
+        let contract = name.on_chain(chain_id.filter(|id| *id > 0)).map_err(bad)?;
         Ok(Some(ChainConfig {
             contract: contract.ok_or_else(|| raw.rln_eth_chain_id.bad())?,
             mode: self.mode()?,
@@ -132,4 +145,14 @@ impl Resolver {
         batches.suspect_for_ns = raw.rln_suspect_s.get()? * NS_PER_S;
         Ok(batches)
     }
+}
+
+/// Names the remedies for a network whose memberships are on a chain that the node has no endpoint of: it would know no
+/// member, and take every message for spam.
+fn missing(network: &NetworkPreset, chain: ChainParams) -> String {
+    format!(
+        "an endpoint (https:// or wss://) of chain {}, where the memberships of network {} are; or rln-registry=FILE for \
+         memberships of one's own, rln=false to relay without rate limiting, or relay=false",
+        chain.chain_id, network.name
+    )
 }

@@ -31,6 +31,47 @@ fn without_an_endpoint_the_registry_is_a_file() {
 }
 
 #[test]
+fn a_network_on_a_chain_needs_an_endpoint_and_knows_its_contract() {
+    let network = ("network", "twn");
+    let error = load_flags(&[network]).unwrap_err().to_string();
+    assert!(error.contains("rln-eth-rpc"), "{error}");
+    assert!(error.contains("chain 59141"), "{error}");
+    assert!(error.contains("rln=false"), "{error}");
+    let with_endpoint = load_flags(&[network, ("rln-eth-rpc", FIRST)]).unwrap();
+    let chain = with_endpoint.rln.unwrap().chain.unwrap();
+    let contract = Contract {
+        chain_id: 59141,
+        address: ADDRESS.parse().unwrap(),
+    };
+    assert_eq!(chain.contract, contract);
+    let of_one_s_own = [
+        network,
+        WHOLE[0],
+        ("rln-eth-contract", other("rln-eth-contract")),
+        WHOLE[2],
+    ];
+    let chain = load_flags(&of_one_s_own)
+        .unwrap()
+        .rln
+        .unwrap()
+        .chain
+        .unwrap();
+    assert_eq!(chain.contract.chain_id, 2);
+    for remedy in [
+        ("rln", "false"),
+        ("relay", "false"),
+        ("rln-registry", "/tmp/registry.sqlite"),
+        ("cluster-id", "7"),
+    ] {
+        let config = load_flags(&[network, remedy]);
+        let rln = config
+            .unwrap_or_else(|error| panic!("{remedy:?}: {error}"))
+            .rln;
+        assert!(rln.is_none_or(|rln| rln.chain.is_none()), "{remedy:?}");
+    }
+}
+
+#[test]
 fn a_contract_is_an_address_on_a_chain_with_endpoints() {
     let text = format!(
         "data-dir = \"/d\"\nrln-eth-rpc = [\"{FIRST}\", \"wss://second.example\"]\n\

@@ -8,7 +8,10 @@ pub(super) const LIST: &str =
 
 #[test]
 fn discovery_begins_where_the_network_or_the_operator_says() {
-    let discovery = |flags: &[(&str, &str)]| load_flags(flags).unwrap().discovery;
+    let discovery = |flags: &[(&str, &str)]| {
+        let flags = [flags, &[("rln", "false")]].concat();
+        load_flags(&flags).unwrap().discovery
+    };
     assert_eq!(discovery(&[]), None, "network local names nobody");
     let network = discovery(&[("network", "twn")]).unwrap();
     assert_eq!(network.node_lists.len(), 1);

@@ -81,6 +81,8 @@ fn old_peers_and_too_many_are_dropped_at_the_start() {
     assert_eq!(offers.len(), 200);
     let first = offers.first().map(|offer| offer.peer.to_bytes());
     assert_eq!(first, Some(vec![0, 2, 0, 3]), "the one that was reached");
+    let reached = offers.iter().map(|offer| offer.was_reached);
+    assert_eq!(reached.filter(|was_reached| *was_reached).count(), 1);
     let kept: u32 = database
         .query_row("SELECT count(*) FROM peer", [], |row| row.get(0))
         .expect("a count");

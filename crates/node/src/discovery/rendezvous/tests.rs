@@ -52,15 +52,14 @@ fn a_registered_peer_is_offered_once_with_all_its_shards_and_who_told_of_it() {
         .with(3, &[of(&peer, 3)]);
     let offers = answer.found.offers();
     let expected = PeerOffer {
-        peer: peer.public().to_peer_id(),
         addresses: addresses(60_000),
         facts: PeerFacts {
             cluster: Some(CLUSTER),
             shards: Some(vec![0, 3]),
             capabilities: None,
         },
-        source: PeerSource::Rendezvous,
         told_by: Some(teller),
+        ..PeerOffer::new(peer.public().to_peer_id(), PeerSource::Rendezvous)
     };
     assert_eq!(offers, [expected]);
 }

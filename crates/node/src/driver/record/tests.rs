@@ -123,3 +123,18 @@ fn keys_of_other_kinds_have_no_record() {
     let record = NodeRecord::new(&Keypair::generate_ed25519(), Capabilities::RELAY, None);
     assert_eq!(record.uri(&[], 1, &topics([0])), None);
 }
+
+#[test]
+fn a_port_that_a_router_has_opened_is_in_the_record_that_discv5_signs() {
+    let record = NodeRecord::new(&keypair(), Capabilities::RELAY, Some(9_000));
+    let port_of = |listed: &[&str]| {
+        let values = record.values(&addresses(listed), 1, &topics([0]));
+        let port = values.into_iter().find(|(key, _)| *key == b"tcp");
+        port.map(|(_, port)| port)
+    };
+    let before = ["/ip4/127.0.0.1/tcp/60000", "/ip4/192.168.1.2/tcp/60000"];
+    assert_eq!(port_of(&before), Some(60_000u16.to_be_bytes().to_vec()));
+    let opened = [before[0], before[1], "/ip4/20.0.0.1/tcp/41000"];
+    assert_eq!(port_of(&opened), Some(41_000u16.to_be_bytes().to_vec()));
+    assert_eq!(port_of(&["/ip4/20.0.0.1/tcp/8000/ws"]), None);
+}
