@@ -1,6 +1,8 @@
 //! Campaigns of `cargo xtask campaign`: tests and measurements that take minutes, too slow for
 //! `cargo xtask test`.
 
+mod start;
+
 use std::path::Path;
 
 use crate::steps::{Outcome, archive, cargo, lossy, mpi, namespaces, python, walls};
@@ -40,12 +42,14 @@ pub(crate) enum Campaign {
     Mpi,
     Nat,
     Discovery,
+    Start,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Tables,
+        Self::Start,
         Self::RandomProofs,
         Self::Sync,
         Self::Ray,
@@ -76,6 +80,7 @@ impl Campaign {
             Self::Mpi => "mpi",
             Self::Nat => "nat",
             Self::Discovery => "discovery",
+            Self::Start => "start",
         }
     }
 
@@ -109,6 +114,10 @@ impl Campaign {
             Self::Discovery => {
                 "nodes find each other by discv5 while nodes die and addresses change, a quarter of an hour; \
                  UNDERTONE_DISCOVERY_SEED=1, UNDERTONE_DISCOVERY_MINUTES=10; needs network namespaces"
+            }
+            Self::Start => {
+                "size of an operator's program and time from start to listening, a minute besides the build; \
+                 UNDERTONE_START_PROGRAM=PATH measures another one"
             }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
@@ -236,7 +245,7 @@ impl Campaign {
                     "--",
                 ],
             ],
-            Self::Mpi | Self::Ray | Self::Notebooks => &[],
+            Self::Mpi | Self::Ray | Self::Notebooks | Self::Start => &[],
         }
     }
 
@@ -256,6 +265,7 @@ impl Campaign {
             Self::Ray => return python::ray(root),
             Self::Notebooks => return python::notebooks(root),
             Self::Mpi => return mpi::campaign(root),
+            Self::Start => return start::run(root),
             _ => {}
         }
         if matches!(self, Self::ArchiveKill | Self::Archive | Self::SendKill)
