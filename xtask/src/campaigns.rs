@@ -3,6 +3,8 @@
 
 mod start;
 
+use std::env;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::steps::{Outcome, archive, cargo, lossy, mpi, namespaces, python, walls};
@@ -21,6 +23,9 @@ const SYNC_SPEED: &str = "sync_speed";
 /// Tests of assembled nodes, and that of them which kills a sender.
 const ASSEMBLED: &str = "--test=assembled";
 const SENDING_KILL: &str = "sending_kill::";
+
+/// Variable with the path of the reference node.
+const NWAKU: &str = "UNDERTONE_NWAKU";
 
 /// Percentage of packets that light nodes and their peers lose.
 const LIGHT_LOSS: (&str, &str) = ("UNDERTONE_LIGHT_LOSS", "10");
@@ -43,11 +48,12 @@ pub(crate) enum Campaign {
     Nat,
     Discovery,
     Start,
+    Nwaku,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Tables,
         Self::Start,
         Self::RandomProofs,
@@ -56,6 +62,7 @@ impl Campaign {
         Self::Notebooks,
         Self::Mpi,
         Self::Nat,
+        Self::Nwaku,
         Self::SendKill,
         Self::Light,
         Self::Discovery,
@@ -81,6 +88,7 @@ impl Campaign {
             Self::Nat => "nat",
             Self::Discovery => "discovery",
             Self::Start => "start",
+            Self::Nwaku => "nwaku",
         }
     }
 
@@ -118,6 +126,10 @@ impl Campaign {
             Self::Start => {
                 "size of an operator's program and time from start to listening, a minute besides the build; \
                  UNDERTONE_START_PROGRAM=PATH measures another one"
+            }
+            Self::Nwaku => {
+                "the reference node in one network with ours, minutes; needs UNDERTONE_NWAKU=PATH of its program wakunode2, \
+                 and npm"
             }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
@@ -175,6 +187,15 @@ impl Campaign {
                 "test",
                 "--workspace",
                 "--test=walls",
+                "--",
+                "--ignored",
+                "--nocapture",
+            ]],
+            // With the dev profile, because it waits most of the time.
+            Self::Nwaku => &[&[
+                "test",
+                "--workspace",
+                "--test=nwaku",
                 "--",
                 "--ignored",
                 "--nocapture",
@@ -273,6 +294,11 @@ impl Campaign {
         {
             return Outcome::Failed(reason);
         }
+        if self == Self::Nwaku
+            && let Err(reason) = reference_node(env::var_os(NWAKU).as_deref())
+        {
+            return Outcome::Failed(reason);
+        }
         if self == Self::Nat
             && let Err(reason) = walls::install()
         {
@@ -306,6 +332,20 @@ impl Campaign {
             }
         }
         Outcome::Passed
+    }
+}
+
+/// Checks that the variable names a program that may be the reference node; an error says how to get one.
+fn reference_node(path: Option<&OsStr>) -> Result<(), String> {
+    let path = path.map(Path::new);
+    let how = "build it with `make wakunode2` in a clone of its repository (logos-messaging/logos-delivery), or take \
+               /usr/bin/wakunode out of its container image";
+    match path {
+        None => Err(format!(
+            "no reference node: set {NWAKU} to the path of wakunode2; {how}"
+        )),
+        Some(path) if !path.is_file() => Err(format!("{NWAKU}: no file {}; {how}", path.display())),
+        Some(_) => Ok(()),
     }
 }
 
