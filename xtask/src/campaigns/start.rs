@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_start_is_an_error_with_what_it_said() {
-        let folder = std::env::temp_dir().join(format!("undertone-start-{}", std::process::id()));
+        let folder = env::temp_dir().join(format!("undertone-start-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let data = folder.join("data");
         // `ls` says that it knows no such option.

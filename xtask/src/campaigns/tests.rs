@@ -55,6 +55,6 @@ fn without_a_reference_node_the_campaign_says_how_to_get_one() {
     );
     let error = reference_node(Some(OsStr::new("/no/such/file"))).unwrap_err();
     assert!(error.contains("/no/such/file"), "{error}");
-    let present = std::env::current_exe().unwrap();
+    let present = env::current_exe().unwrap();
     assert_eq!(reference_node(Some(present.as_os_str())), Ok(()));
 }
