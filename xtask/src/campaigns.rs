@@ -1,6 +1,10 @@
 //! Campaigns of `cargo xtask campaign`: tests and measurements that take minutes, too slow for
 //! `cargo xtask test`.
 
+mod start;
+
+use std::env;
+use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::steps::{Outcome, archive, cargo, lossy, mpi, namespaces, python, walls};
@@ -19,6 +23,9 @@ const SYNC_SPEED: &str = "sync_speed";
 /// Tests of assembled nodes, and that of them which kills a sender.
 const ASSEMBLED: &str = "--test=assembled";
 const SENDING_KILL: &str = "sending_kill::";
+
+/// Variable with the path of the reference node.
+const NWAKU: &str = "UNDERTONE_NWAKU";
 
 /// Percentage of packets that light nodes and their peers lose.
 const LIGHT_LOSS: (&str, &str) = ("UNDERTONE_LIGHT_LOSS", "10");
@@ -40,18 +47,22 @@ pub(crate) enum Campaign {
     Mpi,
     Nat,
     Discovery,
+    Start,
+    Nwaku,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Tables,
+        Self::Start,
         Self::RandomProofs,
         Self::Sync,
         Self::Ray,
         Self::Notebooks,
         Self::Mpi,
         Self::Nat,
+        Self::Nwaku,
         Self::SendKill,
         Self::Light,
         Self::Discovery,
@@ -76,6 +87,8 @@ impl Campaign {
             Self::Mpi => "mpi",
             Self::Nat => "nat",
             Self::Discovery => "discovery",
+            Self::Start => "start",
+            Self::Nwaku => "nwaku",
         }
     }
 
@@ -109,6 +122,14 @@ impl Campaign {
             Self::Discovery => {
                 "nodes find each other by discv5 while nodes die and addresses change, a quarter of an hour; \
                  UNDERTONE_DISCOVERY_SEED=1, UNDERTONE_DISCOVERY_MINUTES=10; needs network namespaces"
+            }
+            Self::Start => {
+                "size of an operator's program and time from start to listening, a minute besides the build; \
+                 UNDERTONE_START_PROGRAM=PATH measures another one"
+            }
+            Self::Nwaku => {
+                "the reference node in one network with ours, minutes; needs UNDERTONE_NWAKU=PATH of its program wakunode2, \
+                 and npm"
             }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
@@ -166,6 +187,15 @@ impl Campaign {
                 "test",
                 "--workspace",
                 "--test=walls",
+                "--",
+                "--ignored",
+                "--nocapture",
+            ]],
+            // With the dev profile, because it waits most of the time.
+            Self::Nwaku => &[&[
+                "test",
+                "--workspace",
+                "--test=nwaku",
                 "--",
                 "--ignored",
                 "--nocapture",
@@ -236,7 +266,7 @@ impl Campaign {
                     "--",
                 ],
             ],
-            Self::Mpi | Self::Ray | Self::Notebooks => &[],
+            Self::Mpi | Self::Ray | Self::Notebooks | Self::Start => &[],
         }
     }
 
@@ -256,10 +286,16 @@ impl Campaign {
             Self::Ray => return python::ray(root),
             Self::Notebooks => return python::notebooks(root),
             Self::Mpi => return mpi::campaign(root),
+            Self::Start => return start::run(root),
             _ => {}
         }
         if matches!(self, Self::ArchiveKill | Self::Archive | Self::SendKill)
             && let Err(reason) = archive::install()
+        {
+            return Outcome::Failed(reason);
+        }
+        if self == Self::Nwaku
+            && let Err(reason) = reference_node(env::var_os(NWAKU).as_deref())
         {
             return Outcome::Failed(reason);
         }
@@ -296,6 +332,20 @@ impl Campaign {
             }
         }
         Outcome::Passed
+    }
+}
+
+/// Checks that the variable names a program that may be the reference node; an error says how to get one.
+fn reference_node(path: Option<&OsStr>) -> Result<(), String> {
+    let path = path.map(Path::new);
+    let how = "build it with `make wakunode2` in a clone of its repository (logos-messaging/logos-delivery), or take \
+               /usr/bin/wakunode out of its container image";
+    match path {
+        None => Err(format!(
+            "no reference node: set {NWAKU} to the path of wakunode2; {how}"
+        )),
+        Some(path) if !path.is_file() => Err(format!("{NWAKU}: no file {}; {how}", path.display())),
+        Some(_) => Ok(()),
     }
 }
 

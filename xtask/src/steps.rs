@@ -13,6 +13,7 @@ pub(crate) mod archive;
 mod audit;
 mod bindings;
 mod contracts;
+mod deploy;
 mod examples;
 pub(crate) mod lossy;
 pub(crate) mod mpi;
@@ -77,6 +78,7 @@ pub(crate) enum Step {
     Doc,
     Package,
     Audit,
+    Deploy,
     Contracts,
     Unit,
     Examples,
@@ -109,13 +111,14 @@ pub(crate) enum Outcome {
 impl Step {
     /// All steps in the order in which they run: the quickest first, but contracts before unit, whose tests
     /// use the chain that contracts installs.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::Fmt,
         Self::Tidy,
         Self::Clippy,
         Self::Doc,
         Self::Package,
         Self::Audit,
+        Self::Deploy,
         Self::Contracts,
         Self::Unit,
         Self::Examples,
@@ -143,6 +146,7 @@ impl Step {
             Self::Doc => "doc",
             Self::Package => "package",
             Self::Audit => "audit",
+            Self::Deploy => "deploy",
             Self::Contracts => "contracts",
             Self::Unit => "unit",
             Self::Examples => "examples",
@@ -173,6 +177,9 @@ impl Step {
             Self::Doc => "the documentation builds without a warning",
             Self::Package => "the libraries can be packed for publication",
             Self::Audit => "where dependencies come from, their licences, known advisories",
+            Self::Deploy => {
+                "linters and promtool accept the files in deploy/, alerts fire when they should; needs apt or promtool, Python 3, npm, Go"
+            }
             Self::Contracts => "the contract's artifacts and its tests on a chain; needs npm",
             Self::Unit => "all tests but those of contracts, testbed and interop",
             Self::Examples => "the examples of the libraries run and do what they show",
@@ -228,6 +235,7 @@ impl Step {
             }
             Self::Package => package::run(root),
             Self::Audit => audit::run(root),
+            Self::Deploy => deploy::run(root),
             Self::Contracts => match version_of(NPM) {
                 Ok(()) => contracts::run(root, NPM),
                 Err(reason) => Outcome::Skipped(reason),

@@ -37,6 +37,7 @@ mod page;
 mod params;
 mod peers;
 mod posts;
+mod readiness;
 mod relay;
 mod rln;
 mod serve;
@@ -196,6 +197,7 @@ fn router_with(
 fn routes(config: &RestConfig, has_services: bool) -> OpenApiRouter<App> {
     let mut router = openapi::base()
         .merge(health::routes())
+        .merge(readiness::routes())
         .merge(info::routes())
         .merge(gossip::routes())
         .merge(metrics::routes())

@@ -28,6 +28,9 @@ fn campaigns_of_tests_name_tests_that_are_there() {
     let discovery = program.join("tests/discovery/main.rs");
     let discovery = fs::read_to_string(discovery).unwrap();
     assert!(discovery.contains("#[ignore") && discovery.contains("--only discovery"));
+    let nwaku = fs::read_to_string(program.join("tests/nwaku/main.rs")).unwrap();
+    assert!(nwaku.contains("#[ignore") && nwaku.contains("--only nwaku"));
+    assert!(nwaku.contains(NWAKU));
     let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/archive");
     let crash = archive.join(format!("tests/{ARCHIVE}/{CRASH}.rs"));
     let killed = fs::read_to_string(crash).unwrap();
@@ -41,4 +44,17 @@ fn campaigns_of_tests_name_tests_that_are_there() {
     );
     let speed = fs::read_to_string(node.join(format!("tests/{SYNC_SPEED}.rs"))).unwrap();
     assert!(speed.contains("#[ignore") && speed.contains(Campaign::Sync.name()));
+}
+
+#[test]
+fn without_a_reference_node_the_campaign_says_how_to_get_one() {
+    let error = reference_node(None).unwrap_err();
+    assert!(
+        error.contains(NWAKU) && error.contains("make wakunode2"),
+        "{error}"
+    );
+    let error = reference_node(Some(OsStr::new("/no/such/file"))).unwrap_err();
+    assert!(error.contains("/no/such/file"), "{error}");
+    let present = env::current_exe().unwrap();
+    assert_eq!(reference_node(Some(present.as_os_str())), Ok(()));
 }

@@ -15,10 +15,21 @@ pub(super) fn install(package: &str) -> Result<(), String> {
         return Err("only root can install it".to_owned());
     }
     let args = ["install", "--yes", "--no-install-recommends", package];
-    let status = Command::new("apt-get").args(args).status();
-    match status {
+    if apt_get(&args).is_ok() {
+        return Ok(());
+    }
+    // A machine that was never asked for packages has no list of them, or an old one.
+    apt_get(&["update"])?;
+    apt_get(&args)
+}
+
+/// Runs `apt-get`, which asks nothing.
+fn apt_get(args: &[&str]) -> Result<(), String> {
+    let mut command = Command::new("apt-get");
+    command.args(args).env("DEBIAN_FRONTEND", "noninteractive");
+    match command.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("apt-get install: {status}; try apt-get update")),
+        Ok(status) => Err(format!("apt-get {}: {status}", args[0])),
         Err(error) => Err(format!("cannot run apt-get: {error}")),
     }
 }

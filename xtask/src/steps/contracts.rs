@@ -19,7 +19,7 @@ const LOCK: &str = "package-lock.json";
 pub(super) const CONTRACT: &[&str] = &["contract"];
 
 /// Other integration tests that need a chain, which all other steps ignore.
-const FOLLOWERS: [&str; 3] = ["chain", "chain_cli", "demo"];
+const FOLLOWERS: [&str; 4] = ["chain", "chain_cli", "demo", "deployed"];
 
 /// Runs the step, for which `npm` must be available.
 pub(super) fn run(root: &Path, npm: &str) -> Outcome {

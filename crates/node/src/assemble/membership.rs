@@ -52,6 +52,15 @@ pub(super) fn open(
             );
             None
         }
+        // A chain is read from here on, so that this is no fault yet.
+        OwnMembership::NotRegistered if config.chain.is_some() => {
+            tracing::info!(
+                identity_file = %config.identity_file.display(),
+                "the identity is not among the members that were read so far: until it is, this node relays but \
+                 cannot publish; if it is not registered, use `undertone rln register`"
+            );
+            None
+        }
         OwnMembership::NotRegistered => {
             tracing::warn!(
                 identity_file = %config.identity_file.display(),

@@ -169,7 +169,7 @@ table! {
             "a list of origins such as https://app.example or localhost:*, or *",
             "web pages that may use the REST API []";
         rest_auth: RestAuth = "auto", "rest-auth", "auto, none, admin or all",
-            "what needs the token: nothing, /admin, all but /health; auto: all unless rest-address is loopback, \
+            "what needs the token: nothing, /admin, all but /health and /readyz; auto: all unless rest-address is loopback, \
              then /admin if rest-token is set";
         rest_token: String, "rest-token", "16 or more printable characters without spaces",
             "the bearer token [made and kept in <data-dir>/rest-token when one is needed]";

@@ -112,6 +112,6 @@ pub(super) enum RestAuth {
     None,
     /// Paths under `/admin` require it.
     Admin,
-    /// All paths but `/health` require it.
+    /// All paths but `/health`, `/readyz` and the pages require it.
     All,
 }

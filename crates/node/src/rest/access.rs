@@ -30,7 +30,7 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Paths that answer without a token: process supervisors poll the health, and a browser opens pages without
 /// a header. The pages hold nothing of the node; what they show they ask for with the token.
-const ALWAYS_OPEN: [&str; 5] = ["/", "/docs", "/health", "/page.css", "/page.js"];
+const ALWAYS_OPEN: [&str; 6] = ["/", "/docs", "/health", "/page.css", "/page.js", "/readyz"];
 
 /// Access rules of the REST API.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub struct AccessToken {
 pub enum TokenScope {
     /// Only paths under `/admin`.
     Admin,
-    /// All paths but `/health` and the pages `/` and `/docs`.
+    /// All paths but `/health`, `/readyz` and the pages `/` and `/docs`.
     Everything,
 }
 

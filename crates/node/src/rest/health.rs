@@ -43,8 +43,13 @@ async fn health(State(app): State<App>) -> Result<Json<HealthBody>, ApiError> {
     Ok(Json(judged(&app).await?))
 }
 
-/// Health of the node with that of its services.
+/// Health of the node with that of its services, as it is answered.
 pub(super) async fn judged(app: &App) -> Result<HealthBody, ApiError> {
+    report(app).await.map(Into::into)
+}
+
+/// Health of the node with that of its services.
+pub(super) async fn report(app: &App) -> Result<HealthReport, ApiError> {
     match timeout(ANSWER_TIMEOUT, app.handle.health()).await {
         Err(_) => Err(ApiError::Internal("Health check timed out".into())),
         Ok(Err(_)) => Err(ApiError::Unavailable("Health check failed".into())),
@@ -60,7 +65,7 @@ pub(super) async fn judged(app: &App) -> Result<HealthBody, ApiError> {
                 report.protocols.iter_mut().for_each(unmount_relay);
                 report.connection = light_connection(&report.protocols);
             }
-            Ok(report.into())
+            Ok(report)
         }
     }
 }

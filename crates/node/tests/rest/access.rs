@@ -113,6 +113,7 @@ async fn a_token_is_asked_for_where_it_is_needed() {
         (&all, MESSAGES, 401),
         (&all, "/metrics/nope", 401),
         (&all, "/health", 200),
+        (&all, "/readyz", 200),
     ] {
         assert_eq!(status(api, path, None).await, without, "{path}");
         assert_eq!(status(api, path, Some(&wrong)).await, without, "{path}");

@@ -7,7 +7,7 @@ use axum::{
 use undertone_gossip::Stats;
 use undertone_membership::evm::{ChainStatus, EndpointCosts, Health, RpcCosts};
 use undertone_node::command::{
-    JobSizes, MembershipSnapshot, RlnSnapshot, TokenSnapshot, VerifierSnapshot,
+    HealthStatus, JobSizes, MembershipSnapshot, RlnSnapshot, TokenSnapshot, VerifierSnapshot,
 };
 use undertone_rln::{BatchPolicy, PoolConfig, PoolSnapshot};
 
@@ -34,6 +34,35 @@ async fn a_node_without_an_answer_is_not_healthy() {
         "Health check failed".into(),
     );
     assert_eq!(api.get("/health").await, expected);
+}
+
+#[tokio::test]
+async fn readiness_is_a_status() {
+    let ready = Script::default();
+    let mut alone = ready.health.clone().unwrap();
+    alone.protocols[0].status = HealthStatus::NotReady;
+    alone.protocols[0].desc = Some("No connected peers".into());
+    let api = Api::start(ready);
+    assert_eq!(api.get("/readyz").await, (StatusCode::OK, "ready".into()));
+    let api = Api::start(Script {
+        health: Some(alone),
+        ..Script::default()
+    });
+    let expected = (
+        StatusCode::SERVICE_UNAVAILABLE,
+        "Relay: No connected peers".into(),
+    );
+    assert_eq!(api.get("/readyz").await, expected);
+    assert_eq!(api.get("/health").await.0, StatusCode::OK);
+    let api = Api::start(Script {
+        health: None,
+        ..Script::default()
+    });
+    let expected = (
+        StatusCode::SERVICE_UNAVAILABLE,
+        "Health check failed".into(),
+    );
+    assert_eq!(api.get("/readyz").await, expected);
 }
 
 #[tokio::test]

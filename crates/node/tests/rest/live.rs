@@ -191,6 +191,9 @@ async fn a_node_is_ready_before_it_has_peers_and_idle_connections_are_none() {
     assert_eq!(health["nodeHealth"], "READY");
     assert_eq!(health["connectionStatus"], "Disconnected");
     assert_eq!(relay_health(&health), "NOT_READY");
+    let (status, why) = alice.ask("GET", "/readyz", &Value::Null).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(why, "Relay: No connected peers");
     assert_eq!(health["protocolsHealth"].as_array().unwrap().len(), 15);
     assert_eq!(health["protocolsHealth"][5]["Store"], "NOT_MOUNTED");
     // Connected, but takes part in nothing that we take part in.
@@ -209,6 +212,10 @@ async fn a_node_is_ready_before_it_has_peers_and_idle_connections_are_none() {
         .await;
     let partly = |health: &Value| health["connectionStatus"] == "PartiallyConnected";
     alice.until("/health", partly).await;
+    let is_ready = |health: &Value| relay_health(health) == "READY";
+    alice.until("/health", is_ready).await;
+    let (status, _) = alice.ask("GET", "/readyz", &Value::Null).await;
+    assert_eq!(status, StatusCode::OK);
     alice.running.stop().await;
     idle.running.stop().await;
 }

@@ -144,7 +144,7 @@ async fn the_token_is_described_where_it_is_asked_for() {
         assert!(asks("/admin/v1/peers"));
         assert_eq!(asks("/relay/v1/posts"), of_relay);
         assert!(asks("/admin/v1/status"));
-        for open in ["/", "/page.css", "/page.js", "/health", "/docs"] {
+        for open in ["/", "/page.css", "/page.js", "/health", "/docs", "/readyz"] {
             assert!(!asks(open), "{open}");
         }
         assert_eq!(
