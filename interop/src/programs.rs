@@ -10,7 +10,7 @@ use crate::process::PeerCommand;
 /// Protocol id that Waku nodes use for GossipSub.
 pub const WAKU_RELAY: &str = "/vac/waku/relay/2.0.0";
 
-/// Returns the current JavaScript GossipSub on TCP, noise and yamux. Options: `interop/README.md`.
+/// Returns the current JavaScript GossipSub on TCP, noise and yamux, or on QUIC if it listens there. Options: `interop/README.md`.
 pub fn js_gossipsub() -> Result<PeerCommand, NpmError> {
     node_program("js-gossipsub", "gossipsub", "peer.mjs")
 }
