@@ -37,6 +37,11 @@ pub fn js_light_page(chromium: &Path) -> Result<PeerCommand, NpmError> {
     Ok(command.option("chromium", chromium.display()))
 }
 
+/// Returns a node of ChainSafe's discv5 with Waku's protocol id. Options and commands: `interop/js/discv5/README.md`.
+pub fn js_discv5() -> Result<PeerCommand, NpmError> {
+    node_program("js-discv5", "discv5", "peer.mjs")
+}
+
 /// Returns the current Rust GossipSub on TCP, noise and yamux, built beside the running program. Options:
 /// `interop/README.md`.
 #[must_use]

@@ -7,7 +7,7 @@ import { chromium } from "playwright-core";
 import { event, serve } from "../common/lines.mjs";
 import { clientOptions } from "./options.mjs";
 
-const COMMANDS = ["wait_peers", "lightpush", "subscribe", "unsubscribe", "query", "query_hashes", "peers"];
+const COMMANDS = ["wait_peers", "lightpush", "subscribe", "unsubscribe", "query", "query_hashes", "describe_record", "peers"];
 const HTML = '<!doctype html><meta charset="utf-8"><title>light client</title><script src="page.js"></script>';
 
 const { client, values } = clientOptions({ chromium: { type: "string" } });
