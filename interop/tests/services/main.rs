@@ -5,19 +5,20 @@
     reason = "helpers of tests, which clippy takes for other code"
 )]
 
+mod certificate;
 mod circuit;
 mod client;
-mod filter;
 mod discv5;
 mod dns_list;
-mod idle;
+mod filter;
 mod go_ethereum;
+mod idle;
 mod lightpush;
 mod mismatch;
 mod page;
 mod peer_exchange;
-mod restart;
 mod relay_node;
+mod restart;
 mod stage;
 mod store;
 mod vectors;

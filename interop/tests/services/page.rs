@@ -1,9 +1,10 @@
-//! The same light client in a page of headless Chromium: it sends, receives and reads history.
+//! The same light client in a page of headless Chromium: it sends, receives and reads history, by plain and by secure
+//! WebSocket.
 
 use std::path::PathBuf;
 
 use serde_json::json;
-use undertone_interop::programs;
+use undertone_interop::{PeerCommand, programs};
 
 use crate::client::Message;
 use crate::stage::{At, Sharding, Stage, TOPIC};
@@ -11,15 +12,31 @@ use crate::stage::{At, Sharding, Stage, TOPIC};
 /// Variable with the path of the browser's program.
 const CHROMIUM: &str = "UNDERTONE_CHROMIUM";
 
+fn page() -> PeerCommand {
+    let chromium = std::env::var_os(CHROMIUM).map(PathBuf::from);
+    let chromium = chromium.unwrap_or_else(|| panic!("set {CHROMIUM} to the path of the browser"));
+    programs::js_light_page(&chromium).unwrap().labelled("page")
+}
+
 #[tokio::test]
 #[ignore = "needs Chromium; cargo xtask test --only browser"]
 async fn a_page_sends_receives_and_reads_history() {
-    let chromium = std::env::var_os(CHROMIUM).map(PathBuf::from);
-    let chromium = chromium.unwrap_or_else(|| panic!("set {CHROMIUM} to the path of the browser"));
-    let stage = Stage::start(Sharding::Automatic).await;
+    sends_receives_and_reads_history(&Stage::start(Sharding::Automatic).await, page()).await;
+}
+
+/// As a page on the Internet does, which may open no other WebSocket. The browser trusts the certificate by its key.
+#[tokio::test]
+#[ignore = "needs Chromium; cargo xtask test --only browser"]
+async fn a_page_sends_receives_and_reads_history_by_secure_websocket() {
+    let stage = Stage::start_secure(Sharding::Automatic).await;
+    let page = page().arg("--only-secure");
+    let page = page.option("trust-spki", stage.edge_key());
+    sends_receives_and_reads_history(&stage, page).await;
+}
+
+async fn sends_receives_and_reads_history(stage: &Stage, page: PeerCommand) {
     let mut other = stage.client(At::Far, "other").await;
     other.subscribe(TOPIC).await;
-    let page = programs::js_light_page(&chromium).unwrap().labelled("page");
     let mut page = stage.start_client(&stage.at(At::Edge, page)).await;
     page.wait_peers().await;
     page.subscribe(TOPIC).await;
