@@ -2,15 +2,19 @@
 //! WebSocket.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use undertone_interop::{PeerCommand, programs};
 
-use crate::client::Message;
+use crate::client::{Client, Message};
 use crate::stage::{At, Sharding, Stage, TOPIC};
 
 /// Variable with the path of the browser's program.
 const CHROMIUM: &str = "UNDERTONE_CHROMIUM";
+
+/// Time limit for the store to have all messages.
+const STORED: Duration = Duration::from_secs(30);
 
 fn page() -> PeerCommand {
     let chromium = std::env::var_os(CHROMIUM).map(PathBuf::from);
@@ -51,19 +55,29 @@ async fn sends_receives_and_reads_history(stage: &Stage, page: PeerCommand) {
     page.message("receive in the page", "by relay to the page")
         .await;
 
+    let sent = ["by relay to the page", "from the page", "to the page"];
+    // A store writes what it hears a little later.
+    let until = Instant::now() + STORED;
+    while history(&mut page, true).await.len() < sent.len() && Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
     for is_forward in [true, false] {
-        let command =
-            json!({"cmd": "query", "topics": [TOPIC], "forward": is_forward, "page_size": 2});
-        let result = page.must("read history in the page", command).await;
-        let pages = result["pages"].as_array().unwrap().iter();
-        let messages = pages
-            .flat_map(|page| page.as_array().unwrap())
-            .map(Message::read);
-        let mut found: Vec<_> = messages.filter_map(|message| message.text).collect();
-        found.sort();
-        let sent = ["by relay to the page", "from the page", "to the page"];
+        let found = history(&mut page, is_forward).await;
         assert_eq!(found, sent, "forward {is_forward}");
     }
     page.quit().await;
     other.quit().await;
+}
+
+/// Texts of the messages that the store has, in the order of the alphabet.
+async fn history(page: &mut Client, is_forward: bool) -> Vec<String> {
+    let command = json!({"cmd": "query", "topics": [TOPIC], "forward": is_forward, "page_size": 2});
+    let result = page.must("read history in the page", command).await;
+    let pages = result["pages"].as_array().unwrap().iter();
+    let messages = pages
+        .flat_map(|page| page.as_array().unwrap())
+        .map(Message::read);
+    let mut found: Vec<_> = messages.filter_map(|message| message.text).collect();
+    found.sort();
+    found
 }
