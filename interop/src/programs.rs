@@ -10,7 +10,7 @@ use crate::process::PeerCommand;
 /// Protocol id that Waku nodes use for GossipSub.
 pub const WAKU_RELAY: &str = "/vac/waku/relay/2.0.0";
 
-/// Returns the current JavaScript GossipSub on TCP, noise and yamux. Options: `interop/README.md`.
+/// Returns the current JavaScript GossipSub on TCP, noise and yamux, or on QUIC if it listens there. Options: `interop/README.md`.
 pub fn js_gossipsub() -> Result<PeerCommand, NpmError> {
     node_program("js-gossipsub", "gossipsub", "peer.mjs")
 }
@@ -35,6 +35,11 @@ pub fn js_light_client() -> Result<PeerCommand, NpmError> {
 pub fn js_light_page(chromium: &Path) -> Result<PeerCommand, NpmError> {
     let command = node_program("js-light-page", "light-client", "browser.mjs")?;
     Ok(command.option("chromium", chromium.display()))
+}
+
+/// Returns a node of ChainSafe's discv5 with Waku's protocol id. Options and commands: `interop/js/discv5/README.md`.
+pub fn js_discv5() -> Result<PeerCommand, NpmError> {
+    node_program("js-discv5", "discv5", "peer.mjs")
 }
 
 /// Returns the current Rust GossipSub on TCP, noise and yamux, built beside the running program. Options:

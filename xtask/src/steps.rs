@@ -60,7 +60,13 @@ const BINDINGS: [&str; 1] = ["bindings"];
 /// Integration tests of clients that use the services of real nodes.
 const SERVICES: [&str; 1] = ["services"];
 
-/// Number of networks of those tests that run in parallel, each of two nodes and a few clients.
+/// Tests of clients that need Go.
+const GO_TESTS: &str = "go_ethereum::";
+
+/// Tests of clients that need a browser.
+const PAGE_TESTS: &str = "page::";
+
+/// Number of networks of the tests of clients that run in parallel, each of two nodes and a few clients.
 const SERVICES_THREADS: &str = "--test-threads=2";
 
 /// Variable with the path of the browser for those tests that need one.
@@ -205,7 +211,9 @@ impl Step {
                 "real TCP and real nodes in network namespaces; needs TUN devices and iproute2"
             }
             Self::Interop => "tests against other implementations; needs npm",
-            Self::Services => "js-waku's light clients on real nodes; needs npm",
+            Self::Services => {
+                "js-waku's light clients, and discovery of others, on real nodes; needs npm, and Go for a part"
+            }
             Self::Browser => {
                 "a js-waku light client in a page, on real nodes; needs npm and Chromium"
             }
@@ -275,13 +283,14 @@ impl Step {
                 Err(reason) => Outcome::Skipped(reason),
             },
             Self::Services => match version_of(NPM) {
-                Ok(()) => on_nodes(root, &SERVICES, &[SERVICES_THREADS], &[]),
+                Ok(()) => services(root),
                 Err(reason) => Outcome::Skipped(reason),
             },
             Self::Browser => match version_of(NPM).and_then(|()| page::browser()) {
                 Ok(chromium) => {
                     let chromium = chromium.to_string_lossy();
-                    on_nodes(root, &SERVICES, &["--ignored"], &[(CHROMIUM, &chromium)])
+                    let args = ["--ignored", "--skip", GO_TESTS];
+                    on_nodes(root, &SERVICES, &args, &[(CHROMIUM, &chromium)])
                 }
                 Err(reason) => Outcome::Skipped(reason),
             },
@@ -332,6 +341,20 @@ fn on_nodes(root: &Path, names: &[&str], args: &[&str], variables: &[(&str, &str
     }
 }
 
+/// Runs the tests of clients that use services, and those with programs in Go where there is Go.
+fn services(root: &Path) -> Outcome {
+    match on_nodes(root, &SERVICES, &[SERVICES_THREADS], &[]) {
+        Outcome::Passed => match answers("go", "version") {
+            Ok(()) => {
+                let args = ["--ignored", "--skip", PAGE_TESTS, SERVICES_THREADS];
+                on_nodes(root, &SERVICES, &args, &[])
+            }
+            Err(reason) => Outcome::PassedBut(reason),
+        },
+        failed => failed,
+    }
+}
+
 /// Returns cargo's arguments for the tests of `undertone testbed`, which a plain `cargo test` skips.
 fn with_nodes(right: namespaces::Right) -> Vec<String> {
     let mut args = selection::named(&["testbed"]);
@@ -342,14 +365,19 @@ fn with_nodes(right: namespaces::Right) -> Vec<String> {
 
 /// Checks that a program can be run.
 fn version_of(program: &str) -> Result<(), String> {
+    answers(program, "--version")
+}
+
+/// Checks that a program can be run with the argument that asks for its version.
+fn answers(program: &str, argument: &str) -> Result<(), String> {
     let remedy = match program {
         NPM => "install Node.js 20+",
         _ => "install it",
     };
-    match Command::new(program).arg("--version").output() {
+    match Command::new(program).arg(argument).output() {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(format!(
-            "`{program} --version` fails ({}): {remedy} again",
+            "`{program} {argument}` fails ({}): {remedy} again",
             output.status
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

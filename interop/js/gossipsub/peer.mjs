@@ -1,4 +1,4 @@
-// A peer built on the current JavaScript GossipSub: TCP, noise, yamux. Speaks interop/README.md.
+// A peer built on the current JavaScript GossipSub: TCP, noise, yamux, or QUIC. Speaks interop/README.md.
 import { createHash } from "node:crypto";
 import { noise } from "@chainsafe/libp2p-noise";
 import { yamux } from "@chainsafe/libp2p-yamux";
@@ -18,6 +18,9 @@ const given = options({
   "idontwant-min-bytes": { type: "string" },
   "max-message-bytes": { type: "string", default: "1048576" },
 });
+// QUIC is a native library, which not every machine has, and costs memory: only who listens on it uses it.
+const usesQuic = given.values.listen?.endsWith("/quic-v1") ?? false;
+const quic = usesQuic ? [(await import("@chainsafe/libp2p-quic")).quic()] : [];
 const idontwantMinBytes = given.number("idontwant-min-bytes");
 
 // Ids of what was hashed last, so that a publisher need not hash twice.
@@ -30,7 +33,7 @@ function messageId(message) {
 
 const node = await createLibp2p({
   addresses: { listen: [given.values.listen ?? "/ip4/127.0.0.1/tcp/0"] },
-  transports: [tcp()],
+  transports: [tcp(), ...quic],
   connectionEncrypters: [noise()],
   streamMuxers: [yamux()],
   services: {

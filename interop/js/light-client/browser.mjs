@@ -7,10 +7,10 @@ import { chromium } from "playwright-core";
 import { event, serve } from "../common/lines.mjs";
 import { clientOptions } from "./options.mjs";
 
-const COMMANDS = ["wait_peers", "lightpush", "subscribe", "unsubscribe", "query", "query_hashes", "peers"];
+const COMMANDS = ["wait_peers", "lightpush", "subscribe", "unsubscribe", "query", "query_hashes", "describe_record", "peers"];
 const HTML = '<!doctype html><meta charset="utf-8"><title>light client</title><script src="page.js"></script>';
 
-const { client, values } = clientOptions({ chromium: { type: "string" } });
+const { client, values } = clientOptions({ chromium: { type: "string" }, "trust-spki": { type: "string" } });
 if (values.chromium === undefined) throw new Error("--chromium: give the path of the browser's program");
 
 const bundled = await build({
@@ -30,7 +30,10 @@ const server = createServer((request, response) => {
 await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
 
 // Tests run as root in containers, where Chromium's sandbox does not start. No page but ours is loaded.
-const browser = await chromium.launch({ executablePath: values.chromium, args: ["--no-sandbox"] });
+const args = ["--no-sandbox"];
+// The browser then takes any certificate with this key, and no other one that it does not trust anyway.
+if (values["trust-spki"] !== undefined) args.push(`--ignore-certificate-errors-spki-list=${values["trust-spki"]}`);
+const browser = await chromium.launch({ executablePath: values.chromium, args });
 const page = await browser.newPage();
 page.on("console", (message) => process.stderr.write(`page: ${message.text()}\n`));
 page.on("pageerror", (error) => process.stderr.write(`page: ${error.stack ?? error}\n`));

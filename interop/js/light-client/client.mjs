@@ -1,6 +1,7 @@
 // A js-waku light client as the commands of README.md, in Node.js and in a page alike.
 import { createLightNode, Protocols } from "@waku/sdk";
 import { tellAnswers } from "./answers.mjs";
+import { describeRecord, discoveries } from "./discovery.mjs";
 import { describePayload, fromHex, payloadOf } from "./bytes.mjs";
 
 // Pages after which a query counts as one that never ends.
@@ -12,18 +13,22 @@ const PROTOCOLS = { store: Protocols.Store, filter: Protocols.Filter, lightpush:
 // of the commands.
 export async function startClient(options, tell) {
   tellAnswers(tell);
-  const { bootstrap, cluster, shard, shards, redial_s: redialS, peer_exchange: peerExchange } = options;
+  const { bootstrap, cluster, shard, shards, redial_s: redialS, only_secure: onlySecure } = options;
   const network = shards === null ? { shards: [shard] } : { numShardsInCluster: shards };
   const waku = await createLightNode({
     autoStart: false,
     defaultBootstrap: false,
-    discovery: { dns: false, peerCache: false, peerExchange },
+    discovery: { dns: false, peerCache: false, peerExchange: false },
     bootstrapPeers: bootstrap,
     networkConfig: { clusterId: cluster, ...network },
     numPeersToUse: 1,
     connectionManager: { dialCooldown: redialS, failedDialCooldown: redialS },
-    // Without this the library dials no plain ws address.
-    libp2p: { filterMultiaddrs: false, hideWebSocketInfo: true },
+    // With filtered addresses the library dials no plain ws address.
+    libp2p: {
+      filterMultiaddrs: onlySecure,
+      hideWebSocketInfo: true,
+      peerDiscovery: await discoveries(options),
+    },
   });
   const { libp2p } = waku;
   libp2p.addEventListener("peer:connect", ({ detail }) => tell("connected", { peer: String(detail) }));
@@ -85,6 +90,7 @@ export async function startClient(options, tell) {
     query_hashes: async ({ topic, hashes }) => ({
       pages: await pagesOf([topic], { messageHashes: hashes.map(fromHex) }),
     }),
+    describe_record: async ({ record }) => describeRecord(fromHex(record)),
     peers: async () => ({ peers: libp2p.getPeers().map(String) }),
     quit: async () => waku.stop(),
   };

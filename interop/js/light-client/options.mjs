@@ -16,6 +16,10 @@ export function clientOptions(extra = {}) {
       shards: { type: "string" },
       "redial-s": { type: "string", default: "1" },
       "peer-exchange": { type: "boolean", default: false },
+      "ask-again-s": { type: "string", default: "30" },
+      "dns-list": { type: "string" },
+      "dns-server": { type: "string" },
+      "only-secure": { type: "boolean", default: false },
       ...extra,
     },
     strict: true,
@@ -27,6 +31,10 @@ export function clientOptions(extra = {}) {
     shards: values.shards === undefined ? null : whole("shards", values.shards),
     redial_s: whole("redial-s", values["redial-s"]),
     peer_exchange: values["peer-exchange"],
+    ask_again_s: whole("ask-again-s", values["ask-again-s"]),
+    dns_list: values["dns-list"] ?? null,
+    dns_server: values["dns-server"] ?? null,
+    only_secure: values["only-secure"],
   };
   return { client, values };
 }

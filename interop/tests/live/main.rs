@@ -11,5 +11,6 @@ mod js_waku;
 mod memory;
 mod misbehaviour_wire;
 mod penalties_wire;
+mod quic;
 mod support;
 mod undertone_peer;

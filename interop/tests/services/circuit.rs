@@ -2,41 +2,22 @@
 
 use std::net::Ipv4Addr;
 use std::path::Path;
-use std::time::Duration;
 
 use undertone_interop::PeerProcess;
-use undertone_interop::hostile::node::{Node, NodeSpec, wait_until};
+use undertone_interop::hostile::node::{Node, wait_until};
 use undertone_interop::hostile::stage::pubsub_topic;
 use undertone_interop::programs;
 
-use crate::stage::program;
-
-/// Longest time for what a test waits for.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::relay_node::{self, PATIENCE, wait_mesh};
 
 async fn node(folder: &Path, name: &str, ip: Ipv4Addr, relay: &str) -> Node {
-    let flags = [
-        "--network=local",
-        "--cluster-id=66",
-        "--rln=false",
-        "--shards=0",
-        "--relay-client=true",
-        &format!("--static-peers={relay}"),
-    ];
-    let spec = NodeSpec {
-        program: program(),
-        name: name.to_owned(),
-        folder: folder.to_owned(),
-        ip,
-        flags: flags.map(str::to_owned).into(),
-    };
-    Node::start(spec).await.unwrap()
+    let relay = format!("--static-peers={relay}");
+    relay_node::start(folder, name, ip, &["--relay-client=true", &relay]).await
 }
 
 /// Addresses of a node that lead through the relay.
 async fn circuits(node: &Node, relay: &str) -> Vec<String> {
-    let (_, body) = node.ask("GET", "/info", None).await.unwrap();
-    let info: serde_json::Value = serde_json::from_str(&body).unwrap();
+    let info = relay_node::info(node).await;
     let addresses = info["listenAddresses"].as_array().into_iter().flatten();
     let addresses = addresses.filter_map(|address| address.as_str());
     let through =
@@ -61,11 +42,7 @@ async fn a_relay_of_js_libp2p_leads_from_node_to_node() {
     let circuit = circuits(&hidden, &address).await.remove(0);
     let connected = caller.connect(&circuit.parse().unwrap()).await;
     assert!(connected, "{}", caller.state().await);
-    let hidden_id = hidden.peer_id();
-    let meshed = caller.wait_peers(PATIENCE, |peers| {
-        peers.get(&hidden_id).is_some_and(|view| view.meshes == 1)
-    });
-    assert!(meshed.await, "{}", caller.state().await);
+    wait_mesh(&caller, &hidden).await;
     let (topic, content) = (pubsub_topic(0), "/circuit/1/test/proto");
     let published = caller.publish(&topic, content, b"through js-libp2p").await;
     assert!(published, "{}", caller.state().await);

@@ -174,6 +174,18 @@ impl Client {
         name: &str,
         is_it: impl Fn(&Value) -> bool,
     ) -> Value {
+        self.event_within(STEP, step, count, name, is_it).await
+    }
+
+    /// Waits longer, or less long, for such an event than a step takes.
+    pub(crate) async fn event_within(
+        &self,
+        patience: Duration,
+        step: &str,
+        count: usize,
+        name: &str,
+        is_it: impl Fn(&Value) -> bool,
+    ) -> Value {
         let find = |events: &Vec<Value>| {
             let mut later = events.iter().skip(count);
             later
@@ -181,11 +193,14 @@ impl Client {
                 .cloned()
         };
         let mut events = self.heard.events.subscribe();
-        let found = timeout(STEP, events.wait_for(|events| find(events).is_some())).await;
+        let found = timeout(patience, events.wait_for(|events| find(events).is_some())).await;
         match found {
             Ok(Ok(events)) => find(&events).unwrap_or_default(),
             Ok(Err(_)) => panic!("{step}: {} has ended", self.label),
-            Err(_) => panic!("{step}: {}: no event {name} within {STEP:?}", self.label),
+            Err(_) => panic!(
+                "{step}: {}: no event {name} within {patience:?}",
+                self.label
+            ),
         }
     }
 

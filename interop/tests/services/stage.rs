@@ -11,6 +11,7 @@ use undertone_interop::hostile::node::{self, Node, NodeSpec, free_port};
 use undertone_interop::{PeerCommand, programs};
 use undertone_message::{ContentTopic, shard_of};
 
+use crate::certificate::Certificate;
 use crate::client::Client;
 
 /// Content topic of most tests.
@@ -22,6 +23,8 @@ const CLUSTER: u16 = 66;
 const SHARDS: u16 = 8;
 /// Time limit for the nodes to be in each other's mesh.
 const MESHED: Duration = Duration::from_secs(60);
+/// Flag of a node that listens for plain WebSocket.
+const PLAIN: &str = "--websocket=true";
 /// Lines of a log that a failure shows.
 const LOG_LINES: usize = 40;
 
@@ -41,6 +44,8 @@ pub(crate) struct Stage {
     pub(crate) far: Node,
     sharding: Sharding,
     websocket_ports: [u16; 2],
+    /// Hash of the key of the certificate with which `edge` speaks TLS, if it does.
+    edge_key: Option<String>,
     folder: TempDir,
 }
 
@@ -54,7 +59,21 @@ pub(crate) enum At {
 impl Stage {
     /// Starts the nodes and waits until they are in each other's mesh.
     pub(crate) async fn start(sharding: Sharding) -> Self {
+        Self::start_in(TempDir::new().unwrap(), sharding, None).await
+    }
+
+    /// Starts the nodes, of which `edge` listens for secure WebSocket only, with a certificate that nobody has signed.
+    pub(crate) async fn start_secure(sharding: Sharding) -> Self {
         let folder = TempDir::new().unwrap();
+        let certificate = Certificate::write(folder.path());
+        Self::start_in(folder, sharding, Some(certificate)).await
+    }
+
+    async fn start_in(
+        folder: TempDir,
+        sharding: Sharding,
+        certificate: Option<Certificate>,
+    ) -> Self {
         let websocket_ports = [free_port().unwrap(), free_port().unwrap()];
         let spec = |name: &str, websocket_port: u16| NodeSpec {
             program: program(),
@@ -63,7 +82,12 @@ impl Stage {
             ip: Ipv4Addr::LOCALHOST,
             flags: flags(&folder.path().join(name), sharding, websocket_port),
         };
-        let edge = Node::start(spec("edge", websocket_ports[0])).await.unwrap();
+        let mut edge = spec("edge", websocket_ports[0]);
+        if let Some(certificate) = &certificate {
+            edge.flags.retain(|flag| flag != PLAIN);
+            edge.flags.extend(certificate.flags());
+        }
+        let edge = Node::start(edge).await.unwrap();
         let mut spec = spec("far", websocket_ports[1]);
         spec.flags.push(format!("--static-peers={}", edge.addr()));
         let far = Node::start(spec).await.unwrap();
@@ -72,6 +96,7 @@ impl Stage {
             far,
             sharding,
             websocket_ports,
+            edge_key: certificate.map(|certificate| certificate.key_hash),
             folder,
         };
         stage.wait_mesh("start").await;
@@ -104,12 +129,22 @@ impl Stage {
             At::Edge => (&self.edge, self.websocket_ports[0]),
             At::Far => (&self.far, self.websocket_ports[1]),
         };
-        let addr = format!("/ip4/127.0.0.1/tcp/{port}/ws/p2p/{}", node.peer_id());
+        let peer = node.peer_id();
+        let addr = match (at, &self.edge_key) {
+            // In a page, libp2p dials no private IP address by secure WebSocket.
+            (At::Edge, Some(_)) => format!("/dns4/localhost/tcp/{port}/wss/p2p/{peer}"),
+            _ => format!("/ip4/127.0.0.1/tcp/{port}/ws/p2p/{peer}"),
+        };
         let command = command.option("bootstrap", addr);
         match self.sharding {
             Sharding::Automatic => command.option("shards", SHARDS),
             Sharding::Static(shard) => command.option("shard", shard),
         }
+    }
+
+    /// SHA-256 of the public key in the certificate of `edge`, as browsers want it; panics without a certificate.
+    pub(crate) fn edge_key(&self) -> &str {
+        self.edge_key.as_deref().unwrap()
     }
 
     /// Starts a client whose log is shown on a failure.
@@ -182,7 +217,7 @@ fn flags(data: &Path, sharding: Sharding, websocket_port: u16) -> Vec<String> {
         format!("--cluster-id={CLUSTER}"),
         format!("--max-message-bytes={MESSAGE_BYTES_MAX}"),
         "--rln=false".to_owned(),
-        "--websocket=true".to_owned(),
+        PLAIN.to_owned(),
         format!("--ws-port={websocket_port}"),
         "--store=true".to_owned(),
         format!("--store-message-db-url=sqlite://{}", database.display()),

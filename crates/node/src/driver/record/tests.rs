@@ -97,6 +97,9 @@ fn many_shards_are_bits() {
     assert_eq!(value[..2], [1, 2]);
     assert_eq!(value[2..10], [255; 8]);
     assert!(value[10..].iter().all(|b| *b == 0));
+    // The first shard of a byte is its lowest bit, as in the reference node's records.
+    let (_, value) = shards_value(258, &(1..=64).collect());
+    assert_eq!((value[2], value[10]), (0b1111_1110, 0b0000_0001));
     assert_eq!(shards_value(1, &(0..63).collect()).0, b"rs");
 }
 
