@@ -279,6 +279,9 @@ fn services_that_cannot_be_are_refused_by_name() {
     }
 }
 
+/// Part of all packets that are lost on the way.
+const LOSS: f64 = 0.1;
+
 /// Troubles of an hour. The last service node never loses or withholds history, so that some store holds each message.
 fn troubles() -> impl Strategy<Value = Vec<ServiceTrouble>> {
     let kinds = prop_oneof![
@@ -302,7 +305,8 @@ fn troubles() -> impl Strategy<Value = Vec<ServiceTrouble>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2))]
 
-    /// An hour with service nodes that vanish, hang, sleep and lie, machines that sleep, and a tenth of all streams broken:
+    /// An hour with service nodes that vanish, hang, sleep and lie, machines that sleep, a tenth of all packets lost and a
+    /// tenth of all streams broken:
     /// every message arrives in the end, once.
     #[test]
     fn an_hour_of_troubles_loses_nothing(seed in 0..1_000u64, troubles in troubles()) {
@@ -311,6 +315,7 @@ proptest! {
         scenario.traffic.spacing = Spacing::Poisson(15 * S);
         // Longer than the longest backoff, and than what is asked of history anew.
         scenario.drain_ns = 1_200 * S;
+        scenario.network.loss = LOSS;
         let mut setup = ServicesSetup::new(4, 8);
         setup.stream_loss = 0.1;
         setup.connection_lost_every_ns = Some(300 * S);
@@ -324,6 +329,8 @@ proptest! {
         prop_assert_eq!((light.missing, failed), (0, 0));
         prop_assert_eq!(outcome.deliveries.len() as u64, outcome.expected);
         // The troubles were felt.
+        let dropped: u64 = outcome.nodes.iter().map(|node| node.packets_dropped).sum();
+        prop_assert!(dropped > 1_000, "{} packets", dropped);
         prop_assert!(light.deliveries.iter().any(|delivery| delivery.from_store));
         prop_assert!(light.clients.iter().any(|client| client.sleeps > 0));
     }
