@@ -1,12 +1,14 @@
 //! A light node among service nodes that are killed and suspended, and peers that lie: what it is given, compared with
-//! what the stores hold.
+//! what the stores hold, and what became of the messages that it sends.
 
 mod campaign;
 mod events;
 mod segments;
+mod sends;
 mod stage;
 
 pub use campaign::{CampaignPlan, LightCampaignReport, TroubleCount};
 pub use events::{DeliveryCounts, EventReader};
 pub use segments::SegmentCount;
+pub use sends::{SendEnd, SentMessages};
 pub use stage::{CONTENT_TOPIC, LightStage, PUBSUB_TOPIC, StagePlan};

@@ -31,6 +31,12 @@ pub fn js_light_client() -> Result<PeerCommand, NpmError> {
     node_program("js-light-client", "light-client", "peer.mjs")
 }
 
+/// Returns the reader of messages with js-waku's codecs. Its argument is a file:
+/// `interop/js/light-client/vectors/read.mjs`.
+pub fn js_vector_reader() -> Result<PeerCommand, NpmError> {
+    node_program("js-vector-reader", "light-client", "vectors/read.mjs")
+}
+
 /// Returns the same light client in a page of the browser at `chromium`.
 pub fn js_light_page(chromium: &Path) -> Result<PeerCommand, NpmError> {
     let command = node_program("js-light-page", "light-client", "browser.mjs")?;

@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use libp2p::StreamProtocol;
-use undertone_message::{MessageHash, WakuMessage};
+use undertone_message::{MessageHash, WakuMessage, WakuMetadata, metadata};
 use undertone_services::filter::{self, SubscribeKind, SubscribeRequest};
 use undertone_services::history::{
     ContentCriteria, HistoryCriteria, HistoryQuery, PAGE_MAX, PageDirection,
@@ -12,6 +12,12 @@ use undertone_services::lightpush::{self, LightpushRequest};
 use undertone_services::peer_exchange::{self, PeerExchangeRequest};
 use undertone_services::rendezvous::{self, RendezvousRequest};
 use undertone_services::store::{self, StoreRequest};
+use undertone_services::sync::{
+    Fingerprint, RECONCILIATION_PROTOCOL_ID, RangeContent, RangesPayload, SyncId, SyncLimits,
+    SyncRange, TRANSFER_PROTOCOL_ID, TransferMessage,
+};
+
+use super::topics::CLUSTER;
 
 /// Protocol of store queries.
 pub const STORE: StreamProtocol = StreamProtocol::new(store::PROTOCOL_ID);
@@ -27,15 +33,72 @@ pub const LEGACY_LIGHTPUSH: StreamProtocol = StreamProtocol::new(lightpush::lega
 pub const EXCHANGE: StreamProtocol = StreamProtocol::new(peer_exchange::PROTOCOL_ID);
 /// Protocol of rendezvous.
 pub const RENDEZVOUS: StreamProtocol = StreamProtocol::new(rendezvous::PROTOCOL_ID);
-/// Protocols of all requests.
-pub static ALL: [StreamProtocol; 6] = [
+/// Protocol of metadata.
+pub const METADATA: StreamProtocol = StreamProtocol::new(metadata::PROTOCOL_ID);
+/// Protocol on which stores compare what they have.
+pub const RECONCILIATION: StreamProtocol = StreamProtocol::new(RECONCILIATION_PROTOCOL_ID);
+/// Protocol on which a store sends what another lacks.
+pub const TRANSFER: StreamProtocol = StreamProtocol::new(TRANSFER_PROTOCOL_ID);
+/// Protocols of all requests, and of the sessions of stores.
+pub static ALL: [StreamProtocol; 9] = [
     STORE,
     FILTER,
     LIGHTPUSH,
     LEGACY_LIGHTPUSH,
     EXCHANGE,
     RENDEZVOUS,
+    METADATA,
+    RECONCILIATION,
+    TRANSFER,
 ];
+
+/// Shards in the longest question for metadata.
+const SHARDS: u32 = 100;
+
+/// Returns a question for metadata that names many shards of the network's cluster.
+#[must_use]
+pub fn metadata() -> Vec<u8> {
+    let metadata = WakuMetadata {
+        cluster_id: Some(u32::from(CLUSTER)),
+        shards: (0..SHARDS).collect(),
+    };
+    metadata
+        .encode()
+        .expect("the shards fit the longest metadata")
+}
+
+/// Returns the first payload of a session of stores: the last hour in as many ranges as a payload may have, in each of
+/// which the sender claims to have other messages.
+#[must_use]
+pub fn most_ranges() -> Vec<u8> {
+    const HOUR_NS: u64 = 3_600_000_000_000;
+    let count = SyncLimits::default().max_ranges as u64;
+    let start_ns = now_ns().unsigned_abs().saturating_sub(HOUR_NS);
+    let at = |n: u64| SyncId::at(start_ns + HOUR_NS / count * n);
+    let ranges = (0..count).map(|n| SyncRange {
+        lower: at(n),
+        upper: at(n + 1),
+        content: RangeContent::Fingerprint(Fingerprint([7; 32])),
+    });
+    let payload = RangesPayload {
+        ranges: ranges.collect(),
+        ..RangesPayload::default()
+    };
+    payload.encode()
+}
+
+/// Returns a message that no session of stores has named, as the transfer protocol has it.
+#[must_use]
+pub fn unasked(pubsub_topic: &str, content_topic: &str, payload: Vec<u8>) -> Vec<u8> {
+    let message = TransferMessage {
+        pubsub_topic: pubsub_topic.into(),
+        message: WakuMessage {
+            timestamp: Some(now_ns()),
+            ..WakuMessage::new(payload, content_topic)
+        },
+    };
+    message.encode()
+}
 
 /// Returns a registration whose record, as long as one may be, nobody has signed.
 #[must_use]

@@ -23,6 +23,7 @@ pub mod c3_unread_answers;
 pub mod c4_unread_pushes;
 pub mod c5_subscribers;
 pub mod c6_floods;
+pub mod c7_store_sync;
 pub mod d1_rest;
 
 /// Resources that an attacker needs besides an Internet connection.
@@ -85,7 +86,7 @@ impl Attack {
 }
 
 /// All attacks, in the order of their numbers.
-pub const ALL: [Attack; 25] = [
+pub const ALL: [Attack; 26] = [
     a1_restart::ATTACK,
     a2_silent_connection::ATTACK,
     a3_burst::ATTACK,
@@ -107,6 +108,7 @@ pub const ALL: [Attack; 25] = [
     c5_subscribers::ATTACK,
     c6_floods::REQUESTS,
     c6_floods::BAD_PUSHES,
+    c7_store_sync::ATTACK,
     d1_rest::SLOW_BODIES,
     d1_rest::IDLE_CONNECTIONS,
     d1_rest::UNREAD_EVENTS,

@@ -13,10 +13,10 @@ use crate::hostile::HostileError;
 use crate::hostile::node::{Node, NodeSpec};
 use crate::raw::{Lie, LyingPeer};
 
-/// Pubsub topic of the stage.
-pub const PUBSUB_TOPIC: &str = "/waku/2/rs/66/0";
+/// Pubsub topic of the stage, that of [`CONTENT_TOPIC`].
+pub const PUBSUB_TOPIC: &str = "/waku/2/rs/66/5";
 
-/// Content topic to which the light node is subscribed.
+/// Content topic to which the light node is subscribed, and of the messages that it sends.
 pub const CONTENT_TOPIC: &str = "/light/1/test/proto";
 
 /// Number of service nodes.
@@ -76,7 +76,7 @@ impl LightStage {
             ip: PEERS_IP,
             flags,
         };
-        let common = ["--network=local", "--shards=0", "--rln=false"].map(str::to_owned);
+        let common = ["--network=local", "--shards=5", "--rln=false"].map(str::to_owned);
         let mut services: Vec<Node> = Vec::new();
         for number in 0..SERVICE_NODES {
             let mut flags = common.to_vec();

@@ -11,4 +11,5 @@ mod neighbours;
 mod offers;
 mod restarts;
 mod services;
+mod silence;
 mod support;

@@ -1,11 +1,16 @@
 //! Sections C and D: what hostile clients of the services and of the REST API can do.
 
+use std::net::Ipv4Addr;
+
 use undertone_interop::hostile::attacks::{
     Attack, c1_half_requests, c2_malformed, c3_unread_answers, c4_unread_pushes, c5_subscribers,
-    c6_floods, d1_rest,
+    c6_floods, c7_store_sync, d1_rest,
 };
+use undertone_interop::hostile::service_client::ServiceClient;
+use undertone_interop::hostile::{Stage, StageOptions, asks};
+use undertone_message::WakuMetadata;
 
-use crate::support::{measured, unharmed};
+use crate::support::{measured, program, unharmed};
 
 /// Memory of a node under attack, MiB.
 const MEMORY_MAX_MIB: f64 = 128.0;
@@ -60,6 +65,45 @@ async fn c6_floods_of_expensive_requests_leave_others_served() {
 #[tokio::test]
 async fn c6_floods_of_bad_proofs_leave_others_served() {
     served(&c6_floods::BAD_PUSHES, HANDLES_MAX).await;
+}
+
+#[tokio::test]
+async fn c7_sessions_of_store_synchronisation_leave_others_served() {
+    served(&c7_store_sync::ATTACK, HANDLES_MAX).await;
+}
+
+/// Metadata has no answer that says "too many requests": the stream of a question beyond the budget is reset.
+#[tokio::test]
+async fn metadata_is_answered_within_a_budget_of_each_peer() {
+    const BUDGET: usize = 60;
+    let options = StageOptions {
+        honest: 1,
+        has_reader: false,
+        ..StageOptions::default()
+    };
+    let stage = Stage::start(&program(), options).await.unwrap();
+    let connect = |last| {
+        let from = Ipv4Addr::new(127, 0, 29, last);
+        ServiceClient::connect(from, stage.victim.target(), None)
+    };
+    let (greedy, modest) = (connect(1).await.unwrap(), connect(2).await.unwrap());
+    let question = asks::metadata();
+    let mut answered = 0;
+    for _ in 0..5 * BUDGET {
+        let answer = greedy.raw.ask(asks::METADATA, &question).await;
+        answered += usize::from(answer.is_ok());
+    }
+    // One more for each second that it takes.
+    assert!((BUDGET..4 * BUDGET).contains(&answered), "{answered}");
+    let answer = modest.raw.ask(asks::METADATA, &question).await.unwrap();
+    let answer = WakuMetadata::decode(&answer).unwrap();
+    assert_eq!(answer.shards, [0]);
+    let (_, metrics) = stage.victim.ask("GET", "/metrics", None).await.unwrap();
+    let refused = format!(
+        "undertone_metadata_refused_total {}\n",
+        5 * BUDGET - answered
+    );
+    assert!(metrics.contains(&refused), "{refused}");
 }
 
 #[tokio::test]

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use undertone_interop::hostile::node;
-use undertone_interop::light::{CampaignPlan, LightStage, StagePlan};
+use undertone_interop::light::{
+    CONTENT_TOPIC, CampaignPlan, LightStage, SendEnd, SentMessages, StagePlan,
+};
 use undertone_interop::raw::Lie;
 
 /// Guards against hangs only.
@@ -64,6 +66,33 @@ async fn what_a_dead_and_a_suspended_filter_peer_do_not_push_arrives_once() {
     assert!(stage.publish(2, "another is suspended").await);
     stage.services[1].resume();
     stage.services[0].launch().await.unwrap();
+    all_once(&stage, 4).await;
+}
+
+#[tokio::test]
+async fn what_the_light_node_sends_while_peers_die_is_stored() {
+    let mut stage = LightStage::start(&program(), StagePlan::HONEST)
+        .await
+        .unwrap();
+    let mut sent = SentMessages::default();
+    sent.send(&stage.light, CONTENT_TOPIC, "all are well").await;
+    stage.services[0].kill().await;
+    sent.send(&stage.light, CONTENT_TOPIC, "one is dead").await;
+    stage.services[1].suspend();
+    sent.send(&stage.light, CONTENT_TOPIC, "one more is suspended")
+        .await;
+    // Nobody is left to take it.
+    stage.services[2].suspend();
+    sent.send(&stage.light, CONTENT_TOPIC, "another is suspended")
+        .await;
+    stage.services[1].resume();
+    stage.services[2].resume();
+    stage.services[0].launch().await.unwrap();
+    assert_eq!(sent.accepted(), 4, "{sent}");
+    sent.wait_ends(&stage.light, PATIENCE).await;
+    assert_eq!(sent.complaint(&stage.held().await), None, "{sent}");
+    let is_stored = |end: &SendEnd| matches!(end, SendEnd::Stored(_));
+    assert!(sent.ends().all(is_stored), "{sent}");
     all_once(&stage, 4).await;
 }
 

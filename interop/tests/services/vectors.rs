@@ -1,19 +1,25 @@
-//! Messages of the services in the bytes of js-waku's codecs mean the same to Undertone's, and come out again.
+//! Messages of the services in the bytes of js-waku's codecs mean the same to Undertone's, and come out again; and
+//! what Undertone writes means the same to js-waku's codecs.
 //!
 //! `interop/js/light-client/vectors/make.mjs` makes the file. Each message is decoded, its fields are compared
-//! with those that js-waku was given, and it is encoded again.
+//! with those that js-waku was given, and it is encoded again. `read.mjs` beside it reads those bytes in Node.js. Of
+//! transfer between stores, js-waku has the message but not the frame. Reconciliation has no other implementation that
+//! could be run here.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use undertone_interop::programs;
 use undertone_message::{WakuMessage, WakuMetadata};
+use undertone_services::history::PAGE_DEFAULT;
 
 mod exchange;
 mod filter;
 mod lightpush;
 mod store;
+mod transfer;
 
 const FILE: &str = include_str!("../../js/light-client/vectors/service-messages.json");
 
@@ -84,7 +90,76 @@ fn all_messages_of_js_waku_are_read_and_written() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert_eq!(file.vectors.len(), 45);
+    assert_eq!(file.vectors.len(), 49);
+}
+
+/// Answer of `read.mjs` for one message.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ReadByJsWaku {
+    Fields(Value),
+    Error(String),
+}
+
+#[tokio::test]
+async fn all_messages_of_undertone_are_read_by_js_waku() {
+    let file: File = serde_json::from_str(FILE).unwrap();
+    let again = file.vectors.iter().map(|vector| {
+        let frame = Bytes::from(hex::decode(&vector.hex).unwrap());
+        read(&vector.kind, &frame).unwrap().again
+    });
+    let again: Vec<_> = again.collect();
+    let messages = file.vectors.iter().zip(&again);
+    let messages: Value = messages
+        .map(|(vector, bytes)| json!({"kind": vector.kind, "hex": hex::encode(bytes)}))
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("messages.json");
+    std::fs::write(&path, messages.to_string()).unwrap();
+    let reader = programs::js_vector_reader().unwrap().arg(&path);
+    let output = reader.build().output().await.unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let answers: Vec<ReadByJsWaku> = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answers.len(), file.vectors.len());
+
+    let mut wrong = Vec::new();
+    let mut other_bytes = 0;
+    for ((vector, bytes), answer) in file.vectors.iter().zip(&again).zip(answers) {
+        let title = format!("{}, {}", vector.kind, vector.name);
+        let expected = told(vector);
+        other_bytes += usize::from(hex::encode(bytes) != vector.hex);
+        match answer {
+            ReadByJsWaku::Fields(fields) if fields == expected => {}
+            ReadByJsWaku::Fields(fields) => {
+                wrong.push(format!("{title}: {fields} instead of {expected}"));
+            }
+            ReadByJsWaku::Error(error) => wrong.push(format!("{title}: {error}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(other_bytes, OTHER_BYTES.len());
+}
+
+/// Returns the fields that js-waku reads from Undertone's bytes: those that are meant, and what Undertone writes where
+/// js-waku leaves it out.
+fn told(vector: &Vector) -> Value {
+    let mut fields = meant(vector);
+    let map = fields.as_object_mut().unwrap();
+    match vector.kind.as_str() {
+        "store.request" => {
+            let usual = PAGE_DEFAULT.to_string();
+            map.entry("paginationLimit").or_insert(json!(usual));
+        }
+        "store.response" => {
+            map.entry("statusDesc").or_insert(json!(""));
+        }
+        "peer-exchange.response" => {
+            map.insert("query".to_owned(), json!({"numPeers": "0"}));
+        }
+        _ => {}
+    }
+    fields
 }
 
 /// Returns the fields of a vector that Undertone's codecs keep: not the request that other implementations
@@ -136,6 +211,7 @@ fn read(kind: &str, frame: &Bytes) -> Result<Read, String> {
         "metadata.request" | "metadata.response" => metadata(frame),
         "peer-exchange.request" => exchange::request(frame),
         "peer-exchange.response" => exchange::response(frame),
+        "transfer.message" => transfer::message(frame),
         other => Err(format!("no codec for {other}")),
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! `cargo xtask campaign --only archive` runs all of it. SQLite uses a folder of its own in the folder for temporary
 //! files (`TMPDIR` names another), PostgreSQL a server of its own, from Debian's packages; `--url` names another place,
-//! which has to be new. Times are printed and judged by nobody; a message that is lost or served twice is a failure.
+//! which has to be new. A message that is lost or served twice is a failure, and so are, after months of retention, indexes
+//! of more than 1.5 times the data and pages whose 95th percentile is over 50 ms; other times are printed and judged by nobody.
 
 #![allow(
     clippy::unwrap_used,
@@ -61,6 +62,12 @@ struct Arguments {
     /// Retention time in days.
     #[arg(long, default_value_t = 30)]
     keep_days: u64,
+    /// Size of the indexes in relation to the data that is a failure when it is exceeded after months.
+    #[arg(long, default_value_t = 1.5)]
+    index_share: f64,
+    /// Milliseconds of the 95th percentile of a page that are a failure when they are exceeded after months.
+    #[arg(long, default_value_t = 50.0)]
+    page_p95_ms: f64,
     /// Bytes of a payload.
     #[arg(long, default_value_t = 150)]
     payload: usize,

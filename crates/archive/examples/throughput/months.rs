@@ -16,7 +16,12 @@ const DAYS_BEFORE: i64 = 400;
 const PAGES: usize = 300;
 
 /// Lets days pass; each has its messages, and the retention is applied at its end.
+///
+/// # Errors
+///
+/// The archive fails, or whenever pages were read, its indexes or the 95th percentile of a page were over their bound.
 pub(crate) async fn measure(archive: &Archive, arguments: &Arguments) -> Result<(), Failure> {
+    let mut over: Vec<String> = Vec::new();
     let mut rng = ChaCha8Rng::seed_from_u64(arguments.seed);
     let mut source = MessageSource::new(arguments, 0);
     let mut slowest = Duration::ZERO;
@@ -53,8 +58,22 @@ pub(crate) async fn measure(archive: &Archive, arguments: &Arguments) -> Result<
                     .await?,
                 );
             }
+            times.sort();
+            let page_p95_ms = report::percentile_ms(&times, 95);
             println!("day {}: pages: {}", day + 1, report::percentiles(times));
-            report::print_sizes(archive).await?;
+            let index_share = report::print_sizes(archive).await?;
+            if page_p95_ms > arguments.page_p95_ms {
+                over.push(format!(
+                    "day {}: p95 of a page is {page_p95_ms:.1} ms",
+                    day + 1
+                ));
+            }
+            if index_share > arguments.index_share {
+                over.push(format!(
+                    "day {}: indexes are {index_share:.2} of the data",
+                    day + 1
+                ));
+            }
         }
     }
     println!(
@@ -63,5 +82,8 @@ pub(crate) async fn measure(archive: &Archive, arguments: &Arguments) -> Result<
         began.elapsed().as_secs_f64(),
         slowest.as_millis()
     );
-    Ok(())
+    match over.is_empty() {
+        true => Ok(()),
+        false => Err(format!("over the bounds: {}", over.join("; ")).into()),
+    }
 }

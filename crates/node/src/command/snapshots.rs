@@ -139,6 +139,8 @@ pub struct TopicSnapshot {
     pub mesh: usize,
     /// Peers subscribed to the topic.
     pub subscribers: usize,
+    /// Whether nothing has been relayed for 20 s, because no peer in the mesh answers.
+    pub is_cut_off: bool,
     /// Bytes of the topic so far.
     pub traffic: TopicTraffic,
 }
@@ -162,6 +164,8 @@ pub struct NodeTotals {
     pub spammers: u64,
     /// Times that a peer was cut off for a low score; repeated ones before its score recovers do not count.
     pub graylisted: u64,
+    /// Questions for metadata that were not answered, because their peer had asked too often.
+    pub metadata_refused: u64,
     /// Number of topics joined since the start.
     pub joined: u64,
     /// Number of topics left since the start.

@@ -1,6 +1,7 @@
 //! Detection of connections that died without being closed.
 
 use std::io;
+use std::time::Instant;
 
 use libp2p::ping::{self, Failure};
 
@@ -10,10 +11,14 @@ impl EventLoop {
     /// Closes a connection whose peer no longer answers pings. A peer that resets the ping stream or does not
     /// know the protocol is alive.
     pub(crate) fn on_ping(&mut self, event: ping::Event) {
-        let Err(failure) = event.result else {
-            return;
-        };
         let peer = event.peer;
+        let failure = match event.result {
+            Ok(_) => return self.peers.note_answer(peer, Some(Instant::now())),
+            Err(failure) => failure,
+        };
+        if matches!(failure, Failure::Unsupported) {
+            self.peers.note_answer(peer, None);
+        }
         if is_silence(&failure) {
             tracing::info!(%peer, "closing a connection whose peer no longer answers");
             self.swarm.close_connection(event.connection);

@@ -1,5 +1,7 @@
 //! Handling of commands to the running node.
 
+use std::collections::BTreeSet;
+
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 use tokio::sync::oneshot;
@@ -306,10 +308,12 @@ impl EventLoop {
 
     fn metrics(&self) -> MetricsSnapshot {
         let router = self.relay.router();
+        let cut_off: BTreeSet<_> = self.cut_off().map(ToString::to_string).collect();
         let topic = |topic: &Topic| TopicSnapshot {
             topic: topic.as_str().to_owned(),
             mesh: router.mesh(topic).len(),
             subscribers: router.subscribers(topic).len(),
+            is_cut_off: cut_off.contains(topic.as_str()),
             traffic: router.traffic(topic),
         };
         MetricsSnapshot {

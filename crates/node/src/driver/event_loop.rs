@@ -14,6 +14,7 @@ use super::connections::PeerConnections;
 use super::events::{NodeEvent, TimedEvent};
 use super::fallbacks::Fallbacks;
 use super::fragmenter::Fragmenter;
+use super::metadata_budget::MetadataBudget;
 use super::opened_ports::OpenedPorts;
 use super::passage::PassageState;
 use super::peer_news::PeerNews;
@@ -49,6 +50,8 @@ pub(crate) struct EventLoop {
     pub(crate) gate: Gate,
     pub(crate) in_transit: InTransit,
     pub(crate) peers: PeerTable,
+    /// Budget of metadata of each peer.
+    pub(crate) metadata_budget: MetadataBudget,
     pub(crate) rln: Option<RlnService>,
     pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
     pub(crate) commands: mpsc::Receiver<Command>,

@@ -98,28 +98,43 @@ impl EventLoop {
         let router = self.relay.router();
         let has_mesh = |topic: &undertone_gossip::Topic| !router.mesh(topic).is_empty();
         let joined = router.joined();
-        let keeps_meshes = router.keeps_mesh();
-        if peers == 0 {
-            return Some("No connected peers".to_owned());
+        let is_without_mesh =
+            router.keeps_mesh() && !joined.is_empty() && !joined.iter().any(has_mesh);
+        let at_once = match peers {
+            0 => Some("No connected peers"),
+            _ if is_without_mesh => Some("no peers in the mesh of any topic"),
+            _ => None,
+        };
+        let cut_off = self.cut_off().map(ToString::to_string);
+        let cut_off = cut_off.collect::<Vec<_>>().join(", ");
+        match (at_once, cut_off.is_empty()) {
+            (at_once, true) => at_once.map(str::to_owned),
+            (Some(at_once), false) => Some(format!("{at_once}; nothing is relayed on {cut_off}")),
+            (None, false) => Some(format!(
+                "nothing is relayed on {cut_off}: no peer in its mesh answers"
+            )),
         }
-        if !keeps_meshes || joined.is_empty() {
-            return None;
-        }
-        if !joined.iter().any(has_mesh) {
-            return Some("no peers in the mesh of any topic".to_owned());
-        }
-        let cut_off = self.shards.cut_off(Instant::now());
-        let cut_off: Vec<_> = cut_off.map(ToString::to_string).collect();
-        (!cut_off.is_empty()).then(|| format!("no peers in the mesh of {}", cut_off.join(", ")))
+    }
+
+    /// Returns the shards on which nothing has been relayed for 20 s, because nobody is there to send or receive it.
+    pub(super) fn cut_off(&self) -> impl Iterator<Item = &PubsubTopic> {
+        self.shards.cut_off(Instant::now())
     }
 
     /// Notes on which shards messages can be relayed now.
     pub(super) fn watch_shards(&mut self) {
-        let router = self.relay.router();
-        let has_mesh = |topic: &PubsubTopic| {
+        let (router, now) = (self.relay.router(), Instant::now());
+        let answered = |topic: &PubsubTopic| {
             let topic = undertone_gossip::Topic::new(&topic.to_string());
-            !router.mesh(&topic).is_empty()
+            let mesh = match router.keeps_mesh() {
+                true => router.mesh(&topic),
+                false => router.subscribers(&topic),
+            };
+            let identities = mesh.iter().filter_map(|ix| self.peers.identity(*ix));
+            identities
+                .map(|peer| self.peers.answered(&peer).unwrap_or(now))
+                .max()
         };
-        self.shards.note(Instant::now(), &self.joined, has_mesh);
+        self.shards.note(now, &self.joined, answered);
     }
 }

@@ -42,7 +42,7 @@ impl EventLoop {
             address: known.address.clone(),
         };
         self.tell_services(announced);
-        if asks {
+        if asks && self.metadata_budget.may_ask(self.clock.now(), peer_id) {
             let ours = self.metadata();
             self.swarm
                 .behaviour_mut()
@@ -69,6 +69,12 @@ impl EventLoop {
                     },
                 ..
             } => {
+                if !self.metadata_budget.may_answer(self.clock.now(), peer) {
+                    // The peer sees that its stream ends.
+                    drop(channel);
+                    self.totals.metadata_refused += 1;
+                    return;
+                }
                 let ours = self.metadata();
                 // The peer may have closed the stream meanwhile.
                 let _ = self

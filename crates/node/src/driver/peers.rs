@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
+use std::time::Instant;
 
 use libp2p::core::ConnectedPoint;
 use libp2p::multiaddr::Protocol;
@@ -27,6 +28,8 @@ pub(crate) struct KnownPeer {
     pub(crate) is_inbound: bool,
     /// Whether this node is closing the peer's connections.
     is_closing: bool,
+    /// Time of the last ping that the peer answered; `None` if it was not asked, or knows no pings.
+    answered: Option<Instant>,
 }
 
 impl Default for KnownPeer {
@@ -40,6 +43,7 @@ impl Default for KnownPeer {
             connected: Connectedness::NotConnected,
             is_inbound: false,
             is_closing: false,
+            answered: None,
         }
     }
 }
@@ -120,6 +124,7 @@ impl PeerTable {
         }
         known.connected = Connectedness::Connected;
         known.is_closing = false;
+        known.answered = None;
         known.is_inbound = endpoint.is_listener();
         self.gone.retain(|gone| *gone != peer);
     }
@@ -128,6 +133,18 @@ impl PeerTable {
     /// logged once. A further connection of the peer has to be closed again.
     pub(crate) fn begin_closing(&mut self, peer: PeerId) -> bool {
         !std::mem::replace(&mut self.known(peer).is_closing, true)
+    }
+
+    /// Notes when a known peer answered a ping; `None` if it knows no pings.
+    pub(crate) fn note_answer(&mut self, peer: PeerId, at: Option<Instant>) {
+        if let Some(known) = self.known.get_mut(&peer) {
+            known.answered = at;
+        }
+    }
+
+    /// Returns when a peer last answered a ping; `None` if that says nothing of whether it is there.
+    pub(crate) fn answered(&self, peer: &PeerId) -> Option<Instant> {
+        self.known.get(peer)?.answered
     }
 
     pub(crate) fn disconnected(&mut self, peer: PeerId) {

@@ -1,40 +1,41 @@
-//! Watch over the node's shards: those on which no message can be relayed, because nobody is in their mesh.
+//! Watch over the node's shards: those on which no message can be relayed, because nobody in their mesh answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use undertone_message::PubsubTopic;
 
-/// Time after which a shard without peers in its mesh counts as cut off. Meshes change all the time, and one
-/// without a peer for a moment is no fault.
+/// Time after which a shard counts as cut off in whose mesh no peer has answered. Meshes change all the time, and one
+/// without a peer for a moment is no fault. Peers answer pings every 5 s, and the watch looks every 2 s.
 const CUT_OFF_AFTER: Duration = Duration::from_secs(20);
 
-/// Topics without peers in their meshes, and since when.
+/// Topics of the node, and when a peer in the mesh of each was last known to be there.
 #[derive(Debug, Default)]
 pub(crate) struct ShardWatch {
-    lonely: BTreeMap<PubsubTopic, Instant>,
+    reached: BTreeMap<PubsubTopic, Instant>,
 }
 
 impl ShardWatch {
-    /// Notes which joined topics have peers in their meshes now.
+    /// Notes when a peer in the mesh of each joined topic last answered; `None` if the mesh is empty.
     pub(crate) fn note(
         &mut self,
         now: Instant,
         joined: &BTreeSet<PubsubTopic>,
-        has_mesh: impl Fn(&PubsubTopic) -> bool,
+        answered: impl Fn(&PubsubTopic) -> Option<Instant>,
     ) {
-        self.lonely
-            .retain(|topic, _| joined.contains(topic) && !has_mesh(topic));
-        for topic in joined.iter().filter(|topic| !has_mesh(topic)) {
-            self.lonely.entry(topic.clone()).or_insert(now);
+        self.reached.retain(|topic, _| joined.contains(topic));
+        for topic in joined {
+            // A topic that was just joined has its time, too.
+            let reached = self.reached.entry(topic.clone()).or_insert(now);
+            *reached = answered(topic).unwrap_or(*reached).max(*reached);
         }
     }
 
-    /// Returns the topics that have been without peers in their meshes for 20 s.
+    /// Returns the topics in whose meshes no peer has answered for 20 s.
     pub(crate) fn cut_off(&self, now: Instant) -> impl Iterator<Item = &PubsubTopic> {
-        let lonely = self.lonely.iter();
-        lonely
-            .filter(move |(_, since)| now.duration_since(**since) >= CUT_OFF_AFTER)
+        let reached = self.reached.iter();
+        reached
+            .filter(move |(_, at)| now.duration_since(**at) >= CUT_OFF_AFTER)
             .map(|(topic, _)| topic)
     }
 }
@@ -43,23 +44,48 @@ impl ShardWatch {
 mod tests {
     use super::*;
 
+    fn topic(shard: u16) -> PubsubTopic {
+        PubsubTopic::parse(&format!("/waku/2/rs/1/{shard}")).unwrap()
+    }
+
     #[test]
     fn a_shard_is_cut_off_after_a_while_without_peers_and_not_longer() {
-        let topic = |shard| PubsubTopic::parse(&format!("/waku/2/rs/1/{shard}")).unwrap();
         let joined = BTreeSet::from([topic(0), topic(1)]);
         let (mut watch, start) = (ShardWatch::default(), Instant::now());
-        let only_shard_0 = |asked: &PubsubTopic| *asked == topic(0);
-        watch.note(start, &joined, only_shard_0);
+        let only_shard_0 =
+            |at: Instant| move |asked: &PubsubTopic| (*asked == topic(0)).then_some(at);
+        watch.note(start, &joined, only_shard_0(start));
         let soon = start + CUT_OFF_AFTER - Duration::from_millis(1);
         assert_eq!(watch.cut_off(soon).count(), 0);
         let later = start + CUT_OFF_AFTER;
-        watch.note(later, &joined, only_shard_0);
+        watch.note(later, &joined, only_shard_0(later));
         assert_eq!(watch.cut_off(later).collect::<Vec<_>>(), [&topic(1)]);
-        watch.note(later, &joined, |_| true);
-        assert_eq!(watch.cut_off(later + CUT_OFF_AFTER).count(), 0);
-        watch.note(later, &joined, only_shard_0);
-        watch.note(later, &BTreeSet::from([topic(0)]), only_shard_0);
-        let left = watch.cut_off(later + CUT_OFF_AFTER).count();
-        assert_eq!(left, 0, "a topic that was left is not watched");
+        watch.note(later, &joined, |_| Some(later));
+        assert_eq!(watch.cut_off(soon + CUT_OFF_AFTER).count(), 0);
+        watch.note(later, &BTreeSet::from([topic(0)]), only_shard_0(later));
+        let left = watch.cut_off(later + CUT_OFF_AFTER);
+        assert_eq!(
+            left.collect::<Vec<_>>(),
+            [&topic(0)],
+            "a topic that was left is not watched"
+        );
+    }
+
+    #[test]
+    fn a_peer_that_stopped_answering_counts_until_its_last_answer() {
+        let joined = BTreeSet::from([topic(0)]);
+        let (mut watch, start) = (ShardWatch::default(), Instant::now());
+        let second = |n| start + Duration::from_secs(n);
+        watch.note(second(0), &joined, |_| Some(second(0)));
+        for now in [5, 10, 15] {
+            // It is in the mesh all the time.
+            watch.note(second(now), &joined, |_| Some(second(3)));
+            assert_eq!(watch.cut_off(second(now)).count(), 0);
+        }
+        watch.note(second(23), &joined, |_| Some(second(3)));
+        assert_eq!(watch.cut_off(second(23)).count(), 1);
+        // Its connection is closed, which changes nothing.
+        watch.note(second(26), &joined, |_| None);
+        assert_eq!(watch.cut_off(second(26)).count(), 1);
     }
 }

@@ -14,6 +14,7 @@ use super::connections::PeerConnections;
 use super::error::StartError;
 use super::event_loop::EventLoop;
 use super::fragmenter::Fragmenter;
+use super::metadata_budget::{MetadataBudget, MetadataLimits};
 use super::opened_ports::OpenedPorts;
 use super::options::NodeOptions;
 use super::passage::PassageState;
@@ -173,6 +174,7 @@ async fn build(
         gate,
         in_transit,
         peers: PeerTable::default(),
+        metadata_budget: MetadataBudget::new(MetadataLimits::default()),
         rln,
         rln_events,
         commands: endpoint.commands,

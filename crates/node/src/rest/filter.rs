@@ -42,10 +42,11 @@ struct FilterBody {
     /// Text that the answer repeats.
     request_id: String,
     /// Content topics, at least one.
-    #[schema(min_items = 1)]
+    #[schema(min_items = 1, example = json!(["/my-app/1/chat/proto"]))]
     #[serde(deserialize_with = "not_empty")]
     content_filters: Vec<String>,
     /// Topic that the messages are published on; derived from the content topics if missing.
+    #[schema(example = "/waku/2/rs/66/0")]
     #[serde(default)]
     pubsub_topic: Option<String>,
 }
@@ -61,7 +62,7 @@ struct FilterAllRequest {
 /// Answer of the filter peer.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct FilterAnswer {
+pub(super) struct FilterAnswer {
     request_id: String,
     /// `OK`, or the reason.
     status_desc: String,

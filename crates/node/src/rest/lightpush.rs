@@ -43,6 +43,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[schema(as = PushRequest)]
 struct PushBody {
     /// Topic to publish on; derived from the content topic if missing.
+    #[schema(example = "/waku/2/rs/66/0")]
     #[serde(default)]
     pubsub_topic: Option<String>,
     message: RelayWakuMessage,

@@ -216,7 +216,10 @@ impl MetricsPage<'_> {
         let help = "Members whose secret two messages gave away";
         self.counter("spammers_exposed", help, totals.spammers)?;
         let help = "Peers cut off for their score";
-        self.counter("peers_graylisted", help, totals.graylisted)
+        self.counter("peers_graylisted", help, totals.graylisted)?;
+        let help =
+            "Questions for metadata that were not answered, as their peer had asked too often";
+        self.counter("metadata_refused", help, totals.metadata_refused)
     }
 
     fn gossip(&mut self, snapshot: &MetricsSnapshot) -> fmt::Result {
@@ -226,6 +229,9 @@ impl MetricsPage<'_> {
         self.gauges("mesh_peers", "Peers in the mesh", "topic", mesh)?;
         let subscribers = topics().map(|t| (t.topic.as_str(), t.subscribers));
         self.gauges("topic_peers", "Peers subscribed", "topic", subscribers)?;
+        let cut_off = topics().map(|t| (t.topic.as_str(), usize::from(t.is_cut_off)));
+        let help = "Whether nothing is relayed, because no peer in the mesh answers";
+        self.gauges("shard_cut_off", help, "topic", cut_off)?;
         self.shards(&snapshot.topics)?;
         for (name, help, total) in [
             ("frames_received", "Frames received", stats.frames_received),

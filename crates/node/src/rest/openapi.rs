@@ -25,6 +25,7 @@ use super::{
     Access, App,
     errors::text_response,
     events::{ClosedEvent, GapEvent, MessageEvent},
+    filter::FilterAnswer,
     messaging::SentEvent,
 };
 
@@ -54,7 +55,8 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style
         (name = "lightpush", description = "Publishing through a peer"),
         (name = "admin", description = "Peers and log level"),
     ),
-    components(schemas(MessageEvent, GapEvent, ClosedEvent, SentEvent)),
+    // Those that no request and no simple answer leads to.
+    components(schemas(MessageEvent, GapEvent, ClosedEvent, SentEvent, FilterAnswer)),
 )]
 struct Base;
 

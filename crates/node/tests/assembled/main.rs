@@ -5,6 +5,7 @@
 )]
 
 mod channels;
+mod cut_off;
 mod discovery;
 mod full_disk;
 mod identity;

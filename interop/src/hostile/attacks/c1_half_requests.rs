@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use libp2p::StreamProtocol;
 use tokio::time::{sleep, timeout};
 
 use super::{Attack, Price, nothing, with_services};
@@ -13,10 +14,19 @@ use crate::hostile::{HostileError, Stage, Tasks, asks, rpc};
 
 /// Number of clients, each with its own address.
 const ATTACKERS: u8 = 20;
-/// Streams that each client has open at a time.
-const STREAMS: usize = 8;
-/// Length that each request announces, bytes. All but the last byte is sent.
-const REQUEST_BYTES: usize = 1 << 20;
+/// Streams that each client has open at a time: their protocols, and the length that each request announces, bytes.
+/// All but the last byte is sent. A session of reconciliation comes before its transfer, without which that is refused.
+const STREAMS: [(StreamProtocol, usize); 9] = [
+    (asks::LIGHTPUSH, 1 << 20),
+    (asks::LIGHTPUSH, 1 << 20),
+    (asks::LIGHTPUSH, 1 << 20),
+    (asks::LIGHTPUSH, 1 << 20),
+    (asks::LIGHTPUSH, 1 << 20),
+    (asks::LIGHTPUSH, 1 << 20),
+    (asks::METADATA, 1_000),
+    (asks::RECONCILIATION, 5 << 20),
+    (asks::TRANSFER, 150_000),
+];
 /// Time for which the streams are held, and for which a write may wait.
 const HELD: Duration = Duration::from_secs(5);
 /// Rounds of each client, enough for ten minutes.
@@ -27,7 +37,8 @@ const RISING: Duration = Duration::from_secs(3);
 /// Attack c1: half requests.
 pub const ATTACK: Attack = Attack {
     name: "c1-half-requests",
-    about: "160 lightpush requests of 1 MiB at a time whose last byte never comes, from 20 addresses",
+    about: "180 requests at a time whose last byte never comes: lightpush of 1 MiB, metadata, reconciliation of \
+            5 MiB, transfer; from 20 addresses",
     price: Price::Addresses(ATTACKERS as u32),
     options: with_services,
     start: |stage| start(stage).boxed(),
@@ -45,8 +56,11 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
 }
 
 async fn hoard(from: Ipv4Addr, target: Target) {
-    let mut bytes = rpc::varint(REQUEST_BYTES as u64);
-    bytes.resize(bytes.len() + REQUEST_BYTES - 1, 0x0a);
+    let requests = STREAMS.map(|(protocol, announced)| {
+        let mut bytes = rpc::varint(announced as u64);
+        bytes.resize(bytes.len() + announced - 1, 0x0a);
+        (protocol, bytes)
+    });
     let mut client: Option<ServiceClient> = None;
     for _ in 0..ROUNDS_MAX {
         if client.is_none() {
@@ -56,8 +70,9 @@ async fn hoard(from: Ipv4Addr, target: Target) {
             sleep(Duration::from_secs(1)).await;
             continue;
         };
-        let sending =
-            (0..STREAMS).map(|_| timeout(HELD, connected.raw.send(asks::LIGHTPUSH, &bytes)));
+        let sending = requests
+            .iter()
+            .map(|(protocol, bytes)| timeout(HELD, connected.raw.send(protocol.clone(), bytes)));
         let streams = futures::future::join_all(sending).await;
         let is_served = streams.iter().any(|sent| matches!(sent, Ok(Ok(_))));
         sleep(HELD).await;

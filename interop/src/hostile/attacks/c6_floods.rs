@@ -36,7 +36,7 @@ type CostlyAsk = (StreamProtocol, Vec<u8>);
 pub const REQUESTS: Attack = Attack {
     name: "c6-request-floods",
     about: "160 requests at a time: all times and 100 topics, 1000 hashes, all peers, messages of 300 kB, \
-            subscriptions; from 20 addresses",
+            subscriptions, metadata, 65,536 ranges of history to compare; from 20 addresses",
     price: Price::Addresses(ATTACKERS as u32),
     options: with_services,
     start: |stage| {
@@ -86,6 +86,8 @@ fn expensive() -> Vec<CostlyAsk> {
         (asks::EXCHANGE, asks::peers(u64::MAX)),
         (asks::RENDEZVOUS, asks::forged_registration(&namespace)),
         (asks::RENDEZVOUS, asks::everybody()),
+        (asks::METADATA, asks::metadata()),
+        (asks::RECONCILIATION, asks::most_ranges()),
         (asks::LIGHTPUSH, oversize.clone()),
         (asks::LEGACY_LIGHTPUSH, oversize),
         (asks::FILTER, asks::subscribe(&pubsub_topic, topics)),

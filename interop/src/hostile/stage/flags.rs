@@ -41,7 +41,7 @@ pub(super) fn victim_flags(
     flags.extend(network(options));
     flags.push(shards(options.shards + options.victims_shards));
     if options.services {
-        flags.push("--store=true".to_owned());
+        flags.extend(["--store=true".to_owned(), "--store-sync=true".to_owned()]);
     }
     flags.extend(options.victims_flags.iter().map(ToString::to_string));
     Ok(flags)

@@ -120,7 +120,7 @@ pub(in crate::services) fn start(
         index,
         check,
         times,
-        sessions: Sessions::new(own, bounds.clone()),
+        sessions: Sessions::new(own, bounds.clone(), trusted.clone()),
         waiting_kib: Arc::new(Semaphore::new(bounds.waiting_bytes / 1024)),
         bounds,
         counts: SyncCounts::default(),

@@ -63,6 +63,10 @@ pub(super) async fn respond(context: &Arc<SyncContext>, inbound: InboundStream) 
         ..
     } = inbound;
     let ended = async {
+        // The terms are asked of the event loop, which somebody without a session must not keep busy.
+        if context.sessions.is_banned(peer) {
+            return Err(SyncFailure::Banned);
+        }
         let terms = context.terms().await?;
         let session = context.sessions.open(peer, SessionSide::Theirs, terms)?;
         let terms = &session.expected.terms;

@@ -1,6 +1,6 @@
 //! Open sessions, and the admission of new ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,9 @@ use super::SyncFailure;
 use super::expected::{Expectation, ExpectedMessages};
 use super::settings::SyncBounds;
 use super::terms::SessionTerms;
+
+#[cfg(test)]
+mod tests;
 
 /// Peers whose latest sessions or faults are remembered at most.
 const REMEMBERED_PEERS: usize = 1_024;
@@ -34,6 +37,8 @@ pub(super) enum SessionSide {
 pub(super) struct Sessions {
     own: PeerId,
     bounds: SyncBounds,
+    /// Stores that the operator has named. Strangers that take all places do not keep them out.
+    named: BTreeSet<PeerId>,
     table: Mutex<SessionTable>,
 }
 
@@ -78,10 +83,11 @@ pub(super) enum TransferClaim {
 }
 
 impl Sessions {
-    pub(super) fn new(own: PeerId, bounds: SyncBounds) -> Arc<Self> {
+    pub(super) fn new(own: PeerId, bounds: SyncBounds, named: BTreeSet<PeerId>) -> Arc<Self> {
         Arc::new(Self {
             own,
             bounds,
+            named,
             table: Mutex::default(),
         })
     }
@@ -115,8 +121,12 @@ impl Sessions {
             }
             SessionSide::Ours => {}
             SessionSide::Theirs => {
-                let theirs = |one: &&(_, SessionSide, _)| one.1 == SessionSide::Theirs;
-                if table.open.iter().filter(theirs).count() >= self.bounds.inbound_sessions {
+                let is_strangers = |one: &&(PeerId, SessionSide, _)| {
+                    one.1 == SessionSide::Theirs && !self.named.contains(&one.0)
+                };
+                let strangers = table.open.iter().filter(is_strangers).count();
+                let is_full = strangers >= self.bounds.inbound_sessions;
+                if is_full && !self.named.contains(&peer) {
                     return Err(SyncFailure::Busy);
                 }
                 if !table.count(peer, now, self.bounds.sessions_per_minute) {

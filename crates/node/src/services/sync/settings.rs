@@ -6,6 +6,10 @@ use undertone_services::sync::SyncLimits;
 
 use crate::config::StoreSyncConfig;
 
+/// Longest payload of a session: 100,000 messages of at most 41 bytes, and a MiB of topics. Each session may be reading
+/// one, which no other bound on memory counts.
+const PAYLOAD_BYTES_MAX: usize = 5 << 20;
+
 /// Times of synchronisation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SyncTimes {
@@ -46,7 +50,8 @@ pub(super) struct SyncBounds {
     pub(super) idle: Duration,
     /// Time for a session with its transfers.
     pub(super) session: Duration,
-    /// Sessions at once that peers have begun; each holds a list of the set's messages, up to 8 MB.
+    /// Sessions at once that peers have begun whom the operator has not named; each holds a list of the set's messages,
+    /// up to 8 MB.
     pub(super) inbound_sessions: usize,
     /// Sessions of one peer that may begin in a minute.
     pub(super) sessions_per_minute: u32,
@@ -63,8 +68,10 @@ pub(super) struct SyncBounds {
 
 impl Default for SyncBounds {
     fn default() -> Self {
+        let mut limits = SyncLimits::default();
+        limits.max_payload_bytes = PAYLOAD_BYTES_MAX;
         Self {
-            limits: SyncLimits::default(),
+            limits,
             turn: Duration::from_secs(30),
             reconciling: Duration::from_secs(120),
             idle: Duration::from_secs(20),
