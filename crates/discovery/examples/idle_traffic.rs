@@ -81,6 +81,7 @@ async fn start(
         bootstrap,
         cluster: 66,
         shards: vec![0],
+        allows_private: true,
     };
     let (service, mut offers) = Discv5Service::start(config).await?;
     tokio::spawn(async move { while offers.recv().await.is_some() {} });

@@ -175,7 +175,7 @@ pub(crate) async fn prepare(
         record,
         known,
         remembered,
-        rendezvous: config.rendezvous.then(|| RendezvousRole {
+        rendezvous: config.rendezvous.then_some(RendezvousRole {
             registers: node.relay,
         }),
         allows_private,
