@@ -207,3 +207,54 @@ fn secrets_are_neither_printed_nor_written() {
         }
     }
 }
+
+#[cfg(feature = "evm")]
+#[test]
+fn a_contract_serves_nothing_before_it_was_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let contract = |chain: u64| -> RegistryName {
+        let name = format!("eip155:{chain}:0x{}", "0a".repeat(20));
+        name.parse().unwrap()
+    };
+    let start = |name: RegistryName| {
+        let chains = ChainRegistries {
+            // Nothing listens there.
+            endpoints: [(1, vec!["http://127.0.0.1:1".to_owned()])].into(),
+            folder: folder.path().to_owned(),
+            window: WINDOW,
+            mode: crate::evm::Mode::Light,
+            account: None,
+        };
+        let table = RegistryTable::new().with_chains(chains);
+        let module = module(folder.path().join("module"), vec![name], table);
+        module.start(PASSWORD, NOW).map(|()| module)
+    };
+    let unknown = start(contract(2)).unwrap_err();
+    assert!(
+        matches!(
+            unknown,
+            ModuleError::Permanent(PermanentFault::Open(
+                RegistryOpenError::NotConfigured { .. }
+            ))
+        ),
+        "{unknown:?}"
+    );
+    let scope = scope(&contract(1));
+    let module = start(scope.registry.clone()).unwrap();
+    let world = ScriptedWorld::new();
+    let [other, _] = world.scopes();
+    let elsewhere = world.start(NOW);
+    register(&elsewhere, &other, 5, NOW);
+    let proof = elsewhere.generate_proof(&other, b"x", NOW).unwrap();
+    let cold = module.verify_proof(&scope, b"x", &proof, NOW).unwrap_err();
+    assert!(
+        matches!(cold, ModuleError::NotReady(NotReadyReason::ColdView { .. })),
+        "{cold:?}"
+    );
+    let options = RegistrationOptions::default();
+    let unpaid = module.register(&scope, 5, &options, NOW).unwrap_err();
+    assert!(
+        matches!(unpaid, ModuleError::Permanent(PermanentFault::Refused(_))),
+        "{unpaid:?}"
+    );
+}
