@@ -77,9 +77,9 @@ fn no_id_is_used_twice() {
         }
         child.kill().unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(9));
-        lines
-            .map_while(Result::ok)
-            .for_each(|line| drop(take(line)));
+        for line in lines.map_while(Result::ok) {
+            take(line);
+        }
     }
     // The last child spends what is left.
     let output = start(folder.path()).wait_with_output().unwrap();

@@ -180,4 +180,9 @@ fn a_limit_that_the_registry_changed_is_kept() {
     let facts = module.membership_state(&scope, NOW).unwrap().membership;
     let facts = facts.unwrap();
     assert_eq!((facts.rate_limit, facts.leaf_index), (2, Some(1)));
+    // The limit grows while the counter is in use: what was spent stays spent.
+    module.generate_proof(&scope, b"x", NOW).unwrap();
+    world.a.script.lock().members[1].limit = 4;
+    let quota = module.epoch_quota(&scope, NOW).unwrap();
+    assert_eq!((quota.rate_limit, quota.remaining), (4, 3));
 }
