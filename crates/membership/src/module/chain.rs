@@ -25,11 +25,11 @@ use crate::view::View;
 /// The followers keep the tree, not the terms of memberships: a member whose leaf is there is active, as it is to
 /// those who verify.
 pub struct ChainRegistry {
-    follower: Follower,
+    follower: FollowedContract,
     account: Option<Arc<dyn RegistrationAccount>>,
 }
 
-enum Follower {
+enum FollowedContract {
     Full(EvmRegistry),
     Light(LightRegistry),
 }
@@ -66,8 +66,8 @@ impl ChainRegistry {
         account: Option<Arc<dyn RegistrationAccount>>,
     ) -> Result<Self, EvmError> {
         let follower = match mode {
-            Mode::Full => Follower::Full(EvmRegistry::start(config)?),
-            Mode::Light => Follower::Light(LightRegistry::start(config)?),
+            Mode::Full => FollowedContract::Full(EvmRegistry::start(config)?),
+            Mode::Light => FollowedContract::Light(LightRegistry::start(config)?),
         };
         Ok(Self { follower, account })
     }
@@ -75,8 +75,8 @@ impl ChainRegistry {
     /// Returns the handle of the thread that follows the chain.
     pub fn chain(&self) -> &ChainHandle {
         match &self.follower {
-            Follower::Full(registry) => registry.chain(),
-            Follower::Light(registry) => registry.chain(),
+            FollowedContract::Full(registry) => registry.chain(),
+            FollowedContract::Light(registry) => registry.chain(),
         }
     }
 }
@@ -128,8 +128,8 @@ impl ModuleRegistry for ChainRegistry {
 
     fn view(&self) -> Arc<Mutex<dyn View>> {
         match &self.follower {
-            Follower::Full(registry) => registry.view(),
-            Follower::Light(registry) => registry.view(),
+            FollowedContract::Full(registry) => registry.view(),
+            FollowedContract::Light(registry) => registry.view(),
         }
     }
 
@@ -142,8 +142,8 @@ impl ModuleRegistry for ChainRegistry {
         // Before the look-up, so that what is found is not older than this time.
         let status = self.chain().status();
         let member = match &self.follower {
-            Follower::Full(registry) => registry.find(commitment)?,
-            Follower::Light(registry) => registry.find(commitment)?,
+            FollowedContract::Full(registry) => registry.find(commitment)?,
+            FollowedContract::Light(registry) => registry.find(commitment)?,
         };
         if member.is_none() && !status.is_synced() {
             return Err(RegistryError::NotAnswered);
