@@ -323,6 +323,11 @@ impl fmt::Debug for RlnModule {
 
 #[cfg(test)]
 impl RlnModule {
+    /// Whether calls in flight should end early.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::SeqCst)
+    }
+
     /// Returns the store as it is printed, and the secrets of the membership in a registry.
     pub(super) fn with_secrets(
         &self,

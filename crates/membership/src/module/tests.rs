@@ -3,6 +3,7 @@
 mod life;
 mod refusals;
 mod script;
+mod together;
 mod uncertain;
 mod verify;
 

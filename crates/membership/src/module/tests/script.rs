@@ -1,7 +1,7 @@
 //! A registry that does what a test says.
 
 use std::ops::RangeInclusive;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 
 use parking_lot::Mutex;
 use tempfile::TempDir;
@@ -43,6 +43,8 @@ pub(super) struct Script {
 #[derive(Clone)]
 pub(super) struct Scripted {
     pub(super) script: Arc<Mutex<Script>>,
+    /// Two barriers that the next access waits at, one after the other.
+    pub(super) gate: Arc<Mutex<Option<Arc<[Barrier; 2]>>>>,
     view: Arc<Mutex<ScriptedView>>,
 }
 
@@ -77,6 +79,7 @@ impl Scripted {
         };
         Self {
             script: Arc::new(Mutex::new(script)),
+            gate: Arc::default(),
             view: Arc::new(Mutex::new(view)),
         }
     }
@@ -102,6 +105,12 @@ impl Scripted {
     }
 
     fn access(&self) -> Result<(), RegistryError> {
+        let gate = self.gate.lock().take();
+        if let Some(gate) = gate {
+            for barrier in gate.iter() {
+                barrier.wait();
+            }
+        }
         let mut script = self.script.lock();
         script.accesses += 1;
         match script.is_reachable {
