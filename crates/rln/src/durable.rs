@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 ///
 /// A sibling file is written and synced, renamed over `path`, and the folder is synced. Concurrent
 /// callers for the same path must hold a lock around this function.
-pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+///
+/// # Errors
+/// Any error of the operating system; the old content stays.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = sibling(path, ".tmp");
     match fs::remove_file(&temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

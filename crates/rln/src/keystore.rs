@@ -21,9 +21,7 @@ mod sealed;
 
 pub use credential::{CredentialDefect, CredentialKey, KeystoreCredential};
 pub use error::KeystoreError;
-pub use sealed::{MAX_ROUNDS, ROUNDS, SealDefect};
-
-use sealed::Sealed;
+pub use sealed::{MAX_ROUNDS, ROUNDS, SealDefect, Sealed};
 
 /// Largest keystore file that is read, bytes: about a thousand credentials.
 pub const MAX_FILE_BYTES: u64 = 2 << 20;

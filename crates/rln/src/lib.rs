@@ -9,6 +9,7 @@ pub mod batch;
 pub mod check;
 pub mod circuits;
 pub mod counter;
+pub mod durable;
 pub mod epoch;
 pub mod external;
 pub mod field;
@@ -31,7 +32,6 @@ pub mod wire;
 
 mod arkzkey;
 mod circuit;
-mod durable;
 mod engine;
 mod graph;
 mod msm;

@@ -15,6 +15,7 @@ pub(super) const RUN: &[&str] = &[
     "embedded_node",
     "lossy_link",
     "reliable_channel",
+    "rln_module",
     "run_scenario",
     "thousand_nodes",
     "two_nodes",

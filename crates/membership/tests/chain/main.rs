@@ -7,6 +7,7 @@
 
 mod faults;
 mod light;
+mod module;
 mod older;
 mod proxy;
 mod removal;

@@ -61,9 +61,9 @@ pub enum SealDefect {
     },
 }
 
-/// The `crypto` object of a credential, as stored in the file.
+/// Text encrypted under a password: the `crypto` object of a keystore's credential.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Sealed {
+pub struct Sealed {
     cipher: String,
     cipherparams: CipherParams,
     ciphertext: String,
@@ -95,7 +95,9 @@ struct DecodedKeystore {
 
 impl Sealed {
     /// Encrypts `text` under a new key, derived from the password and a random salt.
-    pub(super) fn new<R: CryptoRng + ?Sized>(
+    ///
+    /// Use [`ROUNDS`] rounds, except in tests.
+    pub fn new<R: CryptoRng + ?Sized>(
         text: &[u8],
         password: &[u8],
         rounds: u32,
@@ -131,12 +133,21 @@ impl Sealed {
     }
 
     /// Checks everything that can be checked without the password.
-    pub(super) fn check(&self) -> Result<(), SealDefect> {
+    ///
+    /// # Errors
+    /// The first [`SealDefect`] found.
+    pub fn check(&self) -> Result<(), SealDefect> {
         self.decode().map(|_| ())
     }
 
     /// Decrypts the text; `None` when the password is wrong or the ciphertext was changed.
-    pub(super) fn open(&self, password: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, SealDefect> {
+    ///
+    /// The code does not cover the initialisation vector: with another one the text is garbled, so it must be of
+    /// a form that can be recognised.
+    ///
+    /// # Errors
+    /// [`SealDefect`] when no password could open it.
+    pub fn open(&self, password: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, SealDefect> {
         let DecodedKeystore {
             iv,
             ciphertext,

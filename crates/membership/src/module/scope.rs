@@ -1,0 +1,30 @@
+//! Scopes of the module's calls, and the handle of a membership.
+
+use sha2::{Digest, Sha256};
+use undertone_rln::{Fr, RlnIdentifier, fr_to_le};
+
+use super::name::RegistryName;
+
+#[cfg(test)]
+mod tests;
+
+/// Context of a call: a registry, and the application whose rate limit counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MembershipScope {
+    /// The registry that the membership is in.
+    pub registry: RegistryName,
+    /// The application's identifier, which must be its own: applications that share one share the messages
+    /// of a member.
+    pub identifier: RlnIdentifier,
+}
+
+/// Computes the handle of a membership: lowercase hexadecimal SHA-256 of the registry's name, a zero byte, and
+/// the identity commitment (little-endian). It tells nothing of the identity's secret.
+pub fn membership_hash(registry: &RegistryName, commitment: Fr) -> String {
+    let digest = Sha256::new()
+        .chain_update(registry.as_str())
+        .chain_update([0])
+        .chain_update(fr_to_le(&commitment))
+        .finalize();
+    hex::encode(digest)
+}
