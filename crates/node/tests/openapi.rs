@@ -105,7 +105,7 @@ async fn served_by_a_neighbour() {
         ("filternode", &address),
         ("lightpushnode", &address),
     ];
-    let node = start(&asking, &[address.clone()], &flags).await;
+    let node = start(&asking, std::slice::from_ref(&address), &flags).await;
     for one in [&node, &neighbour] {
         // Messages of every shard find a peer.
         metrics_until(one, |page| {

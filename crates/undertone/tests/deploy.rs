@@ -145,7 +145,7 @@ fn prometheus_asks_the_nodes_of_the_compose_file() {
     let compose = text("docker/compose.yaml");
     let node = |name: &&str| compose.contains(&format!("\n  {name}:\n    <<: *node\n"));
     let names: Vec<_> = names.split(", ").collect();
-    assert!(names.iter().all(|name| node(&name)), "{names:?}");
+    assert!(names.iter().all(node), "{names:?}");
     assert_eq!(compose.matches("<<: *node\n").count(), names.len());
 }
 

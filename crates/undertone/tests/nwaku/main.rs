@@ -103,7 +103,7 @@ fn meet(how: &str, ours: &[&Node], reference: &Reference, transport: &str) {
     let all: Vec<&Rest> = ours.iter().map(|node| &node.rest).collect();
     for rest in all.iter().copied().chain([&reference.rest]) {
         rest.subscribe(TOPIC);
-        rest.until("/health", |health| is_relaying(health));
+        rest.until("/health", is_relaying);
     }
     let member = |rln: &Value| rln["mayPublish"] == true;
     all[0].until("/debug/v1/rln", member);

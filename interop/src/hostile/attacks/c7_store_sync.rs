@@ -95,5 +95,5 @@ async fn transfer_malformed(client: &ServiceClient, malformed: &[Vec<u8>]) {
     for frame in std::iter::once(&half).chain(malformed) {
         streams.extend(client.raw.send(asks::TRANSFER, frame).await.ok());
     }
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
