@@ -270,6 +270,11 @@ fn is_public_waku(enr: &Enr) -> bool {
     is_waku(enr) && sockets.all(|socket| rules.accepts_ip(socket.ip()))
 }
 
+/// Whether a record tells more than the one known of its node, which the library would replace by any.
+fn is_news(known: Option<&Enr>, found: &WakuRecord) -> bool {
+    known.is_none_or(|known| known.seq() < found.sequence())
+}
+
 /// Whether a node is of use: of the same cluster, and on one of the shards.
 fn fits(facts: &PeerFacts, cluster: u16, shards: &[u16]) -> bool {
     let is_same = facts.cluster == Some(cluster);
@@ -305,7 +310,7 @@ impl LookupTask {
     /// not be asked ([`is_public_waku`]).
     fn add(&self, node: &WakuRecord) {
         let known = self.discv5.find_enr(&node.enr().node_id());
-        if known.is_none_or(|known| known.seq() < node.sequence())
+        if is_news(known.as_ref(), node)
             && let Err(reason) = self.discv5.add_enr(node.enr().clone())
         {
             let peer = node.peer();

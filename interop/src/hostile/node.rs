@@ -39,7 +39,7 @@ pub struct NodeSpec {
     pub name: String,
     /// Folder in which the node gets its own folder.
     pub folder: PathBuf,
-    /// Address at which the node listens and from which it dials.
+    /// Address at which the node listens. On loopback it dials from 127.0.0.1 all the same: the library binds only the port.
     pub ip: Ipv4Addr,
     /// Further flags in the form `--name=value`.
     pub flags: Vec<String>,

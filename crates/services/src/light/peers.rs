@@ -332,6 +332,17 @@ impl PeerPool {
 
     /// Returns whether any peer offers a service, also in backoff.
     pub(crate) fn offers(&self, service: PeerService, topic: Option<&str>) -> bool {
-        self.peers.values().any(|peer| peer.offers(service, topic))
+        self.offers_besides(service, topic, |_| false)
+    }
+
+    /// Returns whether any peer for which `excluded` does not hold offers a service, also in backoff.
+    pub(crate) fn offers_besides(
+        &self,
+        service: PeerService,
+        topic: Option<&str>,
+        excluded: impl Fn(PeerNo) -> bool,
+    ) -> bool {
+        let mut peers = self.peers.iter();
+        peers.any(|(no, peer)| !excluded(*no) && peer.offers(service, topic))
     }
 }

@@ -141,10 +141,15 @@ impl MessageSender {
         entry.denied_by.clear();
         entry.denials = entry.denials.saturating_add(1);
         let is_time = entry.denials.is_multiple_of(config.resend_after.max(1));
-        if entry.is_propagated() && is_time && entry.resends < config.max_resends {
+        let may_resend = !entry.wants_resend && entry.resends < config.max_resends;
+        if entry.is_propagated() && is_time && may_resend {
             entry.resends += 1;
             entry.wants_resend = true;
             entry.retry_at = now;
+            if let Some(peer) = entry.accepted_by.take() {
+                entry.doubted.push(peer);
+                self.pool.failed(now, peer, PeerService::Lightpush, None);
+            }
         }
     }
 

@@ -250,8 +250,12 @@ impl MessageSender {
         if self.relay_topics.contains(topic) && !entry.is_relay_tried {
             return Some(SendWay::Relay);
         }
-        let is_tried = |peer| tried.contains(&peer);
         let service = PeerService::Lightpush;
+        // A peer whose word was false gets the message again only if there is no other, be that one out of reach for now: it would
+        // say the same again, until no sending is left.
+        let is_doubted = |peer| entry.doubted.contains(&peer);
+        let has_other = self.pool.offers_besides(service, Some(topic), is_doubted);
+        let is_tried = |peer| tried.contains(&peer) || has_other && is_doubted(peer);
         let Some(peer) = self.pool.pick(now, service, Some(topic), is_tried) else {
             let was_any_tried = entry.is_relay_tried || !tried.is_empty();
             if was_any_tried && let Some(entry) = self.entries.get_mut(&id) {
@@ -333,7 +337,7 @@ impl MessageSender {
         }
         entry.work = AwaitedAnswer::Nothing;
         match result {
-            Ok(0) | Err(RelayFailure::NoPeers) => {}
+            Ok(0) | Err(RelayFailure::NoPeers) => entry.wants_resend |= entry.is_propagated(),
             Ok(_) => self.propagated(now, id),
             Err(RelayFailure::ProofRefused) => self.check_proof(id),
             Err(RelayFailure::Invalid) => {
@@ -368,6 +372,7 @@ impl MessageSender {
         let failure = match answer {
             Ok(Some(0)) => PushFailure::NoPeers,
             Ok(_) => {
+                entry.accepted_by = Some(peer);
                 self.pool.answered(now, peer, PeerService::Lightpush);
                 self.propagated(now, id);
                 return;
@@ -375,6 +380,9 @@ impl MessageSender {
             Err(failure) => failure,
         };
         let mut retry_after = None;
+        // A repeated sending that nobody took does not count: the next peer gets it.
+        let is_answer = matches!(failure, PushFailure::TooLarge | PushFailure::Invalid);
+        entry.wants_resend |= entry.is_propagated() && !is_answer;
         match failure {
             PushFailure::NoAnswer | PushFailure::Internal => entry.may_be_out = true,
             PushFailure::Busy { retry_after: asked } => retry_after = asked,

@@ -58,6 +58,10 @@ pub(super) struct QueuedMessage {
     pub(super) confirm_until: Time,
     pub(super) resends: u32,
     pub(super) wants_resend: bool,
+    /// Lightpush peers that said that they had passed the message on, although no store had it later.
+    pub(super) doubted: Vec<PeerNo>,
+    /// Lightpush peer that said so last.
+    pub(super) accepted_by: Option<PeerNo>,
 }
 
 impl QueuedMessage {
@@ -80,6 +84,8 @@ impl QueuedMessage {
             confirm_until: Time::MAX,
             resends: 0,
             wants_resend: false,
+            doubted: Vec::new(),
+            accepted_by: None,
         };
         entry.rehash();
         entry

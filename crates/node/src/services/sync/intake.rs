@@ -1,5 +1,6 @@
 //! Transfer from a peer: messages that this node lacks, each checked before it is kept.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures::AsyncWriteExt as _;
@@ -73,18 +74,11 @@ async fn read(
     } = inbound;
     let max = context.check.limits.max_message_bytes + TOPIC_BYTES_MAX;
     loop {
-        let read = timeout(context.bounds.idle, read_frame(&mut stream, max)).await;
-        let Ok(read) = read else {
-            // Other implementations leave their streams open between messages.
-            match context.sessions.of(peer).is_empty() {
-                true => break,
-                false => continue,
-            }
-        };
+        let read = read_while_sessions_last(context, peer, read_frame(&mut stream, max)).await;
         let frame = match read {
-            Ok(Some(frame)) => frame,
-            Ok(None) => break,
-            Err(error) => match SyncFailure::of_stream(&error) {
+            Some(Ok(Some(frame))) => frame,
+            None | Some(Ok(None)) => break,
+            Some(Err(error)) => match SyncFailure::of_stream(&error) {
                 fault @ SyncFailure::Frame { .. } => return Err(fault),
                 lost => return Ok(Some(lost)),
             },
@@ -141,6 +135,23 @@ async fn read(
     let _ = timeout(context.bounds.turn, stream.close()).await;
     drop(permit);
     Ok(None)
+}
+
+/// Waits for a frame as long as the peer has a session, and a little longer: other implementations leave their streams open
+/// between messages. What has come of a frame is kept meanwhile, or the rest would be taken for the next one.
+async fn read_while_sessions_last<T>(
+    context: &SyncContext,
+    peer: PeerId,
+    reading: impl Future<Output = T>,
+) -> Option<T> {
+    let mut reading = pin!(reading);
+    loop {
+        match timeout(context.bounds.idle, &mut reading).await {
+            Ok(read) => return Some(read),
+            Err(_) if context.sessions.of(peer).is_empty() => return None,
+            Err(_) => {}
+        }
+    }
 }
 
 fn check_unexpected(context: &SyncContext, session: &ExpectedMessages) -> Result<(), SyncFailure> {

@@ -276,6 +276,51 @@ fn a_peer_that_only_says_it_published_is_found_out_and_another_publishes() {
 }
 
 #[test]
+fn a_peer_whose_word_was_false_is_not_asked_again_while_another_is_out_of_reach() {
+    // A proof would be too old by the time.
+    let mut world = world(SenderConfig {
+        has_proofs: false,
+        ..SenderConfig::default()
+    });
+    world.trouble(Episode {
+        peer: 0,
+        trouble: Trouble::Swallows,
+        from_s: 0,
+        len_s: 10_000,
+    });
+    world.trouble(Episode {
+        peer: 1,
+        trouble: Trouble::Vanished,
+        from_s: 0,
+        len_s: 250,
+    });
+    world.send_at(seconds(1), message("a"));
+    world.run_until(seconds(900));
+    assert_eq!(world.kinds(), [Queued, Sent, Propagated, Stored]);
+    assert_eq!(world.servers[0].pushes, 1);
+}
+
+#[test]
+fn a_repeated_sending_that_nobody_answers_is_not_the_last_one() {
+    let mut world = world(SenderConfig {
+        has_proofs: false,
+        max_resends: 1,
+        ..SenderConfig::default()
+    });
+    for (peer, trouble, len_s) in [(0, Trouble::Swallows, 10_000), (1, Trouble::Hangs, 120)] {
+        world.trouble(Episode {
+            peer,
+            trouble,
+            from_s: 0,
+            len_s,
+        });
+    }
+    world.send_at(seconds(1), message("a"));
+    world.run_until(seconds(900));
+    assert_eq!(world.kinds(), [Queued, Sent, Propagated, Stored]);
+}
+
+#[test]
 fn a_message_that_every_peer_swallows_fails_as_not_stored() {
     let mut world = world(SenderConfig::default());
     for peer in 0..2 {

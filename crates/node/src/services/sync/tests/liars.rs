@@ -3,9 +3,11 @@
 use std::time::Instant;
 
 use futures::AsyncWriteExt as _;
+use futures::io::Cursor;
 
 use super::raw::{RawPeer, frame, hear, say};
 use super::*;
+use crate::services::framing::write_frame;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_transfer_without_a_session_is_refused() {
@@ -160,4 +162,39 @@ async fn bytes_that_are_no_message_end_the_session() {
         let refused = store.sync.synchronise(raw.peer()).await;
         assert!(matches!(refused, Err(SyncFailure::Banned)), "{refused:?}");
     }
+}
+
+/// A message that comes in two parts, with more than the idle time between them, is one message still.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_comes_slowly_is_read_whole_while_its_session_lasts() {
+    let idle = Duration::from_secs(2);
+    let bounds = SyncBounds {
+        idle,
+        ..SyncBounds::default()
+    };
+    let store = Store::within(bounds, Duration::ZERO).await;
+    let raw = RawPeer::of(&store).await;
+    let all: Vec<_> = (0..8).map(message).collect();
+    let _stream = raw.name(&store, &all).await;
+    let (slow, quick) = all.split_first().unwrap();
+    let mut framed = Cursor::new(Vec::new());
+    write_frame(&mut framed, &frame(slow)).await.unwrap();
+    let framed = framed.into_inner();
+    let (begin, rest) = framed.split_at(framed.len() / 2);
+    let mut slow_stream = raw.transfer(&store).await;
+    slow_stream.write_all(begin).await.unwrap();
+    slow_stream.flush().await.unwrap();
+    let mut quick_stream = raw.transfer(&store).await;
+    // The others keep the session alive.
+    for one in quick {
+        say(&mut quick_stream, &frame(one)).await;
+        tokio::time::sleep(idle / 4).await;
+    }
+    slow_stream.write_all(rest).await.unwrap();
+    slow_stream.flush().await.unwrap();
+    until("all are kept", async || {
+        store.hashes().await == hashes_of(&all)
+    })
+    .await;
+    assert_eq!(store.sync.totals().sessions["failed"], 0);
 }
