@@ -301,13 +301,13 @@ fn a_peer_whose_word_was_false_is_not_asked_again_while_another_is_out_of_reach(
 }
 
 #[test]
-fn a_repeated_sending_that_nobody_answers_is_not_the_last_one() {
+fn a_repeated_sending_that_nobody_takes_is_not_the_last_one() {
     let mut world = world(SenderConfig {
         has_proofs: false,
         max_resends: 1,
         ..SenderConfig::default()
     });
-    for (peer, trouble, len_s) in [(0, Trouble::Swallows, 10_000), (1, Trouble::Hangs, 120)] {
+    for (peer, trouble, len_s) in [(0, Trouble::Swallows, 10_000), (1, Trouble::Limits, 120)] {
         world.trouble(Episode {
             peer,
             trouble,
