@@ -12,6 +12,9 @@ mod tests;
 /// Bytes of a body that are copied behind its length, so that both leave in one piece.
 const COPIED_MAX: usize = 16 << 10;
 
+/// Bytes of a body for which there is room before any have arrived.
+const READ_MIN: usize = 4 << 10;
+
 /// Reads one frame of at most `max` bytes; `None` if the stream ends before it. Memory grows with the bytes
 /// that arrive, not with the length that is announced.
 ///
@@ -66,9 +69,14 @@ pub(super) async fn read_body<T: AsyncRead + Unpin>(
     len: usize,
 ) -> io::Result<Bytes> {
     let mut body = Vec::new();
-    stream.take(len as u64).read_to_end(&mut body).await?;
-    if body.len() < len {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+    while body.len() < len {
+        let had = body.len();
+        let room = (len - had).min(had.max(READ_MIN));
+        // A vector that grows by itself would take up to twice the frame.
+        body.reserve_exact(room);
+        body.resize(had + room, 0);
+        let (_, rest) = body.split_at_mut(had);
+        stream.read_exact(rest).await?;
     }
     Ok(body.into())
 }

@@ -16,6 +16,7 @@ use super::sessions::Sessions;
 use super::settings::{SyncBounds, SyncTimes};
 use super::terms::SessionTerms;
 use crate::handle::NodeHandle;
+use crate::services::held_bytes::HeldBytes;
 use crate::services::keeper::{CLOCK_TOLERANCE_NS, unix_now_ns};
 use crate::swarm::StreamOpener;
 
@@ -34,6 +35,8 @@ pub(super) struct SyncContext {
     pub(super) topics: BTreeSet<Arc<str>>,
     /// Stores that the operator has named.
     pub(super) trusted: BTreeSet<PeerId>,
+    /// Bytes of the payloads of reconciliation that are being read.
+    pub(super) payloads: Arc<HeldBytes>,
     /// Kibibytes of received messages that may wait for the archive.
     pub(super) waiting_kib: Arc<Semaphore>,
 }

@@ -19,6 +19,7 @@ use super::settings::{SyncBounds, SyncTimes};
 use super::{SyncFailure, SyncOutcome, SyncTotals, intake, schedule, session};
 use crate::config::StoreSyncConfig;
 use crate::handle::NodeHandle;
+use crate::services::held_bytes::HeldBytes;
 use crate::swarm::{InboundStream, StreamOpener};
 
 /// Streams of peers that wait for being looked at; further ones are reset.
@@ -121,6 +122,7 @@ pub(in crate::services) fn start(
         check,
         times,
         sessions: Sessions::new(own, bounds.clone(), trusted.clone()),
+        payloads: HeldBytes::new(bounds.payload_bytes),
         waiting_kib: Arc::new(Semaphore::new(bounds.waiting_bytes / 1024)),
         bounds,
         counts: SyncCounts::default(),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+use libp2p::PeerId;
 use libp2p::swarm::Stream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -11,7 +13,7 @@ use super::SyncFailure;
 use super::context::SyncContext;
 use super::counts::RECONCILIATION;
 use super::expected::ExpectedMessages;
-use crate::services::framing::{read_frame, write_frame};
+use crate::services::framing::{read_body, read_length, write_frame};
 
 /// Result of the exchange of payloads.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,7 +30,7 @@ pub(super) struct Reconciled {
 /// lacks to `to_send`.
 pub(super) async fn reconcile(
     context: &SyncContext,
-    stream: &mut Stream,
+    (peer, stream): (PeerId, &mut Stream),
     (mut reconciler, mut reply): (Reconciler, Option<Vec<u8>>),
     expected: &ExpectedMessages,
     to_send: &mpsc::UnboundedSender<Vec<SyncId>>,
@@ -46,10 +48,8 @@ pub(super) async fn reconcile(
         if reconciler.is_over() {
             break;
         }
-        let max = context.bounds.limits.max_payload_bytes;
-        let read = timeout(turn, read_frame(stream, max)).await;
-        let read = read.map_err(|_| too_long("a payload", turn))?;
-        let payload = read.map_err(|error| SyncFailure::of_stream(&error))?;
+        let read = timeout(turn, read_payload(context, peer, stream)).await;
+        let payload = read.map_err(|_| too_long("a payload", turn))??;
         let payload = payload.ok_or_else(|| SyncFailure::Ended {
             reason: "the stream ended before the session".to_owned(),
         })?;
@@ -72,6 +72,25 @@ pub(super) async fn reconcile(
         }
     }
     Ok(done)
+}
+
+/// Reads a payload; `None` if the stream ends before it. Beyond the bytes that all payloads in reading may hold together, the
+/// peer that holds the most loses its session, as it would if the node had too many sessions.
+async fn read_payload(
+    context: &SyncContext,
+    peer: PeerId,
+    stream: &mut Stream,
+) -> Result<Option<Bytes>, SyncFailure> {
+    let of_stream = |error: std::io::Error| SyncFailure::of_stream(&error);
+    let max = context.bounds.limits.max_payload_bytes;
+    let Some(length) = read_length(stream, max).await.map_err(of_stream)? else {
+        return Ok(None);
+    };
+    let share = context.payloads.hold(peer, length);
+    tokio::select! {
+        body = read_body(stream, length) => body.map(Some).map_err(of_stream),
+        () = share.gives_way() => Err(SyncFailure::Busy),
+    }
 }
 
 fn too_long(what: &'static str, timeout: Duration) -> SyncFailure {

@@ -89,7 +89,7 @@ async fn carry_out(
     let (began, bounds) = (Instant::now(), &context.bounds);
     let (to_send, sending) = mpsc::unbounded_channel();
     let receiving = async {
-        let done = reconcile(context, &mut stream, first, expected, &to_send);
+        let done = reconcile(context, (peer, &mut stream), first, expected, &to_send);
         let done = timeout(bounds.reconciling, done).await;
         let done = done.unwrap_or(Err(SyncFailure::TimedOut {
             what: "comparing sets",

@@ -6,8 +6,7 @@ use undertone_services::sync::SyncLimits;
 
 use crate::config::StoreSyncConfig;
 
-/// Longest payload of a session: 100,000 messages of at most 41 bytes, and a MiB of topics. Each session may be reading
-/// one, which no other bound on memory counts.
+/// Longest payload of a session: 100,000 messages of at most 41 bytes, and a MiB of topics.
 const PAYLOAD_BYTES_MAX: usize = 5 << 20;
 
 /// Times of synchronisation.
@@ -62,6 +61,8 @@ pub(super) struct SyncBounds {
     pub(super) unexpected: usize,
     /// Bytes of received messages that wait for the archive, of all peers.
     pub(super) waiting_bytes: usize,
+    /// Bytes of the payloads of all sessions that are being read; beyond it, the peer that holds the most loses its session.
+    pub(super) payload_bytes: usize,
     /// Time for which a peer at fault gets no session.
     pub(super) banned: Duration,
 }
@@ -81,6 +82,7 @@ impl Default for SyncBounds {
             streams: 2,
             unexpected: 64,
             waiting_bytes: 32 << 20,
+            payload_bytes: 2 * PAYLOAD_BYTES_MAX,
             banned: Duration::from_secs(600),
         }
     }

@@ -1,5 +1,6 @@
 //! Peers that stall, flood, or never come to an end.
 
+use futures::AsyncWriteExt as _;
 use undertone_services::sync::{Fingerprint, RangeContent, SyncError, SyncId, SyncRange};
 
 use super::raw::{RawPeer, hear, say};
@@ -159,4 +160,30 @@ async fn a_peer_that_does_not_read_messages_is_given_up() {
         store.sync.totals().sessions["failed"] == 1
     })
     .await;
+}
+
+/// The payloads that are being read are bounded together, whoever sends them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_who_send_half_a_payload_the_first_gives_way() {
+    const ANNOUNCED: usize = 1 << 20;
+    let bounds = SyncBounds {
+        payload_bytes: 2 * ANNOUNCED,
+        ..SyncBounds::default()
+    };
+    let store = Store::within(bounds, Duration::ZERO).await;
+    let mut half = Vec::new();
+    undertone_wire::put_varint(&mut half, ANNOUNCED as u64);
+    half.resize(ANNOUNCED / 2, 0);
+    let mut halves = Vec::new();
+    for _ in 0..3 {
+        let raw = RawPeer::of(&store).await;
+        let mut stream = raw.begin(&store).await;
+        stream.write_all(&half).await.unwrap();
+        stream.flush().await.unwrap();
+        halves.push((raw, stream));
+    }
+    let (_, first) = halves.first_mut().unwrap();
+    assert_eq!(hear(first).await, None, "its stream is ended");
+    let honest = RawPeer::of(&store).await;
+    honest.name(&store, &[message(1)]).await;
 }
