@@ -167,7 +167,8 @@ func node() error {
 	}
 	local := enode.NewLocalNode(database, key)
 	local.SetStaticIP(net.ParseIP(*ip))
-	local.Set(enr.UDP(socket.LocalAddr().(*net.UDPAddr).Port))
+	// Not Set(enr.UDP(...)): the library deletes a port that it does not know when it looks at what others say of its address.
+	local.SetFallbackUDP(socket.LocalAddr().(*net.UDPAddr).Port)
 	local.Set(enr.TCP(tcp))
 	for name, text := range map[string]string{"rs": *rs, "waku2": *waku2} {
 		value, err := hex.DecodeString(text)
