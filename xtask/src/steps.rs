@@ -344,7 +344,7 @@ fn on_nodes(root: &Path, names: &[&str], args: &[&str], variables: &[(&str, &str
 /// Runs the tests of clients that use services, and those with programs in Go where there is Go.
 fn services(root: &Path) -> Outcome {
     match on_nodes(root, &SERVICES, &[SERVICES_THREADS], &[]) {
-        Outcome::Passed => match answers("go", "version") {
+        Outcome::Passed => match answers("go", "version").and_then(|()| go_modules(root)) {
             Ok(()) => {
                 let args = ["--ignored", "--skip", PAGE_TESTS, SERVICES_THREADS];
                 on_nodes(root, &SERVICES, &args, &[])
@@ -352,6 +352,22 @@ fn services(root: &Path) -> Outcome {
             Err(reason) => Outcome::PassedBut(reason),
         },
         failed => failed,
+    }
+}
+
+/// Downloads the modules of the program in Go, which its checksums in `go.sum` check.
+fn go_modules(root: &Path) -> Result<(), String> {
+    let mut download = Command::new("go");
+    download.args(["mod", "download"]);
+    let status = download
+        .current_dir(root.join("interop/go/discv5"))
+        .status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!(
+            "without go-ethereum, whose modules cannot be downloaded (go mod download: {status})"
+        )),
+        Err(error) => Err(format!("without go-ethereum: cannot run go: {error}")),
     }
 }
 
