@@ -201,8 +201,8 @@ pub enum AddressNetwork {
     V4([u8; 3]),
     /// First six bytes of an IPv6 address.
     V6([u8; 6]),
-    /// Last two labels of a host name, which is not resolved here: whoever holds a domain names as many hosts in it as
-    /// it likes.
+    /// Last two labels of a host name, which is not resolved here. All are one network, because whoever holds a domain
+    /// names as many hosts in it as it likes.
     Named(String),
     /// This host's own loopback, in which all nodes of a test share one address.
     Loopback,

@@ -113,8 +113,8 @@ pub struct PeerOffer {
     pub told_by: Option<PeerId>,
     /// Sequence number of the record that the peer signed and the offer was read from; `None` without a record.
     pub sequence: Option<u64>,
-    /// Whether this node reached the peer in an earlier run; what it says counts in an offer of
-    /// [`PeerSource::Remembered`] only.
+    /// Whether this node reached the peer in an earlier run; it counts only in an offer whose source is
+    /// [`PeerSource::Remembered`].
     pub was_reached: bool,
 }
 

@@ -252,12 +252,13 @@ table! {
             "messages per epoch of a membership at most, for networks of one's own [the network's]";
         rln_registry: PathBuf, "rln-registry", PATH, "membership registry [<data-dir>/registry.sqlite]";
         rln_eth_rpc: Vec<String>, "rln-eth-rpc", "a list of http(s):// or ws(s):// URLs",
-            "endpoints of the chain with the membership contract; the first is preferred [none: rln-registry]";
+            "endpoints of the chain with the membership contract; the first is preferred; \
+             a relay of a network with a contract needs one [none: rln-registry]";
         rln_eth_contract: String, "rln-eth-contract",
             "an address, 0x and 40 hexadecimal digits, or eip155:CHAIN:ADDRESS (CAIP-10)",
-            "membership contract, with rln-eth-rpc";
+            "membership contract, with rln-eth-rpc [the network's]";
         rln_eth_chain_id: u64, "rln-eth-chain-id", "a number, 1 or more",
-            "chain of the contract, with rln-eth-rpc, unless the contract's name has it";
+            "chain of the contract, with rln-eth-rpc, unless the contract's name has it [the network's]";
         rln_eth_mode: Mode, "rln-eth-mode", "full or light",
             "what is known of the contract: all members, or the newest roots and our own path, for fewer \
              requests [full]";

@@ -18,8 +18,8 @@ pub(super) const EXCHANGE_PAUSE: Duration = Duration::from_secs(10);
 /// Records that one question asks for.
 const EXCHANGE_NODES: u64 = 30;
 
-/// Reads the records that a peer answered; those of other clusters are passed over, and so are those that are none, which is
-/// logged.
+/// Reads the records that a peer answered; those of other clusters are passed over, and so are those that are none, with a
+/// warning that names the peer.
 pub(super) fn read_records(teller: PeerId, enrs: &[Bytes], cluster: u16) -> Vec<WakuRecord> {
     let (mut invalid, mut foreign) = (0, 0);
     let mut records = Vec::new();

@@ -86,7 +86,11 @@ async fn read_payload(
     let Some(length) = read_length(stream, max).await.map_err(of_stream)? else {
         return Ok(None);
     };
-    let share = context.payloads.hold(peer, length);
+    let mut share = context.payloads.hold(peer, length);
+    if context.trusted.contains(&peer) {
+        // Strangers do not keep out the stores that the operator has named.
+        share.keep();
+    }
     tokio::select! {
         body = read_body(stream, length) => body.map(Some).map_err(of_stream),
         () = share.gives_way() => Err(SyncFailure::Busy),
