@@ -1,10 +1,12 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 
 use enr::Enr as SignedRecord;
 use multiaddr::PeerId;
 use tokio::time::timeout;
 
+use super::lookup::is_news;
 use super::*;
 
 /// Deadline for what takes a second at most on a machine with nothing else to do.
@@ -23,8 +25,13 @@ fn secret(number: u8) -> [u8; 32] {
 }
 
 fn record(number: u8, port: u16, cluster: u8) -> String {
+    record_of_sequence(1, number, port, cluster)
+}
+
+fn record_of_sequence(sequence: u64, number: u8, port: u16, cluster: u8) -> String {
     let key = CombinedKey::secp256k1_from_bytes(&mut secret(number)).expect("a secret");
     SignedRecord::builder()
+        .seq(sequence)
         .ip4(Ipv4Addr::LOCALHOST)
         .udp4(port)
         .tcp4(port)
@@ -41,6 +48,16 @@ async fn node(number: u8, cluster: u8, bootstrap: Vec<WakuRecord>) -> Node {
         .expect("a free port");
     let listen = socket.local_addr().expect("it is bound");
     let record = record(number, listen.port(), cluster);
+    node_with_record(number, cluster, bootstrap, socket, record).await
+}
+
+async fn node_with_record(
+    number: u8,
+    cluster: u8,
+    bootstrap: Vec<WakuRecord>,
+    socket: UdpSocket,
+    record: String,
+) -> Node {
     let peer = WakuRecord::parse(&record).expect("signed above").peer();
     let config = Discv5Config {
         secret: secret(number),
@@ -164,6 +181,46 @@ async fn a_port_in_use_and_a_foreign_record_are_named() {
         .await
         .expect_err("another key");
     assert!(matches!(error, Discv5Error::Key), "{error}");
+}
+
+#[tokio::test]
+async fn bootstrap_nodes_are_in_the_table_as_configured_while_no_node_answers() {
+    let socket = bind((Ipv4Addr::LOCALHOST, 0).into())
+        .await
+        .expect("a free port");
+    let listen = ListenConfig::FromSockets {
+        ipv4: Some(Arc::new(socket)),
+        ipv6: None,
+    };
+    let own = WakuRecord::parse(&record(40, 9000, 16)).expect("signed above");
+    let key = || CombinedKey::secp256k1_from_bytes(&mut secret(40)).expect("a secret");
+    let config = ConfigBuilder::new(listen).build();
+    let bootstrap = WakuRecord::parse(&record(41, 9001, 16)).expect("signed above");
+    let (offers, _offered) = mpsc::channel(OFFERS_MAX);
+    let task = LookupTask::new(LookupParts {
+        discv5: Discv5::new(own.enr().clone(), key(), config).expect("its own key"),
+        signing: key(),
+        bootstrap: vec![bootstrap.clone()],
+        cluster: 16,
+        shards: Arc::default(),
+        offers,
+        record: watch::channel(String::new()).0,
+        known: watch::channel(Vec::new()).0,
+    });
+    let table = || task.discv5().table_entries_enr();
+    assert_eq!(table(), [bootstrap.enr().clone()]);
+    task.begin_again();
+    assert_eq!(table(), [bootstrap.enr().clone()]);
+    task.discv5().remove_node(&bootstrap.enr().node_id());
+    assert!(table().is_empty());
+    task.begin_again();
+    assert_eq!(table(), [bootstrap.enr().clone()]);
+    let moved = WakuRecord::parse(&record_of_sequence(2, 41, 9002, 16)).expect("signed above");
+    let added = task.discv5().add_enr(moved.enr().clone());
+    added.expect("it is newer");
+    assert_eq!(table(), [moved.enr().clone()]);
+    task.begin_again();
+    assert_eq!(table(), [bootstrap.enr().clone()]);
 }
 
 #[tokio::test]
