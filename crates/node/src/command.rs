@@ -12,7 +12,7 @@ mod snapshots;
 pub use sender::{ProofRefusal, SendBudget, SendConditions, SenderQuestion};
 pub use snapshots::{
     EpochAllowance, GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot,
-    NodeTotals, PassageTotals, Reachable, RlnSnapshot, TokenSnapshot, TopicSnapshot,
+    NodeTotals, PassageTotals, ProtocolPeers, Reachable, RlnSnapshot, TokenSnapshot, TopicSnapshot,
     VerifierSnapshot,
 };
 
@@ -384,6 +384,21 @@ pub struct HealthReport {
     pub connection: ConnectionStatus,
     /// Health of each protocol.
     pub protocols: Vec<ProtocolHealth>,
+    /// Health of each shard that the node relays.
+    pub shards: Vec<ShardHealth>,
+}
+
+/// Health of relaying on one shard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardHealth {
+    /// Pubsub topic of the shard.
+    pub topic: String,
+    /// Peers in this node's mesh.
+    pub mesh: usize,
+    /// Connected peers that are subscribed to the topic.
+    pub subscribers: usize,
+    /// Reason why nothing is relayed; `None` if messages are.
+    pub trouble: Option<&'static str>,
 }
 
 /// Health of one protocol.

@@ -35,6 +35,7 @@ mod sender;
 mod service_peers;
 mod store_watch;
 mod sync;
+mod totals;
 
 pub use archive_counts::ArchiveCounts;
 pub use channel::{ChannelEvent, ChannelFailure, ChannelOptions, ChannelSender, ReliableChannel};
@@ -48,6 +49,7 @@ pub use sender::{
     SenderHandle, WaitingMessage,
 };
 pub use sync::{SessionHistogram, SyncFailure, SyncHandle, SyncOutcome, SyncTotals};
+pub use totals::{DurationHistogram, ProtocolTotals, ServiceTotals};
 pub use undertone_services::filter::FilterCriterion;
 pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed};
 

@@ -166,6 +166,10 @@ pub struct NodeTotals {
     pub graylisted: u64,
     /// Questions for metadata that were not answered, because their peer had asked too often.
     pub metadata_refused: u64,
+    /// Dials by this node that led to a connection.
+    pub dials_succeeded: u64,
+    /// Dials by this node that did not.
+    pub dials_failed: u64,
     /// Number of topics joined since the start.
     pub joined: u64,
     /// Number of topics left since the start.
@@ -205,6 +209,15 @@ pub struct PassageTotals {
     pub holes_failed: u64,
 }
 
+/// Connected peers that speak a protocol, at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProtocolPeers {
+    /// Peers that dialled this node.
+    pub inbound: usize,
+    /// Peers that this node dialled.
+    pub outbound: usize,
+}
+
 /// All counters and gauges, at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricsSnapshot {
@@ -214,6 +227,10 @@ pub struct MetricsSnapshot {
     pub pubsub_peers: usize,
     /// Known peers, connected or not.
     pub known_peers: usize,
+    /// Connected peers by the protocols of Waku that they speak.
+    pub protocol_peers: BTreeMap<&'static str, ProtocolPeers>,
+    /// Nodes found by discv5 and not forgotten since, by the shards that they relay.
+    pub discovered: BTreeMap<u16, usize>,
     /// State of the router.
     pub gossip: GossipSnapshot,
     /// Topics that the node is subscribed to.

@@ -203,6 +203,8 @@ table! {
         max_connections: u32 = "150" [1..], "max-connections", "a number, 1 or more", "most connections";
         max_connections_per_address: u32 [1..], "max-connections-per-address", "a number, 1 or more",
             "most connections from one IPv4 address or IPv6 /64 [16]";
+        max_connections_per_network: u32 [1..], "max-connections-per-network", "a number, 1 or more",
+            "most connections from one IPv4 /24 or IPv6 /48 of the Internet [twice those from one address]";
         max_connections_per_loopback_address: u32 [1..], "max-connections-per-loopback-address",
             "a number, 1 or more", "most connections from one loopback address [max-connections]";
         protocols: Vec<String>, "protocols", "a list of protocol ids", "pubsub ids [/vac/waku/relay/2.0.0]";

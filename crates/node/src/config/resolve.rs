@@ -106,8 +106,11 @@ impl Resolver {
         let limits = ConnectionLimits::with_total(raw.max_connections.get()?);
         let per_address_max = raw.max_connections_per_address.get()?;
         let per_loopback_address_max = raw.max_connections_per_loopback_address.get()?;
+        let per_address_max = per_address_max.unwrap_or(limits.per_address_max);
+        let per_network_max = raw.max_connections_per_network.get()?;
         Ok(ConnectionLimits {
-            per_address_max: per_address_max.unwrap_or(limits.per_address_max),
+            per_address_max,
+            per_network_max: per_network_max.unwrap_or(per_address_max.saturating_mul(2)),
             per_loopback_address_max: per_loopback_address_max
                 .unwrap_or(limits.per_loopback_address_max),
             ..limits

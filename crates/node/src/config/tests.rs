@@ -445,6 +445,7 @@ fn each_bound_is_checked() {
         ("max-message-bytes", "0", "bytes, 1 or more"),
         ("max-connections", "0", "a number, 1 or more"),
         ("max-connections-per-address", "0", "a number, 1 or more"),
+        ("max-connections-per-network", "0", "a number, 1 or more"),
         (
             "max-connections-per-loopback-address",
             "0",

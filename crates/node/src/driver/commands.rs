@@ -9,6 +9,7 @@ use undertone_gossip::{RequestId, Topic};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::{self as relay, Input, ProofFailure, PublishError, Rejection};
 
+use super::connections::PeerConnections;
 use super::event_loop::EventLoop;
 use super::peers::{KnownPeer, without_peer_id};
 use super::requests::PendingPublish;
@@ -320,6 +321,12 @@ impl EventLoop {
             peers: self.peers.connected_count(),
             pubsub_peers: self.peers.count(|ix| router.is_connected(ix)),
             known_peers: self.peers.iter().count(),
+            protocol_peers: self.peers.by_protocol(),
+            discovered: self
+                .connections
+                .as_ref()
+                .map(PeerConnections::discovered)
+                .unwrap_or_default(),
             gossip: self.gossip(),
             topics: router.joined().iter().map(topic).collect(),
             totals: self.totals.clone(),

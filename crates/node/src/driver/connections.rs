@@ -90,6 +90,19 @@ impl PeerConnections {
         offer
     }
 
+    /// Number of nodes found by discv5, by the shards that they relay.
+    pub(super) fn discovered(&self) -> BTreeMap<u16, usize> {
+        let mut discovered = BTreeMap::new();
+        for (_, entry) in self.manager.store().iter() {
+            if entry.source == PeerSource::Discv5 {
+                for shard in entry.facts.shards.iter().flatten() {
+                    *discovered.entry(*shard).or_default() += 1;
+                }
+            }
+        }
+        discovered
+    }
+
     /// Source by which a peer was found, as REST names it.
     pub(crate) fn origin(&self, peer: &PeerId) -> Option<PeerOrigin> {
         let entry = self.manager.store().get(peer)?;

@@ -30,7 +30,7 @@ use super::traced::MessageTraces;
 use super::waiting_dials::WaitingDials;
 use crate::command::{Command, NodeTotals, PublishFailure};
 use crate::handle::Delivery;
-use crate::swarm::{Behaviour, CertificateWatch, Gate, InTransit, Received};
+use crate::swarm::{Behaviour, Boxed, CertificateWatch, Gate, InTransit, Received};
 
 /// Interval at which static peers are redialled and scores are reported to admission.
 const REDIAL: Duration = Duration::from_secs(2);
@@ -43,7 +43,7 @@ const OTHERS_PER_TURN: u32 = 32;
 
 /// State of the event loop.
 pub(crate) struct EventLoop {
-    pub(crate) swarm: Swarm<Behaviour>,
+    pub(crate) swarm: Swarm<Boxed<Behaviour>>,
     pub(crate) frames: mpsc::Receiver<Received>,
     pub(crate) relay: Relay,
     pub(crate) clock: Clock,

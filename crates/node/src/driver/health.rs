@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use undertone_gossip::Topic;
 use undertone_message::PubsubTopic;
 
 use super::event_loop::EventLoop;
 use super::rln::RlnService;
-use crate::command::{ConnectionStatus, HealthReport, HealthStatus, ProtocolHealth};
+use crate::command::{ConnectionStatus, HealthReport, HealthStatus, ProtocolHealth, ShardHealth};
 
 /// Protocols of the reference node (nwaku) that this node lacks, in the reference node's order.
 const NOT_MOUNTED: [&str; 13] = [
@@ -59,7 +60,29 @@ impl EventLoop {
             node,
             connection,
             protocols: [relay, rln].into_iter().chain(absent).collect(),
+            shards: self.shard_health(),
         }
+    }
+
+    fn shard_health(&self) -> Vec<ShardHealth> {
+        let router = self.relay.router();
+        let cut_off: BTreeSet<_> = self.cut_off().map(ToString::to_string).collect();
+        let health = |topic: &Topic| {
+            let (mesh, subscribers) = (router.mesh(topic).len(), router.subscribers(topic).len());
+            let trouble = match (subscribers, mesh) {
+                (0, _) => Some("no connected peer relays it"),
+                (_, 0) if router.keeps_mesh() => Some("no peer is in its mesh"),
+                _ if cut_off.contains(topic.as_str()) => Some("no peer in its mesh answers"),
+                _ => None,
+            };
+            ShardHealth {
+                topic: topic.as_str().to_owned(),
+                mesh,
+                subscribers,
+                trouble,
+            }
+        };
+        router.joined().iter().map(health).collect()
     }
 
     fn rln_health(&self) -> ProtocolHealth {
@@ -96,7 +119,7 @@ impl EventLoop {
     /// Reason why messages published now would reach nobody, on some shard at least.
     fn relay_trouble(&self, peers: usize) -> Option<String> {
         let router = self.relay.router();
-        let has_mesh = |topic: &undertone_gossip::Topic| !router.mesh(topic).is_empty();
+        let has_mesh = |topic: &Topic| !router.mesh(topic).is_empty();
         let joined = router.joined();
         let is_without_mesh =
             router.keeps_mesh() && !joined.is_empty() && !joined.iter().any(has_mesh);
@@ -125,7 +148,7 @@ impl EventLoop {
     pub(super) fn watch_shards(&mut self) {
         let (router, now) = (self.relay.router(), Instant::now());
         let answered = |topic: &PubsubTopic| {
-            let topic = undertone_gossip::Topic::new(&topic.to_string());
+            let topic = Topic::new(&topic.to_string());
             let mesh = match router.keeps_mesh() {
                 true => router.mesh(&topic),
                 false => router.subscribers(&topic),

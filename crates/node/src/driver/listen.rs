@@ -6,12 +6,12 @@ use libp2p::swarm::SwarmEvent;
 use libp2p::{Multiaddr, Swarm};
 
 use super::error::StartError;
-use crate::swarm::Behaviour;
+use crate::swarm::{Behaviour, Boxed};
 
 /// Listens on every address and waits until the system has reported each one. An address that stands for all
 /// interfaces yields several reports; only the first of each is waited for.
 pub(crate) async fn listen(
-    swarm: &mut Swarm<Behaviour>,
+    swarm: &mut Swarm<Boxed<Behaviour>>,
     addresses: Vec<Multiaddr>,
 ) -> Result<Vec<Multiaddr>, StartError> {
     let peer_id = *swarm.local_peer_id();

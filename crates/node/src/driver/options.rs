@@ -20,7 +20,7 @@ use crate::swarm::{CertificateFiles, ConnectionLimits, PassageOptions, ServiceSt
 use crate::traces::Tracer;
 
 /// Pubsub protocol id that every Waku relay knows.
-const WAKU_RELAY: &str = "/vac/waku/relay/2.0.0";
+pub(super) const WAKU_RELAY: &str = "/vac/waku/relay/2.0.0";
 
 /// Default maximum number of connections.
 const CONNECTIONS_MAX: u32 = 150;

@@ -8,8 +8,25 @@ use libp2p::core::ConnectedPoint;
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 use undertone_gossip::PeerIx;
+use undertone_services::{filter, lightpush, peer_exchange, rendezvous, store, sync};
 
-use crate::command::{Connectedness, PeerOrigin};
+use super::options::WAKU_RELAY;
+use crate::command::{Connectedness, PeerOrigin, ProtocolPeers};
+use crate::swarm::METADATA_ID;
+
+/// Protocols of Waku by which connected peers are counted.
+const WAKU_PROTOCOLS: [&str; 10] = [
+    WAKU_RELAY,
+    METADATA_ID,
+    store::PROTOCOL_ID,
+    filter::SUBSCRIBE_PROTOCOL_ID,
+    filter::PUSH_PROTOCOL_ID,
+    lightpush::PROTOCOL_ID,
+    lightpush::legacy::PROTOCOL_ID,
+    peer_exchange::PROTOCOL_ID,
+    rendezvous::PROTOCOL_ID,
+    sync::RECONCILIATION_PROTOCOL_ID,
+];
 
 /// Most disconnected or unreachable peers that stay listed; the oldest are removed first.
 const GONE_MAX: usize = 1024;
@@ -209,6 +226,23 @@ impl PeerTable {
     /// Number of peers whose index satisfies a condition.
     pub(crate) fn count(&self, is_counted: impl Fn(PeerIx) -> bool) -> usize {
         self.indices.values().filter(|ix| is_counted(**ix)).count()
+    }
+
+    /// Returns the connected peers by the protocols of Waku that they speak.
+    pub(crate) fn by_protocol(&self) -> BTreeMap<&'static str, ProtocolPeers> {
+        let mut peers: BTreeMap<_, ProtocolPeers> = BTreeMap::new();
+        let known = self.known.values();
+        for known in known.filter(|known| known.connected == Connectedness::Connected) {
+            let speaks = |id: &&str| known.protocols.iter().any(|spoken| spoken == id);
+            for protocol in WAKU_PROTOCOLS.into_iter().filter(speaks) {
+                let peers = peers.entry(protocol).or_default();
+                match known.is_inbound {
+                    true => peers.inbound += 1,
+                    false => peers.outbound += 1,
+                }
+            }
+        }
+        peers
     }
 
     pub(crate) fn connected_count(&self) -> usize {

@@ -27,6 +27,7 @@ impl EventLoop {
                 num_established,
                 ..
             } => {
+                self.totals.dials_succeeded += u64::from(endpoint.is_dialer());
                 self.fallbacks.connected(connection_id);
                 self.peers.connected(peer_id, &endpoint);
                 self.waiting_dials.connected(&peer_id);
@@ -60,6 +61,7 @@ impl EventLoop {
                 if self.fall_back(connection_id, &error) {
                     return;
                 }
+                self.totals.dials_failed += 1;
                 // A further connection to a connected peer, such as one dialled for that peer, says nothing of it.
                 let peer = peer_id.filter(|peer| !self.swarm.is_connected(peer));
                 if let Some(peer) = peer {

@@ -236,6 +236,7 @@ fn health(node: &FakeNode) -> HealthReport {
             entry("Store", HealthStatus::NotMounted),
             entry("Mix", HealthStatus::NotMounted),
         ],
+        shards: Vec::new(),
     }
 }
 

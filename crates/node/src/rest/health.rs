@@ -13,6 +13,7 @@ use super::{
 };
 use crate::command::{
     Connectedness, ConnectionStatus, HealthReport, HealthStatus, PeerSnapshot, ProtocolHealth,
+    ShardHealth,
 };
 use crate::services::{LightStatus, MountedServices, SendQueueState};
 
@@ -64,6 +65,7 @@ pub(super) async fn report(app: &App) -> Result<HealthReport, ApiError> {
             if !app.config.relay {
                 report.protocols.iter_mut().for_each(unmount_relay);
                 report.connection = light_connection(&report.protocols);
+                report.shards.clear();
             }
             Ok(report)
         }
@@ -209,6 +211,41 @@ pub(super) struct HealthBody {
     /// For each protocol an object with its name and status, and `desc` if there is more to say.
     #[schema(value_type = Vec<BTreeMap<String, String>>)]
     protocols_health: Vec<ProtocolBody>,
+    /// Each shard that the node relays.
+    shards_health: Vec<ShardBody>,
+}
+
+/// Health of relaying on one shard.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ShardHealth)]
+#[serde(rename_all = "camelCase")]
+struct ShardBody {
+    /// Pubsub topic of the shard.
+    pubsub_topic: String,
+    /// `READY`, or `NOT_READY` if nothing is relayed.
+    health: &'static str,
+    /// Peers in this node's mesh.
+    mesh_peers: usize,
+    /// Connected peers that are subscribed to the topic.
+    subscribed_peers: usize,
+    /// Reason why nothing is relayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    desc: Option<&'static str>,
+}
+
+impl From<ShardHealth> for ShardBody {
+    fn from(shard: ShardHealth) -> Self {
+        Self {
+            pubsub_topic: shard.topic,
+            health: status(match shard.trouble {
+                None => HealthStatus::Ready,
+                Some(_) => HealthStatus::NotReady,
+            }),
+            mesh_peers: shard.mesh,
+            subscribed_peers: shard.subscribers,
+            desc: shard.trouble,
+        }
+    }
 }
 
 /// JSON form `{"<protocol>": "<status>", "desc": "<why>"}`, with `desc` only if there is a description.
@@ -235,6 +272,7 @@ impl From<HealthReport> for HealthBody {
                 ConnectionStatus::Connected => "Connected",
             },
             protocols_health: report.protocols.into_iter().map(ProtocolBody).collect(),
+            shards_health: report.shards.into_iter().map(Into::into).collect(),
         }
     }
 }

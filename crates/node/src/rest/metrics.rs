@@ -30,10 +30,12 @@ use crate::traces::TraceTotals;
 mod chain;
 mod dashboards;
 mod passage;
+mod services;
 mod shards;
 mod sync;
 
 use dashboards::{LibP2pNames, WakuNames};
+use services::ServiceNames;
 use sync::{SyncDetails, SyncMetrics};
 
 /// Content type of OpenMetrics, the format that Prometheus asks for.
@@ -82,6 +84,10 @@ async fn page(
     names: MetricsNames,
 ) -> Result<Response, ApiError> {
     let snapshot = SharedSnapshot(Arc::from(handle.metrics().await?));
+    let service_names = match services {
+        Some(services) => services.totals().await.ok().map(ServiceNames),
+        None => None,
+    };
     let mut registry = Registry::default();
     let ours = registry.sub_registry_with_prefix("undertone");
     ours.register_collector(Box::new(snapshot.clone()));
@@ -106,6 +112,9 @@ async fn page(
             snapshot: snapshot.clone(),
             archive,
         }));
+        if let Some(names) = &service_names {
+            named.register_collector(Box::new(names.clone()));
+        }
     }
     let mut text = String::new();
     encode(&mut text, &registry).expect("writing to a String does not fail");

@@ -1,5 +1,7 @@
 //! Counts of the messages that a store was offered.
 
+use super::totals::DurationHistogram;
+
 /// Numbers of messages that were offered to the archive, by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveCounts {
@@ -11,4 +13,6 @@ pub struct ArchiveCounts {
     pub lost: u64,
     /// Messages that wait to be written.
     pub pending: u64,
+    /// Times that the archive took for its writes, of one or many messages.
+    pub write_times: DurationHistogram,
 }

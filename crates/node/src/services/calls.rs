@@ -110,6 +110,9 @@ impl Callee {
             ServiceCall::Subscribers { reply } => {
                 let _ = self.host.send(HostCall::Subscribers(reply)).await;
             }
+            ServiceCall::Totals { reply } => {
+                let _ = self.host.send(HostCall::Totals(reply)).await;
+            }
         }
     }
 

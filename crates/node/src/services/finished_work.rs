@@ -1,5 +1,7 @@
 //! Results of work that ran beside the host of the services.
 
+use std::time::Duration;
+
 use undertone_services::history::{HistoryError, HistoryPage};
 use undertone_services::lightpush::PublishRefusal;
 use undertone_services::{PeerNo, RequestNo};
@@ -9,6 +11,7 @@ pub(super) enum FinishedWork {
     Page {
         query: RequestNo,
         result: Result<HistoryPage, HistoryError>,
+        took: Duration,
     },
     Published {
         publish: RequestNo,

@@ -17,6 +17,7 @@ use super::light_driver::LightStatus;
 use super::sender::{SenderEndpoint, SenderHandle, sender_channel};
 use super::store_watch::StoreWatch;
 use super::sync::SyncHandle;
+use super::totals::ServiceTotals;
 use crate::handle::{Deliveries, Delivery, MessageSink};
 
 /// Calls that wait for the services at most; further callers wait.
@@ -215,6 +216,10 @@ pub(crate) enum ServiceCall {
     /// Peers that are subscribed at this node.
     Subscribers {
         reply: oneshot::Sender<Option<Vec<FilterSubscriber>>>,
+    },
+    /// Totals of what peers asked for.
+    Totals {
+        reply: oneshot::Sender<ServiceTotals>,
     },
 }
 
@@ -451,6 +456,14 @@ impl ServicesHandle {
     /// [`ServiceFailure::Stopped`] if the node has stopped.
     pub async fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure> {
         self.ask(|reply| ServiceCall::Subscribers { reply }).await
+    }
+
+    /// Returns the totals of what peers asked of this node's services.
+    ///
+    /// # Errors
+    /// [`ServiceFailure::Stopped`] if the node has stopped.
+    pub async fn totals(&self) -> Result<ServiceTotals, ServiceFailure> {
+        self.ask(|reply| ServiceCall::Totals { reply }).await
     }
 
     /// Returns the handle to send messages and to learn what becomes of them.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use libp2p::PeerId;
+use libp2p::{PeerId, StreamProtocol};
 use tokio::sync::{mpsc, oneshot, watch};
 use undertone_archive::Archive;
 use undertone_gossip::Time;
@@ -18,12 +18,16 @@ use undertone_services::{PeerNo, RequestNo};
 
 use super::acceptor::PeerRequest;
 use super::finished_work::FinishedWork;
-use super::handle::FilterSubscriber;
 use super::limiters::ServiceLimiters;
 use super::peers::PeerNumbers;
 use super::publisher::Publisher;
 use super::pusher::Pusher;
 use super::rendezvous::is_record_of;
+use super::totals::ServiceTotals;
+
+mod questions;
+
+pub(super) use questions::HostCall;
 
 /// Longest sleep between two looks at the machines' timers.
 const IDLE: Duration = Duration::from_secs(3_600);
@@ -31,12 +35,6 @@ const IDLE: Duration = Duration::from_secs(3_600);
 /// Number of peers with numbers from which on unused ones are forgotten, or twice as many as were in use the
 /// last time, so that each request pays for a bounded part of the search.
 const PEERS_MAX: usize = 4_096;
-
-/// Question of the program to the host.
-pub(super) enum HostCall {
-    /// Peers that are subscribed to messages; `None` without the service.
-    Subscribers(oneshot::Sender<Option<Vec<FilterSubscriber>>>),
-}
 
 /// Channels on which the host is asked and told.
 pub(super) struct HostChannels {
@@ -57,6 +55,13 @@ pub(super) struct Machines {
     pub(super) rendezvous: Option<RendezvousServer>,
 }
 
+/// Request of a peer that has not been answered.
+struct Waiting {
+    peer: PeerNo,
+    protocol: StreamProtocol,
+    reply: oneshot::Sender<Bytes>,
+}
+
 /// Host of the services.
 pub(super) struct ServicesHost {
     started: Instant,
@@ -67,8 +72,8 @@ pub(super) struct ServicesHost {
     peers: PeerNumbers,
     forget_peers_from: usize,
     next_request: u64,
-    /// Requests of peers that have not been answered.
-    waiting: BTreeMap<RequestNo, (PeerNo, oneshot::Sender<Bytes>)>,
+    waiting: BTreeMap<RequestNo, Waiting>,
+    totals: ServiceTotals,
     done: mpsc::UnboundedSender<FinishedWork>,
     results: mpsc::UnboundedReceiver<FinishedWork>,
 }
@@ -94,6 +99,7 @@ impl ServicesHost {
             forget_peers_from: PEERS_MAX,
             next_request: 0,
             waiting: BTreeMap::new(),
+            totals: ServiceTotals::default(),
             done,
             results,
         }
@@ -169,10 +175,17 @@ impl ServicesHost {
             self.forget_peers();
         }
         let is_allowed = self.limiters.allow(now, protocol.as_ref(), peer);
+        self.totals
+            .count_request(protocol.as_ref(), is_allowed, bytes.len());
         let peer = self.peers.number(peer);
         let request = RequestNo(self.next_request);
         self.next_request += 1;
-        self.waiting.insert(request, (peer, reply));
+        let waiting = Waiting {
+            peer,
+            protocol: protocol.clone(),
+            reply,
+        };
+        self.waiting.insert(request, waiting);
         let machines = &mut self.machines;
         match protocol.as_ref() {
             store::PROTOCOL_ID => {
@@ -261,21 +274,12 @@ impl ServicesHost {
         }
     }
 
-    fn on_call(&mut self, call: HostCall) {
-        match call {
-            HostCall::Subscribers(reply) => {
-                // The caller may be gone.
-                let _ = reply.send(self.subscribers());
-            }
-        }
-    }
-
     fn on_gone(&mut self, peer: PeerId) {
         let now = self.now();
         let Some(peer) = self.peers.find(peer) else {
             return;
         };
-        self.waiting.retain(|_, (asker, _)| *asker != peer);
+        self.waiting.retain(|_, waiting| waiting.peer != peer);
         self.pusher.forget(peer);
         let machines = &mut self.machines;
         if let Some((store, _)) = &mut machines.store {
@@ -296,7 +300,12 @@ impl ServicesHost {
         let now = self.now();
         let machines = &mut self.machines;
         match done {
-            FinishedWork::Page { query, result } => {
+            FinishedWork::Page {
+                query,
+                result,
+                took,
+            } => {
+                self.totals.query_times.count(took);
                 if let Some((store, _)) = &mut machines.store {
                     store.handle(now, store::server::Input::Page { query, result });
                 }
@@ -403,9 +412,11 @@ impl ServicesHost {
     }
 
     fn respond(&mut self, request: RequestNo, bytes: Bytes) {
-        if let Some((_, reply)) = self.waiting.remove(&request) {
+        if let Some(waiting) = self.waiting.remove(&request) {
+            let protocol = waiting.protocol.as_ref();
+            self.totals.count_sent(protocol, bytes.len());
             // The peer may have closed its stream.
-            let _ = reply.send(bytes);
+            let _ = waiting.reply.send(bytes);
         }
     }
 
@@ -424,34 +435,31 @@ impl ServicesHost {
         };
         let (archive, done) = (archive.clone(), self.done.clone());
         tokio::spawn(async move {
+            let begun = Instant::now();
             let page = archive.query(content).await;
             let result = page.map_err(super::calls::history_error);
+            let took = begun.elapsed();
             // The host may have ended.
-            let _ = done.send(FinishedWork::Page { query, result });
+            let _ = done.send(FinishedWork::Page {
+                query,
+                result,
+                took,
+            });
         });
     }
 
     fn push(&mut self, peer: PeerNo, bytes: Bytes) {
         if let Some(identity) = self.peers.peer(peer) {
+            self.totals
+                .count_sent(filter::PUSH_PROTOCOL_ID, bytes.len());
             self.pusher.push(peer, identity, bytes);
         }
-    }
-
-    fn subscribers(&self) -> Option<Vec<FilterSubscriber>> {
-        let filter = self.machines.filter.as_ref()?;
-        let subscribers = filter.subscriptions().into_iter().filter_map(|one| {
-            Some(FilterSubscriber {
-                peer: self.peers.peer(one.peer)?,
-                criteria: one.criteria,
-            })
-        });
-        Some(subscribers.collect())
     }
 
     /// Forgets the numbers of peers that nothing refers to.
     fn forget_peers(&mut self) {
         let now = self.now();
-        let askers: BTreeSet<_> = self.waiting.values().map(|(asker, _)| *asker).collect();
+        let askers: BTreeSet<_> = self.waiting.values().map(|waiting| waiting.peer).collect();
         let (pusher, filter) = (&self.pusher, &self.machines.filter);
         let rendezvous = &self.machines.rendezvous;
         self.peers.retain(|peer| {

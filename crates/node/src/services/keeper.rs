@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
@@ -11,6 +11,7 @@ use undertone_services::history::StoredMessage;
 
 use super::archive_counts::ArchiveCounts;
 use super::sync::SyncIndex;
+use super::totals::DurationHistogram;
 
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ struct CountCells {
     refused: AtomicU64,
     lost: AtomicU64,
     pending: AtomicU64,
+    write_times: Mutex<DurationHistogram>,
     /// Start of the write that is under way.
     writing_since: Mutex<Option<SystemTime>>,
 }
@@ -58,6 +60,7 @@ impl KeeperCounts {
             refused: counts.refused.load(Ordering::Relaxed),
             lost: counts.lost.load(Ordering::Relaxed),
             pending: self.pending(),
+            write_times: *counts.write_times.lock(),
         }
     }
 
@@ -137,8 +140,10 @@ async fn write(
         fill(&mut batch, &mut messages);
         *counts.0.writing_since.lock() = Some(SystemTime::now());
         loop {
+            let begun = Instant::now();
             match archive.insert(batch.clone()).await {
                 Ok(report) => {
+                    counts.0.write_times.lock().count(begun.elapsed());
                     if failure.take().is_some() {
                         tracing::info!("the archive takes messages again");
                     }

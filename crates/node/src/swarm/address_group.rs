@@ -1,9 +1,10 @@
 //! Groups of addresses that are counted as one, because one host or customer controls all of them.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
+use undertone_peers::AddressRules;
 
 /// Group of an address: its IPv4 address, the /64 of its IPv6 address, or neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +32,23 @@ impl AddressGroup {
         }
     }
 
+    /// Returns the network of an address in the Internet; `None` for others, as those of a host, a cluster or an office,
+    /// where many nodes share a network without harm.
+    pub(crate) fn network(self) -> Option<NetworkGroup> {
+        let (ip, network) = match self {
+            Self::V4(octets @ [a, b, c, _]) => {
+                (Ipv4Addr::from(octets).into(), NetworkGroup::V4([a, b, c]))
+            }
+            Self::V6([a, b, c, d, e, f, g, h]) => {
+                let ip = [a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0];
+                let network = NetworkGroup::V6([a, b, c, d, e, f]);
+                (IpAddr::from(Ipv6Addr::from(ip)), network)
+            }
+            Self::Other => return None,
+        };
+        AddressRules::default().accepts_ip(ip).then_some(network)
+    }
+
     /// Whether the address is this host's own loopback: other nodes of a test network, or a proxy in front of
     /// this node. `::1` shares its /64 with no other host.
     pub(crate) fn is_loopback(self) -> bool {
@@ -40,6 +58,13 @@ impl AddressGroup {
             Self::Other => false,
         }
     }
+}
+
+/// Network in the Internet in which whoever has one address may have many: an IPv4 /24 or an IPv6 /48.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum NetworkGroup {
+    V4([u8; 3]),
+    V6([u8; 6]),
 }
 
 #[cfg(test)]
@@ -59,6 +84,24 @@ mod tests {
         assert_ne!(group(one), group("/ip6/2001:db8:0:1::1/tcp/1"));
         let mapped = group("/ip6/::ffff:10.0.0.1/tcp/1");
         assert_eq!(mapped, group("/ip4/10.0.0.1/tcp/1"));
+    }
+
+    #[test]
+    fn networks_are_a_24_or_a_48_of_the_internet() {
+        let network = |address| group(address).network();
+        let (one, other) = ("/ip4/20.1.2.3/tcp/1", "/ip4/20.1.2.200/tcp/1");
+        assert_eq!(network(one), network(other));
+        assert_ne!(network(one), network("/ip4/20.1.3.3/tcp/1"));
+        let (one, other) = ("/ip6/2600:1:2:3::1/tcp/1", "/ip6/2600:1:2:ffff::1/tcp/1");
+        assert_eq!(network(one), network(other));
+        assert_ne!(network(one), network("/ip6/2600:1:3::1/tcp/1"));
+        for private in [
+            "/ip4/10.1.2.3/tcp/1",
+            "/ip4/127.0.0.1/tcp/1",
+            "/ip6/fd00::1/tcp/1",
+        ] {
+            assert_eq!(network(private), None, "{private}");
+        }
     }
 
     #[test]

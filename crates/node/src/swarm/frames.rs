@@ -16,6 +16,10 @@ use super::in_transit::{InTransit, LongFrame};
 /// Least number of bytes to make room for in one read, unless the frame ends earlier.
 const READ_CHUNK: usize = 16 << 10;
 
+/// Most bytes of the first read of a frame. They are read into memory of the call, so that a stream on which nothing
+/// arrives has no memory of its own: most streams wait most of the time.
+const FIRST_READ: usize = 4 << 10;
+
 /// Growth of a frame's memory, as a multiple of what has arrived of it. Memory for a claimed megabyte is
 /// allocated in full only once a quarter of it has arrived, and data is copied twice, not six times.
 const GROWTH: usize = 3;
@@ -103,6 +107,12 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
                 Parsed::Frame(frame) => return Poll::Ready(Ok(Some(self.incoming(frame)))),
                 Parsed::Needs(missing) => missing,
             };
+            if self.filled == 0 {
+                match ready!(self.poll_first(cx))? {
+                    0 => return Poll::Ready(Ok(None)),
+                    _ => continue,
+                }
+            }
             let grow = missing.min(READ_CHUNK.max(self.filled * GROWTH));
             let wanted = self.filled + grow;
             if self.buffer.len() < wanted {
@@ -115,14 +125,24 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
             };
             let read = read?;
             if read == 0 {
-                return Poll::Ready(if self.filled == 0 {
-                    Ok(None)
-                } else {
-                    Err(io::Error::from(io::ErrorKind::UnexpectedEof).into())
-                });
+                return Poll::Ready(Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()));
             }
             self.filled += read;
         }
+    }
+
+    /// Reads the first bytes of a frame and returns their number; 0 when the stream has ended.
+    fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut first = [0; FIRST_READ];
+        let Poll::Ready(read) = Pin::new(&mut self.stream).poll_read(cx, &mut first) else {
+            self.buffer = BytesMut::new();
+            return Poll::Pending;
+        };
+        let read = read?;
+        self.buffer.clear();
+        self.buffer.extend_from_slice(&first[..read]);
+        self.filled = read;
+        Poll::Ready(Ok(read))
     }
 
     fn incoming(&mut self, frame: Bytes) -> Incoming {

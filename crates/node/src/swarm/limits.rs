@@ -8,6 +8,9 @@ const OTHER_HANDLES: u64 = 128;
 /// Default number of connections from one IPv4 address or one IPv6 /64.
 const PER_ADDRESS_DEFAULT: u32 = 16;
 
+/// Default number of connections from one network of the Internet, an IPv4 /24 or an IPv6 /48: two addresses' worth.
+const PER_NETWORK_DEFAULT: u32 = 2 * PER_ADDRESS_DEFAULT;
+
 /// Least number of concurrent handshakes; with fewer, a burst of honest peers would fail.
 const PENDING_MIN: u32 = 8;
 
@@ -20,6 +23,8 @@ pub struct ConnectionLimits {
     pub outbound_reserved: u32,
     /// Most inbound connections from one IPv4 address or one IPv6 /64.
     pub per_address_max: u32,
+    /// Most inbound connections from one network of the Internet, an IPv4 /24 or an IPv6 /48.
+    pub per_network_max: u32,
     /// Most inbound connections from one loopback address: other nodes of this host, or a proxy in
     /// front of the node.
     pub per_loopback_address_max: u32,
@@ -32,12 +37,13 @@ pub struct ConnectionLimits {
 
 impl ConnectionLimits {
     /// Returns the defaults for `total_max` connections: an eighth of them, at most 16, are reserved for
-    /// peers that the node dials; 16 may come from one address, and any number from each loopback address.
+    /// peers that the node dials; 16 may come from one address, 32 from one network, and any number from each loopback address.
     pub fn with_total(total_max: u32) -> Self {
         Self {
             total_max,
             outbound_reserved: (total_max / 8).min(16),
             per_address_max: PER_ADDRESS_DEFAULT,
+            per_network_max: PER_NETWORK_DEFAULT,
             per_loopback_address_max: total_max,
             pending_max: 128,
             handshake_timeout: Duration::from_secs(3),

@@ -5,6 +5,7 @@ mod address_kind;
 mod admission;
 mod attempts;
 mod behaviour;
+mod boxed;
 mod certificate;
 mod closing;
 mod doorway;
@@ -31,12 +32,13 @@ mod yamux;
 
 pub(crate) use address_kind::{is_quic, is_relayed};
 pub(crate) use behaviour::{Pubsub, PubsubConfig, PubsubEvent};
+pub(crate) use boxed::Boxed;
 pub use certificate::{CertificateError, CertificateFiles};
 pub(crate) use certificate::{CertificateWatch, RenewedCertificate};
 pub(crate) use frames::Incoming;
 pub(crate) use in_transit::InTransit;
 pub use limits::ConnectionLimits;
-pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
+pub(crate) use metadata::{METADATA_ID, METADATA_PROTOCOL, MetadataCodec};
 pub(crate) use outbox::Gate;
 pub use passage::{CircuitLimits, PassageOptions, RelayClient};
 pub(crate) use passage::{HOP_PROTOCOL, PassageEvent};
@@ -122,7 +124,7 @@ pub(crate) struct SwarmOptions {
 ///
 /// # Errors
 /// [`SwarmError`] if Noise refuses the key, QUIC is wanted but not compiled in, or the system's DNS configuration cannot be read.
-pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmError> {
+pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Boxed<Behaviour>>, SwarmError> {
     let SwarmOptions {
         keypair,
         agent,
@@ -166,5 +168,5 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Behaviour>, SwarmErro
     let config = libp2p::swarm::Config::with_tokio_executor()
         .with_idle_connection_timeout(IDLE_TIMEOUT)
         .with_max_negotiating_inbound_streams(NEGOTIATING_STREAMS_MAX);
-    Ok(Swarm::new(transport, behaviour, own, config))
+    Ok(Swarm::new(transport, Boxed::new(behaviour), own, config))
 }

@@ -26,6 +26,8 @@ const UNFAIR_LEAD: usize = 2;
 pub(crate) enum NoPlace {
     #[error("all connections that one address may have are in use by peers of good standing")]
     Address,
+    #[error("all connections that one network may have are in use by peers of good standing")]
+    Network,
     #[error("all connections are in use by peers of good standing")]
     Total,
 }
@@ -153,6 +155,17 @@ impl Places {
         if self.count(new.group) >= group_max as usize {
             let of_group = self.expendable(|known| known.group == new.group);
             return of_group.map(Some).ok_or(NoPlace::Address);
+        }
+        if let Some(network) = new.group.network() {
+            let of_network = |known: &Newcomer| known.group.network() == Some(network);
+            let taken = self.taken.values();
+            let taken = taken.filter(|known| known.inbound && of_network(known));
+            if taken.count() >= self.limits.per_network_max as usize {
+                return self
+                    .expendable(of_network)
+                    .map(Some)
+                    .ok_or(NoPlace::Network);
+            }
         }
         let for_outbound = outbound.max(self.limits.outbound_reserved as usize);
         if inbound < total_max.saturating_sub(for_outbound) {

@@ -22,11 +22,16 @@ async fn node(place: &Place, shards: &str, peers: &[&Assembled]) -> Assembled {
     assemble(&config).await.unwrap()
 }
 
-/// State of relaying as `/health` tells it, with its reason.
-async fn relaying(node: &Assembled) -> (String, String) {
+/// What `/health` answers.
+async fn health(node: &Assembled) -> Value {
     let answer = ask(node.rest.unwrap(), "GET", "/health", "").await;
     let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    let health: Value = serde_json::from_str(body).unwrap();
+    serde_json::from_str(body).unwrap()
+}
+
+/// State of relaying as `/health` tells it, with its reason.
+async fn relaying(node: &Assembled) -> (String, String) {
+    let health = health(node).await;
     let protocols = health["protocolsHealth"].as_array().unwrap();
     let relay = protocols.iter().find(|entry| entry.get("Relay").is_some());
     let text = |key| relay.unwrap()[key].as_str().unwrap_or_default().to_owned();
@@ -74,6 +79,10 @@ async fn a_shard_whose_only_peer_has_gone_is_named_within_30_s() {
         desc,
         "nothing is relayed on /waku/2/rs/66/0: no peer in its mesh answers"
     );
+    let shards = health(&watched).await["shardsHealth"].clone();
+    let health_of = |shard: usize| shards[shard]["health"].as_str();
+    assert_eq!(health_of(0), Some("NOT_READY"), "{shards}");
+    assert_eq!(health_of(1), Some("READY"), "{shards}");
     second.stop().await;
     let desc = told(&watched, &[0, 1], TOLD_WITHIN).await;
     assert_eq!(

@@ -165,6 +165,40 @@ async fn subscribers_get_messages_and_lightpush_publishes_them() {
 
     let subscribers = pair.store.services.handle.subscribers().await.unwrap();
     assert_eq!(subscribers.unwrap().len(), 1);
+    pair.history_until(&pair.relay, &["pushed"]).await;
+    let page = metrics_until(&pair.store, |page| {
+        page.get("waku_archive_query_duration_seconds_count") >= Some(&1.0)
+    })
+    .await;
+    let served = |service: &str| {
+        page[&format!("waku_service_requests_total{{service=\"{service}\",state=\"served\"}}")]
+    };
+    assert_eq!(served("/vac/waku/lightpush/3.0.0"), 1.0);
+    assert!(served("/vac/waku/filter-subscribe/2.0.0-beta1") >= 1.0);
+    let queries = served("/vac/waku/store-query/3.0.0");
+    assert_eq!(page["waku_store_queries_total"], queries);
+    let pushes = "{service=\"/vac/waku/filter-push/2.0.0-beta1\",direction=\"out\"}";
+    let pushes = format!("waku_service_network_bytes_total{pushes}");
+    for (name, least) in [
+        (pushes.as_str(), 6.0),
+        ("waku_filter_subscriptions", 1.0),
+        (
+            "waku_lightpush_v3_messages_total{type=\"PushRequest\"}",
+            1.0,
+        ),
+        ("waku_archive_insert_duration_seconds_count", 1.0),
+        ("waku_peers_dials_total{outcome=\"successful\"}", 1.0),
+        (
+            "waku_connected_peers{direction=\"Out\",protocol=\"/vac/waku/relay/2.0.0\"}",
+            1.0,
+        ),
+    ] {
+        assert!(
+            page.get(name) >= Some(&least),
+            "{name}: {:?}",
+            page.get(name)
+        );
+    }
     light.unsubscribe_all().await.unwrap();
     let subscribers = pair.store.services.handle.subscribers().await.unwrap();
     assert_eq!(subscribers.unwrap(), []);

@@ -16,9 +16,12 @@ use crate::support::{Api, PEER_A, Script, answer_ok, config};
 const UNKNOWN: &str = "Bad request initiated. Invalid path or method used.";
 
 #[tokio::test]
-async fn health_is_shown_part_by_part() {
+async fn health_is_shown_part_by_part_and_shard_by_shard() {
     let expected = r#"{"nodeHealth":"READY","connectionStatus":"PartiallyConnected","#.to_owned()
-        + r#""protocolsHealth":[{"Relay":"READY"},{"Store":"NOT_MOUNTED","desc":"not built"}]}"#;
+        + r#""protocolsHealth":[{"Relay":"READY"},{"Store":"NOT_MOUNTED","desc":"not built"}],"#
+        + r#""shardsHealth":[{"pubsubTopic":"/waku/2/rs/1/0","health":"READY","meshPeers":4,"subscribedPeers":9},"#
+        + r#"{"pubsubTopic":"/waku/2/rs/1/1","health":"NOT_READY","meshPeers":0,"subscribedPeers":0,"#
+        + r#""desc":"no connected peer relays it"}]}"#;
     let api = Api::start(Script::default());
     assert_eq!(api.get("/health").await, (StatusCode::OK, expected));
 }

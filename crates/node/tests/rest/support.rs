@@ -20,7 +20,7 @@ use undertone_node::{
     command::{
         Command, ConnectFailure, ConnectionStatus, GossipSnapshot, HealthReport, HealthStatus,
         NodeInfo, PeerSnapshot, Post, PostState, ProtocolHealth, PublishFailure, Published,
-        RlnSnapshot, SubscribeFailure,
+        RlnSnapshot, ShardHealth, SubscribeFailure,
     },
     config::MetricsNames,
     handle::{Deliveries, Delivery, node_channel},
@@ -63,6 +63,20 @@ impl Default for Script {
                         protocol: "Store",
                         status: HealthStatus::NotMounted,
                         desc: Some("not built".into()),
+                    },
+                ],
+                shards: vec![
+                    ShardHealth {
+                        topic: "/waku/2/rs/1/0".into(),
+                        mesh: 4,
+                        subscribers: 9,
+                        trouble: None,
+                    },
+                    ShardHealth {
+                        topic: "/waku/2/rs/1/1".into(),
+                        mesh: 0,
+                        subscribers: 0,
+                        trouble: Some("no connected peer relays it"),
                     },
                 ],
             }),

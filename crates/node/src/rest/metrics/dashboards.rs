@@ -6,7 +6,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 
-use super::{MetricsPage, SharedSnapshot};
+use super::{MetricsPage, SharedSnapshot, signed};
 use crate::command::{MessageSizes, MetricsSnapshot, RlnSnapshot};
 use crate::services::ArchiveCounts;
 
@@ -179,6 +179,7 @@ impl MetricsPage<'_> {
         let relayed = [("relay", snapshot.totals.delivered)].into_iter();
         self.counters("node_messages", "Messages received", "type", relayed)?;
         self.waku_bytes(&snapshot.topics)?;
+        self.waku_peers(snapshot)?;
         let version = [(env!("CARGO_PKG_VERSION"), 1)].into_iter();
         self.gauges("version", "Version", "version", version)?;
         let sizes = &snapshot.totals.message_sizes;
@@ -224,6 +225,40 @@ impl MetricsPage<'_> {
 
     fn waku_archive(&mut self, counts: &ArchiveCounts) -> fmt::Result {
         let kept = [("stored", counts.kept)].into_iter();
-        self.counters("archive_messages", "Messages of the store", "type", kept)
+        self.counters("archive_messages", "Messages of the store", "type", kept)?;
+        let (name, help) = (
+            "archive_insert_duration_seconds",
+            "Time for a write, seconds",
+        );
+        self.durations(name, help, &counts.write_times)
+    }
+
+    fn waku_peers(&mut self, snapshot: &MetricsSnapshot) -> fmt::Result {
+        let totals = &snapshot.totals;
+        let outcomes = [
+            ("successful", totals.dials_succeeded),
+            ("failed", totals.dials_failed),
+        ];
+        let help = "Dials, by what came of them";
+        self.counters("peers_dials", help, "outcome", outcomes.into_iter())?;
+        let help = "Connected peers by direction and protocol";
+        let mut metric = self.metric("connected_peers", help, None, MetricType::Gauge)?;
+        for (protocol, peers) in &snapshot.protocol_peers {
+            for (direction, number) in [("In", peers.inbound), ("Out", peers.outbound)] {
+                let labels = [("direction", direction), ("protocol", *protocol)];
+                let mut one = metric.encode_family(&labels)?;
+                one.encode_gauge(&signed(number))?;
+            }
+        }
+        let help = "Nodes found by discv5 and not forgotten since, by shard";
+        let name = "discv5_discovered_per_shard";
+        let mut metric = self.metric(name, help, None, MetricType::Gauge)?;
+        for (shard, nodes) in &snapshot.discovered {
+            let labels = [("shard", u64::from(*shard))];
+            metric
+                .encode_family(&labels)?
+                .encode_gauge(&signed(*nodes))?;
+        }
+        Ok(())
     }
 }

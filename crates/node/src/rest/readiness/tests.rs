@@ -21,6 +21,7 @@ fn healthy() -> HealthReport {
             part("Filter Client", HealthStatus::NotReady, Some("no peer")),
             part("Store Client", HealthStatus::NotReady, Some("no peer")),
         ],
+        shards: Vec::new(),
     }
 }
 

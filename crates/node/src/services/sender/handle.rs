@@ -13,7 +13,7 @@ use crate::command::PublishFailure;
 const CALLS_MAX: usize = 256;
 
 /// Reports that a slow reader may be behind before it misses some.
-const NEWS_MAX: usize = 4_096;
+const NEWS_MAX: usize = 1_024;
 
 /// Reason why a message was not accepted for sending.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -196,3 +196,25 @@ fn a_message_that_has_to_be_waited_for_is_hashed_meanwhile() {
     let received = at_once.frame.bytes().slice(at..at + data.len());
     assert_eq!(at_once.frame.id_of(&received), None, "the router hashes it");
 }
+
+#[test]
+fn a_stream_that_waits_for_a_frame_keeps_no_memory() {
+    let mut reader = FrameReader::new(
+        Pieces(
+            [
+                Some(frame(5_000)),
+                Some(frame(20_000)),
+                None,
+                Some(frame(3)),
+            ]
+            .into(),
+        ),
+        reading(),
+    );
+    assert_eq!(next(&mut reader).unwrap().unwrap(), frame(5_000));
+    assert_eq!(next(&mut reader).unwrap().unwrap(), frame(20_000));
+    let waiting = reader.poll_frame(&mut Context::from_waker(&noop_waker()));
+    assert!(waiting.is_pending());
+    assert_eq!(reader.buffer.capacity(), 0);
+    assert_eq!(next(&mut reader).unwrap().unwrap(), frame(3));
+}

@@ -4,6 +4,7 @@ fn limits() -> ConnectionLimits {
     ConnectionLimits {
         outbound_reserved: 2,
         per_address_max: 3,
+        per_network_max: 4,
         per_loopback_address_max: 5,
         ..ConnectionLimits::with_total(10)
     }
@@ -76,6 +77,25 @@ fn an_address_that_is_full_costs_others_nothing() {
     let mut places = Places::new(limits());
     (0..3).for_each(|n| member(&mut places, inbound(n, address(1))));
     assert_eq!(admit(&mut places, inbound(3, address(2))), Ok(vec![]));
+}
+
+#[test]
+fn a_network_of_the_internet_has_a_bound_that_many_addresses_do_not_lift() {
+    let mut places = Places::new(limits());
+    let at = |network, n| AddressGroup::V4([20, 0, network, n]);
+    let members: Vec<_> = (0..4).map(|n| inbound(n, at(1, n as u8))).collect();
+    for new in &members {
+        member(&mut places, *new);
+    }
+    let fifth = |n| inbound(n, at(1, 77));
+    assert_eq!(admit(&mut places, fifth(4)), Err(NoPlace::Network));
+    assert_eq!(
+        admit(&mut places, inbound(5, at(2, 77))),
+        Ok(vec![]),
+        "another network"
+    );
+    places.set_score(members[2].peer, -1.0);
+    assert_eq!(admit(&mut places, fifth(6)), Ok(vec![id(2)]));
 }
 
 #[test]

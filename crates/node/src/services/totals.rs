@@ -1,0 +1,96 @@
+//! Totals of what peers ask of this node's services.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use undertone_services::{filter, lightpush, peer_exchange, rendezvous, store};
+
+/// Protocols of the services, by which requests are counted.
+const PROTOCOLS: [&str; 7] = [
+    store::PROTOCOL_ID,
+    filter::SUBSCRIBE_PROTOCOL_ID,
+    filter::PUSH_PROTOCOL_ID,
+    lightpush::PROTOCOL_ID,
+    lightpush::legacy::PROTOCOL_ID,
+    peer_exchange::PROTOCOL_ID,
+    rendezvous::PROTOCOL_ID,
+];
+
+/// Histogram of how long something took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DurationHistogram {
+    /// Times per bucket: of at most the bucket's bound in [`DurationHistogram::BOUNDS_MS`] and more than the bound
+    /// before. The last entry counts those above all bounds.
+    pub counts: [u64; Self::BOUNDS_MS.len() + 1],
+    /// Sum of all times.
+    pub sum: Duration,
+}
+
+impl DurationHistogram {
+    /// Upper bounds of the buckets, milliseconds; the same as nwaku's.
+    pub const BOUNDS_MS: [u64; 14] = [
+        5, 10, 25, 50, 75, 100, 250, 500, 750, 1_000, 2_500, 5_000, 7_500, 10_000,
+    ];
+
+    /// Counts one time.
+    pub(crate) fn count(&mut self, took: Duration) {
+        let is_below = |bound_ms: &u64| Duration::from_millis(*bound_ms) < took;
+        self.counts[Self::BOUNDS_MS.partition_point(is_below)] += 1;
+        self.sum = self.sum.saturating_add(took);
+    }
+}
+
+/// Totals of one protocol since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProtocolTotals {
+    /// Requests within the rate limit.
+    pub served: u64,
+    /// Requests that were refused because they exceed the rate limit.
+    pub rejected: u64,
+    /// Bytes of requests, without their length prefixes.
+    pub received_bytes: u64,
+    /// Bytes of answers and pushed messages, without their length prefixes.
+    pub sent_bytes: u64,
+}
+
+/// Totals of the services since the start, and what they hold now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServiceTotals {
+    /// Totals by protocol id, of those that were ever used.
+    pub protocols: BTreeMap<&'static str, ProtocolTotals>,
+    /// Peers that have filter subscriptions now; `None` without the service.
+    pub filter_peers: Option<usize>,
+    /// Node records given by peer exchange; `None` without the service.
+    pub records_sent: Option<u64>,
+    /// Times that the archive took for the queries of peers.
+    pub query_times: DurationHistogram,
+}
+
+impl ServiceTotals {
+    /// Counts a request of a peer. One of a protocol that is no service's is not counted.
+    pub(super) fn count_request(&mut self, protocol: &str, is_allowed: bool, bytes: usize) {
+        if let Some(totals) = self.of(protocol) {
+            match is_allowed {
+                true => totals.served += 1,
+                false => totals.rejected += 1,
+            }
+            totals.received_bytes += bytes as u64;
+        }
+    }
+
+    /// Counts an answer, or messages that are pushed.
+    pub(super) fn count_sent(&mut self, protocol: &str, bytes: usize) {
+        if let Some(totals) = self.of(protocol) {
+            totals.sent_bytes += bytes as u64;
+        }
+    }
+
+    /// Returns the totals of a protocol. Their number is that of [`PROTOCOLS`], whatever peers ask for.
+    fn of(&mut self, protocol: &str) -> Option<&mut ProtocolTotals> {
+        let id = PROTOCOLS.into_iter().find(|known| *known == protocol)?;
+        Some(self.protocols.entry(id).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests;
