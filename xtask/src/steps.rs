@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::thread;
 
 use crate::tidy;
 
@@ -28,6 +29,9 @@ mod wasm;
 
 /// Program that contracts, interop and the check of the page need besides Rust.
 const NPM: &str = "npm";
+
+/// Variable of the number of tests of a program that run at a time.
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
 /// Variable that makes `insta` compare snapshots and write none.
 const SNAPSHOTS: (&str, &str) = ("INSTA_UPDATE", "no");
@@ -321,9 +325,21 @@ fn unit(root: &Path) -> Outcome {
         Ok(args) => args,
         Err(error) => return Outcome::Failed(format!("{}: {error}", root.display())),
     };
-    match cargo(root, &args, &[SNAPSHOTS]) {
+    match cargo(root, &args, &[SNAPSHOTS, (TEST_THREADS, &test_threads())]) {
         Outcome::Passed => cargo(root, &selection::doc_tests(), &[]),
         failed => failed,
+    }
+}
+
+/// Returns the number of tests of a program that run at a time: most wait for timers and for other processes, so that
+/// twice as many as there are processors keep these busy.
+fn test_threads() -> String {
+    match env::var(TEST_THREADS) {
+        Ok(wanted) => wanted,
+        Err(_) => {
+            let processors = thread::available_parallelism().map_or(1, usize::from);
+            (2 * processors).to_string()
+        }
     }
 }
 

@@ -5,12 +5,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::segments::SegmentCount;
-use super::stage::{LightStage, StagePlan};
+use super::sends::SentMessages;
+use super::stage::{CONTENT_TOPIC, LightStage, StagePlan};
 use crate::hostile::HostileError;
 use crate::raw::Lie;
 
 /// Interval between two messages.
 const PUBLISH_EVERY: Duration = Duration::from_millis(500);
+
+/// Messages of service nodes for each one that the light node sends.
+const OTHERS_PER_SEND: u64 = 3;
 
 /// Time from one trouble to the next, seconds.
 const TROUBLE_EVERY_S: (u64, u64) = (4, 12);
@@ -46,11 +50,16 @@ pub struct TroubleCount {
 
 /// Outcome of a campaign.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct LightCampaignReport {
     /// Troubles that were made.
     pub troubles: TroubleCount,
     /// Messages that a node accepted.
     pub published: u64,
+    /// Messages that the light node sent.
+    pub sent: SentMessages,
+    /// Fault of the light node's sending; `None` if every message is accounted for.
+    pub sends_wrong: Option<String>,
     /// Messages that the stores held in the end.
     pub held: usize,
     /// Messages that the light node was given.
@@ -85,6 +94,7 @@ impl fmt::Display for LightCampaignReport {
             "{} messages published, {} held by stores, {} delivered ({} of them from a store)",
             self.published, self.held, self.delivered, self.recovered
         )?;
+        writeln!(f, "{}", self.sent)?;
         writeln!(
             f,
             "{} missing, {} delivered twice; {} breaches noticed; caught up {} s after the last trouble",
@@ -147,6 +157,7 @@ impl CampaignPlan {
                 next_trouble = run.later(TROUBLE_EVERY_S);
             }
             run.publish().await;
+            run.send().await;
             tokio::time::sleep(PUBLISH_EVERY).await;
         }
         run.finish().await
@@ -247,11 +258,30 @@ impl CampaignRun {
         }
     }
 
+    /// Has the light node send a message now and then, if it is awake; its peers may be dead or suspended.
+    async fn send(&mut self) {
+        let is_asleep = self
+            .ongoing
+            .iter()
+            .any(|(_, one)| *one == Ongoing::LightAsleep);
+        if is_asleep || !self.report.published.is_multiple_of(OTHERS_PER_SEND) {
+            return;
+        }
+        // The node keeps a bounded number of ends for whoever asks.
+        self.report.sent.note_ends(&self.stage.light).await;
+        let text = format!("sent {}", self.report.sent.accepted());
+        let light = &self.stage.light;
+        self.report.sent.send(light, CONTENT_TOPIC, &text).await;
+    }
+
     /// Ends all troubles, waits until everything has arrived, and compares.
     async fn finish(mut self) -> Result<LightCampaignReport, HostileError> {
         let far = Instant::now() + Duration::from_secs(24 * 3600);
         self.end_due(far).await?;
         let calm = Instant::now();
+        let light = &self.stage.light;
+        self.report.sent.wait_ends(light, RECOVERY).await;
+        self.say(&self.report.sent.to_string());
         let missing = self.stage.missing(RECOVERY).await;
         for hash in &missing {
             self.say(&format!("missing: {hash}"));
@@ -260,7 +290,9 @@ impl CampaignRun {
         let counts = stage.events.counts();
         self.report.caught_up_s = calm.elapsed().as_secs();
         self.report.missing = missing.len();
-        self.report.held = stage.held().await.len();
+        let held = stage.held().await;
+        self.report.held = held.len();
+        self.report.sends_wrong = self.report.sent.complaint(&held);
         self.report.delivered = counts.len();
         self.report.twice = counts.values().filter(|count| **count > 1).count();
         let origin = |name: &str| format!("undertone_light_messages_total{{origin=\"{name}\"}}");

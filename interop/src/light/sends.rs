@@ -60,11 +60,16 @@ impl SentMessages {
     pub async fn wait_ends(&mut self, light: &Node, patience: Duration) {
         let until = Instant::now() + patience;
         while !self.waiting.is_empty() && Instant::now() < until {
-            let answer = light.ask("GET", "/messaging/v1/events/send", None).await;
-            if let Some((200, page)) = answer {
-                self.record(&serde_json::from_str(&page).unwrap_or_default());
-            }
+            self.note_ends(light).await;
             tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Asks the light node once for the ends of its messages.
+    pub async fn note_ends(&mut self, light: &Node) {
+        let answer = light.ask("GET", "/messaging/v1/events/send", None).await;
+        if let Some((200, page)) = answer {
+            self.record(&serde_json::from_str(&page).unwrap_or_default());
         }
     }
 

@@ -165,7 +165,8 @@ async fn campaign_of_sleeps_deaths_and_lies() {
     let report = plan.run(&program()).await.unwrap();
     println!("{report}");
     assert_eq!((report.missing, report.twice), (0, 0), "seed {}", plan.seed);
-    assert!(report.published > 0 && report.held > 0);
+    assert_eq!(report.sends_wrong, None, "seed {}", plan.seed);
+    assert!(report.published > 0 && report.held > 0 && report.sent.accepted() > 0);
     // Acknowledgements are not sent again, and requests over REST lose nothing.
     let least = report.segments.sent * loss_percent / 100 / 10;
     let has_loss = loss_percent == 0 || report.segments.again > least;

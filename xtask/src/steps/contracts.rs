@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-use super::{Outcome, cargo, ended, selection};
+use super::{Outcome, TEST_THREADS, cargo, ended, selection, test_threads};
 
 #[cfg(test)]
 mod tests;
@@ -49,7 +49,7 @@ pub(super) fn run(root: &Path, npm: &str) -> Outcome {
     }
     let mut followers = selection::named(&FOLLOWERS);
     followers.extend(["--", "--ignored"].map(str::to_owned));
-    cargo(root, &followers, &[])
+    cargo(root, &followers, &[(TEST_THREADS, &test_threads())])
 }
 
 /// Whether `node_modules` was installed from the present lock file.

@@ -1,6 +1,6 @@
 //! Requests to the services of other peers: finds a peer, opens a stream, waits for the answer.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use libp2p::multiaddr::Protocol;
@@ -102,12 +102,20 @@ impl PeerClient {
     ) -> Result<Bytes, ServiceFailure> {
         let protocol = StreamProtocol::new(service.protocol);
         let dial = |reason: String| ServiceFailure::Dial { peer, reason };
+        let begun = Instant::now();
         let mut opened = self.streams.open(peer, protocol.clone()).await;
         if matches!(opened, Err(StreamOpenError::NotConnected)) && address.iter().count() > 1 {
             self.connect(address).await.map_err(dial)?;
             opened = self.streams.open(peer, protocol).await;
         }
         let mut stream = opened.map_err(|error| dial(error.to_string()))?;
+        // A process that was suspended meanwhile must not send what its caller has given up.
+        if begun.elapsed() >= TIMEOUT {
+            let opened_s = begun.elapsed().as_secs();
+            return Err(dial(format!(
+                "the stream was opened only after {opened_s} s"
+            )));
+        }
         let failed = |error: std::io::Error| ServiceFailure::Dial {
             peer,
             reason: error.to_string(),

@@ -8,8 +8,8 @@ use std::time::Duration;
 pub struct SenderConfig {
     /// Whether the network asks for a rate-limit proof (RLN).
     pub has_proofs: bool,
-    /// Age of a message's timestamp beyond which the network refuses it; `None` if it does not look.
-    /// nwaku with RLN refuses messages more than 20 s off.
+    /// Age of a message's timestamp beyond which the network refuses it, or where it asks for no proofs, its stores do; `None` if
+    /// nobody looks. nwaku with RLN refuses messages more than 20 s off, and its stores do not keep them.
     pub max_age: Option<Duration>,
     /// Time from queueing after which a message that nobody took has failed.
     pub deadline: Duration,

@@ -133,9 +133,22 @@ impl MessageSender {
     /// Lets a message wait that every store that answers denied to have, and sends it again at times.
     fn denied_by_all(&mut self, now: Time, id: SendId) {
         let config = &self.config;
+        let now_ns = self.wall_ns(now);
+        let is_too_old = self.entries.get(&id);
+        let is_too_old = is_too_old.is_some_and(|entry| self.is_too_old(now_ns, entry));
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
+        if is_too_old && !config.has_proofs && entry.is_nowhere() {
+            // No store would take it any more; no proof is spent twice.
+            entry.unstamp();
+            entry.may_be_out = false;
+            entry.confirm_until = Time::MAX;
+            entry.denied_by.clear();
+            entry.denials = 0;
+            entry.retry_at = now;
+            return;
+        }
         let wait = doubled(config.confirm_first, entry.denials, config.confirm_max);
         entry.check_at = now.after(wait);
         entry.denied_by.clear();

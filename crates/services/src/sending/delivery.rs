@@ -84,30 +84,38 @@ impl MessageSender {
             .then_some(SendEventKind::Failed(FailReason::Deadline))
     }
 
-    fn is_too_old(&self, now_ns: u64, entry: &QueuedMessage) -> bool {
+    pub(super) fn is_too_old(&self, now_ns: u64, entry: &QueuedMessage) -> bool {
         let max_age = self.config.max_age;
         max_age.is_some_and(|max| entry.age_ns(now_ns) > nanos(max))
     }
 
-    /// The network refuses the message's timestamp by now. A message that is surely nowhere gets a new
-    /// one if the sender chose the old one; of a message that may be out, stores know. Returns whether the message
-    /// can be sent.
+    /// The network refuses the message's timestamp by now, or where it has no proofs, its stores do. A message that is surely
+    /// nowhere gets a new one if the sender chose the old one; of a message that may be out, stores know. Returns whether the
+    /// message can be sent.
     fn renew(&mut self, now: Time, id: SendId) -> bool {
         let knows_store = self.pool.offers(PeerService::Store, None);
         let may_find_store = knows_store || self.discovered.is_none_or(|at| at > now);
+        let has_proofs = self.config.has_proofs;
         let Some(entry) = self.entries.get_mut(&id) else {
             return false;
         };
+        let is_renewable = has_proofs || entry.record.is_self_stamped;
         if entry.is_propagated() {
             entry.wants_resend = false;
         } else if !entry.may_be_out && entry.record.is_self_stamped {
             entry.unstamp();
             return true;
-        } else if entry.may_be_out && may_find_store && !entry.record.message.is_ephemeral() {
+        } else if entry.may_be_out
+            && may_find_store
+            && is_renewable
+            && !entry.record.message.is_ephemeral()
+        {
             if entry.confirm_until == Time::MAX {
                 entry.confirm_until = now.after(self.config.confirm_for);
             }
             entry.retry_at = entry.confirm_until;
+        } else if !has_proofs {
+            return true; // Relays take it, whatever its timestamp.
         } else {
             self.end(id, SendEventKind::Failed(FailReason::TooOld));
         }

@@ -131,6 +131,13 @@ impl QueuedMessage {
         })
     }
 
+    /// Whether no peer has said that it took the message, none is asked now, and the sender chose the timestamp: if stores do not have
+    /// it either, nobody has.
+    pub(super) fn is_nowhere(&self) -> bool {
+        let is_idle = self.work == AwaitedAnswer::Nothing;
+        is_idle && !self.is_propagated() && self.record.is_self_stamped
+    }
+
     /// Takes back the timestamp that the sender chose, and what depends on it, of a message that is surely nowhere.
     pub(super) fn unstamp(&mut self) {
         self.record.message.timestamp = None;

@@ -1,5 +1,6 @@
 //! Single promises, one test each.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rand_chacha::ChaCha8Rng;
@@ -218,6 +219,39 @@ fn where_old_timestamps_are_refused_a_message_that_may_be_out_is_looked_for_in_s
         };
         assert_eq!(end, Some(expected));
     }
+}
+
+#[test]
+fn without_proofs_a_message_that_neither_peers_nor_stores_have_is_sent_with_a_new_timestamp() {
+    let config = SenderConfig {
+        has_proofs: false,
+        max_age: Some(Duration::from_secs(15)),
+        ..SenderConfig::default()
+    };
+    let mut world = world(config);
+    for peer in 0..2 {
+        let trouble = Trouble::Fails;
+        world.trouble(Episode {
+            peer,
+            trouble,
+            from_s: 0,
+            len_s: 400,
+        });
+    }
+    for number in 0..5 {
+        world.send_at(seconds(number * 60 + 1), message(&number.to_string()));
+    }
+    world.run_until(seconds(3000));
+    let mut renewed = 0;
+    for (id, end) in world.ends() {
+        assert_eq!(end, Some(Stored));
+        let given = world.given.iter().filter(|(given, _)| *given == id);
+        let hashes: BTreeSet<_> = given.map(|(_, given)| message_hash(SHARD, given)).collect();
+        renewed += usize::from(hashes.len() > 1);
+        let published = hashes.intersection(&world.published);
+        assert_eq!(published.count(), 1, "no copy with another timestamp");
+    }
+    assert!(renewed > 0);
 }
 
 #[test]

@@ -339,6 +339,9 @@ impl World {
     fn publish(&mut self, message: &WakuMessage) {
         let hash = message_hash(SHARD, message);
         self.published.insert(hash);
+        if self.is_too_old(message.timestamp_ns() as u64) {
+            return; // No store keeps it.
+        }
         for at in 0..self.servers.len() {
             let is_store = self.servers[at].services.store && !message.is_ephemeral();
             if is_store && self.servers[at].is_reachable() && !self.is_lost() {

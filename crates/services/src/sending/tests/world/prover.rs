@@ -70,7 +70,7 @@ impl World {
     }
 
     /// Whether the network refuses a timestamp.
-    fn is_too_old(&self, unix_ns: u64) -> bool {
+    pub(super) fn is_too_old(&self, unix_ns: u64) -> bool {
         let age_ns = (UNIX_AT_ZERO + self.now.as_nanos()).saturating_sub(unix_ns);
         let max_age = self.config.max_age;
         max_age.is_some_and(|max| u128::from(age_ns) > max.as_nanos())
