@@ -123,7 +123,7 @@ impl LookupTask {
     }
 
     /// Adds a node that another source has found, unless a newer record of it is known. The table refuses those that may
-    /// not be asked ([`is_public_waku`]).
+    /// not be asked ([`super::is_public_waku`]).
     fn add(&self, node: &WakuRecord) {
         let known = self.discv5.find_enr(&node.enr().node_id());
         if is_news(known.as_ref(), node)

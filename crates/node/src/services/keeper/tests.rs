@@ -44,12 +44,16 @@ async fn what_is_offered_is_found_in_the_archive() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(archive.contains(&[kept.hash]).await.unwrap(), [true]);
+    let counts = counts.counts();
     let expected = ArchiveCounts {
         kept: 1,
         refused: 1,
+        write_times: counts.write_times,
         ..ArchiveCounts::default()
     };
-    assert_eq!(counts.counts(), expected);
+    assert_eq!(counts, expected);
+    let writes: u64 = counts.write_times.counts.iter().sum();
+    assert_eq!(writes, 1);
 }
 
 #[test]
