@@ -57,6 +57,7 @@ pub(crate) use exchange_client::ExchangeClient;
 pub(crate) use mount::prepare;
 pub(crate) use rendezvous::{PeerAddresses, RendezvousClient, sign_record};
 pub(crate) use sync::PastProofs;
+pub(crate) use totals::SERVICE_PROTOCOLS;
 
 #[cfg(test)]
 pub(crate) use handle::{ServiceCall, services_channel};

@@ -32,7 +32,7 @@ struct Fate {
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ProxyState {
     target: SocketAddr,
     source: Mutex<Ipv4Addr>,
     is_closed: AtomicBool,
@@ -44,7 +44,7 @@ struct Shared {
 /// Running proxy; a drop closes all connections.
 #[derive(Debug)]
 pub struct Proxy {
-    shared: Arc<Shared>,
+    shared: Arc<ProxyState>,
     addr: SocketAddr,
     _tasks: Tasks,
 }
@@ -70,7 +70,7 @@ impl Proxy {
         let listener = listening.map_err(HostileError::io("cannot listen for a proxy"))?;
         let addr = listener.local_addr();
         let addr = addr.map_err(HostileError::io("cannot listen for a proxy"))?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyState {
             target,
             source: Mutex::new(source),
             is_closed: AtomicBool::new(false),
@@ -131,7 +131,7 @@ impl Proxy {
 
 /// Handle that ends connections that were silenced or cut.
 #[derive(Clone, Debug)]
-pub struct Ender(Arc<Shared>);
+pub struct Ender(Arc<ProxyState>);
 
 impl Ender {
     /// Closes all silent connections at both ends.
@@ -142,7 +142,7 @@ impl Ender {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<ProxyState>) {
     let mut connections = Tasks::default();
     for number in 0..CONNECTIONS_MAX {
         let Ok((client, _)) = listener.accept().await else {
@@ -156,7 +156,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 /// Carries one connection until it ends.
-async fn carry(client: TcpStream, number: u64, shared: Arc<Shared>) {
+async fn carry(client: TcpStream, number: u64, shared: Arc<ProxyState>) {
     let source = *shared.source.lock();
     let Ok(mut server) = dial(source, shared.target).await else {
         return;

@@ -26,9 +26,9 @@ const COMPOSE_RULES: &str = "deploy/docker/compose-lint.yaml";
 const MANIFESTS: &str = "deploy/kubernetes";
 
 /// Part of the step: what it reads, and how.
-type Part = (&'static str, fn(&Path, &Path) -> Outcome);
+type LintedPart = (&'static str, fn(&Path, &Path) -> Outcome);
 
-const PARTS: [Part; 4] = [
+const PARTS: [LintedPart; 4] = [
     ("alerts and dashboard", prometheus),
     ("Dockerfile", dockerfile),
     ("compose file", compose),

@@ -8,25 +8,15 @@ use libp2p::core::ConnectedPoint;
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 use undertone_gossip::PeerIx;
-use undertone_services::{filter, lightpush, peer_exchange, rendezvous, store, sync};
+use undertone_services::sync::RECONCILIATION_PROTOCOL_ID;
 
 use super::options::WAKU_RELAY;
 use crate::command::{Connectedness, PeerOrigin, ProtocolPeers};
+use crate::services::SERVICE_PROTOCOLS;
 use crate::swarm::METADATA_ID;
 
-/// Protocols of Waku by which connected peers are counted.
-const WAKU_PROTOCOLS: [&str; 10] = [
-    WAKU_RELAY,
-    METADATA_ID,
-    store::PROTOCOL_ID,
-    filter::SUBSCRIBE_PROTOCOL_ID,
-    filter::PUSH_PROTOCOL_ID,
-    lightpush::PROTOCOL_ID,
-    lightpush::legacy::PROTOCOL_ID,
-    peer_exchange::PROTOCOL_ID,
-    rendezvous::PROTOCOL_ID,
-    sync::RECONCILIATION_PROTOCOL_ID,
-];
+/// Protocols of Waku by which connected peers are counted, beside those of the services.
+const OTHER_PROTOCOLS: [&str; 3] = [WAKU_RELAY, METADATA_ID, RECONCILIATION_PROTOCOL_ID];
 
 /// Most disconnected or unreachable peers that stay listed; the oldest are removed first.
 const GONE_MAX: usize = 1024;
@@ -234,7 +224,8 @@ impl PeerTable {
         let known = self.known.values();
         for known in known.filter(|known| known.connected == Connectedness::Connected) {
             let speaks = |id: &&str| known.protocols.iter().any(|spoken| spoken == id);
-            for protocol in WAKU_PROTOCOLS.into_iter().filter(speaks) {
+            let protocols = OTHER_PROTOCOLS.into_iter().chain(SERVICE_PROTOCOLS);
+            for protocol in protocols.filter(speaks) {
                 let peers = peers.entry(protocol).or_default();
                 match known.is_inbound {
                     true => peers.inbound += 1,

@@ -56,7 +56,7 @@ pub(super) struct Machines {
 }
 
 /// Request of a peer that has not been answered.
-struct Waiting {
+struct PendingRequest {
     peer: PeerNo,
     protocol: StreamProtocol,
     reply: oneshot::Sender<Bytes>,
@@ -72,7 +72,7 @@ pub(super) struct ServicesHost {
     peers: PeerNumbers,
     forget_peers_from: usize,
     next_request: u64,
-    waiting: BTreeMap<RequestNo, Waiting>,
+    waiting: BTreeMap<RequestNo, PendingRequest>,
     totals: ServiceTotals,
     done: mpsc::UnboundedSender<FinishedWork>,
     results: mpsc::UnboundedReceiver<FinishedWork>,
@@ -180,7 +180,7 @@ impl ServicesHost {
         let peer = self.peers.number(peer);
         let request = RequestNo(self.next_request);
         self.next_request += 1;
-        let waiting = Waiting {
+        let waiting = PendingRequest {
             peer,
             protocol: protocol.clone(),
             reply,

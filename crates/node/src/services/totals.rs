@@ -6,7 +6,7 @@ use std::time::Duration;
 use undertone_services::{filter, lightpush, peer_exchange, rendezvous, store};
 
 /// Protocols of the services, by which requests are counted.
-const PROTOCOLS: [&str; 7] = [
+pub(crate) const SERVICE_PROTOCOLS: [&str; 7] = [
     store::PROTOCOL_ID,
     filter::SUBSCRIBE_PROTOCOL_ID,
     filter::PUSH_PROTOCOL_ID,
@@ -85,9 +85,10 @@ impl ServiceTotals {
         }
     }
 
-    /// Returns the totals of a protocol. Their number is that of [`PROTOCOLS`], whatever peers ask for.
+    /// Returns the totals of a protocol. Their number is that of [`SERVICE_PROTOCOLS`], whatever peers ask for.
     fn of(&mut self, protocol: &str) -> Option<&mut ProtocolTotals> {
-        let id = PROTOCOLS.into_iter().find(|known| *known == protocol)?;
+        let mut known = SERVICE_PROTOCOLS.into_iter();
+        let id = known.find(|known| *known == protocol)?;
         Some(self.protocols.entry(id).or_default())
     }
 }
