@@ -12,8 +12,8 @@ mod snapshots;
 pub use sender::{ProofRefusal, SendBudget, SendConditions, SenderQuestion};
 pub use snapshots::{
     EpochAllowance, GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot,
-    NodeTotals, PassageTotals, ProtocolPeers, Reachable, RlnSnapshot, TokenSnapshot, TopicSnapshot,
-    VerifierSnapshot,
+    NodeTotals, PassageTotals, PayloadTotals, ProofTotals, ProtocolPeers, Reachable, RlnSnapshot,
+    TokenSnapshot, TopicSnapshot, VerifierSnapshot,
 };
 
 /// Request to a running node. The answer goes to `reply`; a dropped receiver is not an error.

@@ -1,6 +1,7 @@
 //! Snapshots of the node's counters and gauges.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use undertone_gossip::{Stats, TopicTraffic, Usage};
 use undertone_membership::evm;
@@ -31,6 +32,8 @@ pub struct RlnSnapshot {
     pub ids_taken_total: u64,
     /// Pool of tokens prepared ahead; `None` without a membership or when its proofs use no pool.
     pub tokens: Option<TokenSnapshot>,
+    /// Proofs that the node has generated.
+    pub proofs: ProofTotals,
     /// State of the threads that verify proofs.
     pub verifier: VerifierSnapshot,
     /// The membership set as this node follows it.
@@ -76,6 +79,8 @@ pub struct VerifierSnapshot {
     pub batches_total: u64,
     /// Histogram of the number of proofs verified at a time.
     pub job_sizes: JobSizes,
+    /// Time that the last job took, divided by its proofs; zero before the first.
+    pub last_took: Duration,
 }
 
 /// Histogram of verification jobs by their number of proofs; a single proof counts as a job of one.
@@ -143,6 +148,43 @@ pub struct TopicSnapshot {
     pub is_cut_off: bool,
     /// Bytes of the topic so far.
     pub traffic: TopicTraffic,
+    /// Payloads of the topic's valid messages so far, own and of peers.
+    pub payloads: PayloadTotals,
+}
+
+/// Payloads of valid messages since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PayloadTotals {
+    /// Number of messages.
+    pub messages: u64,
+    /// Bytes of all payloads.
+    pub sum_bytes: u64,
+    /// Bytes of the longest payload.
+    pub longest_bytes: u64,
+}
+
+impl PayloadTotals {
+    /// Counts a payload of `bytes` bytes.
+    pub(crate) fn count(&mut self, bytes: usize) {
+        let bytes = bytes as u64;
+        self.messages += 1;
+        self.sum_bytes += bytes;
+        self.longest_bytes = self.longest_bytes.max(bytes);
+    }
+
+    /// Mean length of a payload, bytes; 0 without messages.
+    pub fn mean_bytes(&self) -> u64 {
+        self.sum_bytes.checked_div(self.messages).unwrap_or(0)
+    }
+}
+
+/// Proofs that the node has generated for its own messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProofTotals {
+    /// Proofs generated since the start.
+    pub generated: u64,
+    /// Time that the last one took; zero before the first.
+    pub last_took: Duration,
 }
 
 /// Totals that the driver itself counts, since the start.

@@ -316,6 +316,10 @@ impl EventLoop {
             subscribers: router.subscribers(topic).len(),
             is_cut_off: cut_off.contains(topic.as_str()),
             traffic: router.traffic(topic),
+            payloads: PubsubTopic::parse_any(topic.as_str())
+                .ok()
+                .and_then(|topic| self.payloads.get(&topic).copied())
+                .unwrap_or_default(),
         };
         MetricsSnapshot {
             peers: self.peers.connected_count(),

@@ -28,7 +28,7 @@ use super::shard_watch::ShardWatch;
 use super::time::Clock;
 use super::traced::MessageTraces;
 use super::waiting_dials::WaitingDials;
-use crate::command::{Command, NodeTotals, PublishFailure};
+use crate::command::{Command, NodeTotals, PayloadTotals, PublishFailure};
 use crate::handle::Delivery;
 use crate::swarm::{Behaviour, Boxed, CertificateWatch, Gate, InTransit, Received};
 
@@ -82,6 +82,8 @@ pub(crate) struct EventLoop {
     /// Inputs that follow from outputs; handled once the outputs are drained.
     pub(crate) follow_ups: Vec<Input>,
     pub(crate) totals: NodeTotals,
+    /// Payloads of valid messages by topic, of the topics that the node ever joined.
+    pub(crate) payloads: BTreeMap<PubsubTopic, PayloadTotals>,
     /// Posted messages, including those that wait for a peer.
     pub(crate) posts: Posts,
     /// Connection manager of a node that finds its peers; `None` without discovery.

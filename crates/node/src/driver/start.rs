@@ -197,6 +197,7 @@ async fn build(
         joined: Default::default(),
         follow_ups: Vec::new(),
         totals: Default::default(),
+        payloads: Default::default(),
         posts: Posts::new(&options.relay),
         connections,
         certificate,

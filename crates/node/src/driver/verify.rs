@@ -2,7 +2,7 @@
 //! and fairly among peers.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use libp2p::PeerId;
@@ -48,6 +48,7 @@ struct VerifyQueue {
     bad_total: u64,
     batches_total: u64,
     job_sizes: JobSizes,
+    last_took: Duration,
 }
 
 impl VerifierPool {
@@ -66,6 +67,7 @@ impl VerifierPool {
                 bad_total: 0,
                 batches_total: 0,
                 job_sizes: JobSizes::default(),
+                last_took: Duration::ZERO,
             }),
             changed: Condvar::new(),
             start: Instant::now(),
@@ -134,6 +136,7 @@ impl VerifierPool {
             bad_total: queue.bad_total,
             batches_total: queue.batches_total,
             job_sizes: queue.job_sizes,
+            last_took: queue.last_took,
         }
     }
 }
@@ -152,8 +155,9 @@ impl VerifierState {
         events: &mpsc::UnboundedSender<RlnEvent>,
     ) {
         while let Some(job) = self.next_job() {
+            let begun = Instant::now();
             let verdicts = check(&job);
-            self.count(&job, &verdicts);
+            self.count(&job, &verdicts, begun.elapsed());
             for (proof, valid) in job.tickets().iter().zip(verdicts) {
                 let verified = RlnEvent::Verified {
                     ticket: proof.ticket,
@@ -169,13 +173,15 @@ impl VerifierState {
 
     /// Counts the verdicts. This runs before they are reported, so that a receiver of a
     /// verdict finds it counted.
-    fn count(&self, job: &Job<Proof>, verdicts: &[bool]) {
+    fn count(&self, job: &Job<Proof>, verdicts: &[bool], took: Duration) {
         let bad = verdicts.iter().filter(|valid| !**valid).count();
         let mut queue = self.queue.lock();
         queue.checked_total += verdicts.len() as u64;
         queue.bad_total += bad as u64;
         queue.batches_total += u64::from(matches!(job, Job::Batch(_)));
         queue.job_sizes.count(verdicts.len());
+        let proofs = u32::try_from(verdicts.len()).unwrap_or(u32::MAX);
+        queue.last_took = took / proofs.max(1);
         let now_ns = self.now_ns();
         for (proof, valid) in job.tickets().iter().zip(verdicts) {
             match (proof.from, valid) {

@@ -263,7 +263,9 @@ impl ServicesHost {
     fn on_message(&mut self, message: StoredMessage) {
         let now = self.now();
         if let Some(filter) = &mut self.machines.filter {
+            let begun = Instant::now();
             filter.handle(now, filter::Input::Message { message });
+            self.totals.filter_times.count(begun.elapsed());
         }
     }
 

@@ -64,6 +64,9 @@ pub struct ServiceTotals {
     pub records_sent: Option<u64>,
     /// Times that the archive took for the queries of peers.
     pub query_times: DurationHistogram,
+    /// Times for comparing a message with the filter subscriptions, and for handing it to the subscribers' queues; empty
+    /// without the service.
+    pub filter_times: DurationHistogram,
 }
 
 impl ServiceTotals {

@@ -22,6 +22,7 @@ mod places;
 mod quic;
 mod renewable_tls;
 mod session;
+mod source_address;
 mod stream_handler;
 mod stream_request;
 mod stream_tasks;

@@ -16,6 +16,7 @@ use super::closing::Closing;
 use super::doorway::Doorway;
 use super::limits::ConnectionLimits;
 use super::renewable_tls::RenewableTls;
+use super::source_address::{ListenAddresses, SourceAddress};
 use super::yamux::YamuxUpgrade;
 
 /// Time limit for dialling, from name resolution to the negotiated muxer.
@@ -47,8 +48,9 @@ pub(crate) fn build(
     certificate: RenewedCertificate,
     circuits: Option<relay::client::Transport>,
 ) -> Result<Streams, SwarmError> {
-    let plain = dns::tokio::Transport::system(sockets())?;
-    let mut websocket = websocket::Config::new(dns::tokio::Transport::system(sockets())?);
+    let listening = ListenAddresses::default();
+    let plain = dns::tokio::Transport::system(sockets(&listening))?;
+    let mut websocket = websocket::Config::new(dns::tokio::Transport::system(sockets(&listening))?);
     websocket.set_max_data_size(WEBSOCKET_MESSAGE_BYTES_MAX);
     let websocket = RenewableTls::new(websocket, certificate);
     let mut mplex = libp2p_mplex::Config::default();
@@ -85,13 +87,16 @@ fn with_quic(_: &Keypair, _: Streams) -> Result<Streams, SwarmError> {
     Err(SwarmError::WithoutQuic)
 }
 
-/// TCP transport whose sockets notice that a peer is gone without having closed the connection.
-fn sockets()
--> impl Transport<Output = tcp::tokio::TcpStream, Error = io::Error, Dial: Send, ListenerUpgrade: Send>
+/// TCP transport whose sockets notice that a peer is gone without having closed the connection. It is one of those that listen
+/// on the `listening` addresses.
+fn sockets(
+    listening: &ListenAddresses,
+) -> impl Transport<Output = tcp::tokio::TcpStream, Error = io::Error, Dial: Send, ListenerUpgrade: Send>
 + Send
 + Unpin
 + 'static {
-    tcp::tokio::Transport::new(tcp::Config::default().nodelay(true)).map(|stream, _| {
+    let tcp = tcp::tokio::Transport::new(tcp::Config::default().nodelay(true));
+    SourceAddress::new(tcp, listening.clone()).map(|stream, _| {
         bound_silence(&stream);
         stream
     })

@@ -45,6 +45,8 @@ async fn values_move_when_a_message_is_published() {
     .await;
     assert_eq!(alices["undertone_tokens_taken_total"], 1.0);
     assert_eq!(alices["undertone_tokens_missed_total"], 0.0);
+    assert_eq!(alices["waku_rln_total_generated_proofs_total"], 1.0);
+    assert!(alices["waku_rln_proof_generation_duration_seconds"] > 0.0);
     let queued = "undertone_queued_bytes_total";
     assert!(
         alices[queued] > before[queued] + 335.0,
@@ -75,6 +77,26 @@ async fn values_move_when_a_message_is_published() {
         ("waku_histogram_message_size_bucket{le=\"1.0\"}", 1.0),
         ("logos_delivery_peer_store_size", 1.0),
         ("waku_rln_messages_total", 1.0),
+        (
+            "waku_rln_valid_messages_total{shard=\"/waku/2/rs/66/0\"}",
+            1.0,
+        ),
+        (
+            "waku_rln_valid_messages_total{shard=\"/waku/2/rs/66/1\"}",
+            0.0,
+        ),
+        (
+            "waku_relay_avg_msg_bytes_per_shard{shard=\"/waku/2/rs/66/0\"}",
+            5.0,
+        ),
+        (
+            "waku_relay_max_msg_bytes_per_shard{shard=\"/waku/2/rs/66/0\"}",
+            5.0,
+        ),
+        (
+            "waku_relay_total_msg_bytes_per_shard{shard=\"/waku/2/rs/66/0\"}",
+            5.0,
+        ),
         ("waku_rln_spam_messages_total", 0.0),
         ("waku_rln_proof_verification_total", 1.0),
         ("waku_rln_number_registered_memberships", 2.0),
@@ -83,6 +105,7 @@ async fn values_move_when_a_message_is_published() {
         assert_eq!(bobs[name], value, "{name}");
     }
     assert!(bobs["undertone_received_bytes_total"] > 335.0);
+    assert!(bobs["waku_rln_proof_verification_duration_seconds"] > 0.0);
     alice.stop().await;
     bob.stop().await;
 }

@@ -182,6 +182,7 @@ async fn subscribers_get_messages_and_lightpush_publishes_them() {
     for (name, least) in [
         (pushes.as_str(), 6.0),
         ("waku_filter_subscriptions", 1.0),
+        ("waku_filter_handle_message_duration_seconds_count", 1.0),
         (
             "waku_lightpush_v3_messages_total{type=\"PushRequest\"}",
             1.0,

@@ -7,7 +7,8 @@ use axum::{
 use undertone_gossip::Stats;
 use undertone_membership::evm::{ChainStatus, EndpointCosts, Health, RpcCosts};
 use undertone_node::command::{
-    HealthStatus, JobSizes, MembershipSnapshot, RlnSnapshot, TokenSnapshot, VerifierSnapshot,
+    HealthStatus, JobSizes, MembershipSnapshot, ProofTotals, RlnSnapshot, TokenSnapshot,
+    VerifierSnapshot,
 };
 use undertone_rln::{BatchPolicy, PoolConfig, PoolSnapshot};
 
@@ -107,6 +108,7 @@ async fn rate_limiting_is_shown_with_its_tokens() {
             config: PoolConfig::default(),
             state: tokens,
         }),
+        proofs: ProofTotals::default(),
         verifier: VerifierSnapshot {
             threads: 1,
             policy,
@@ -116,6 +118,7 @@ async fn rate_limiting_is_shown_with_its_tokens() {
             bad_total: 8,
             batches_total: 9,
             job_sizes: JobSizes::default(),
+            last_took: Duration::ZERO,
         },
         membership: MembershipSnapshot::default(),
         chain: None,
@@ -245,6 +248,7 @@ async fn a_chain_is_shown_with_its_endpoints() {
         allowance: None,
         ids_taken_total: 0,
         tokens: None,
+        proofs: ProofTotals::default(),
         verifier: VerifierSnapshot {
             threads: 1,
             policy: BatchPolicy::default(),
@@ -254,6 +258,7 @@ async fn a_chain_is_shown_with_its_endpoints() {
             bad_total: 0,
             batches_total: 0,
             job_sizes: JobSizes::default(),
+            last_took: Duration::ZERO,
         },
         membership: MembershipSnapshot::default(),
         chain: Some(chain),

@@ -152,6 +152,11 @@ impl RlnService {
             allowance: tokens.and_then(PoolMonitor::allowance),
             ids_taken_total: self.own.ids_taken,
             tokens: tokens.map(PoolMonitor::snapshot),
+            proofs: self
+                .publisher
+                .as_ref()
+                .map(ProofThread::totals)
+                .unwrap_or_default(),
             verifier: self.verify.snapshot(),
             membership: self.membership,
             chain: self.chain.as_ref().map(ChainHandle::status),

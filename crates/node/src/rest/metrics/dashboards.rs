@@ -1,6 +1,7 @@
 //! Metrics that dashboards made for the reference node (nwaku) query, under its names.
 
 use std::fmt;
+use std::time::Duration;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
@@ -179,6 +180,7 @@ impl MetricsPage<'_> {
         let relayed = [("relay", snapshot.totals.delivered)].into_iter();
         self.counters("node_messages", "Messages received", "type", relayed)?;
         self.waku_bytes(&snapshot.topics)?;
+        self.waku_payloads(&snapshot.topics)?;
         self.waku_peers(snapshot)?;
         let version = [(env!("CARGO_PKG_VERSION"), 1)].into_iter();
         self.gauges("version", "Version", "version", version)?;
@@ -210,7 +212,25 @@ impl MetricsPage<'_> {
             "type",
             invalid.into_iter().filter(|(reason, _)| *reason != SPAM),
         )?;
-        let verified = rln.verifier.checked_total;
+        let topics = snapshot.topics.iter();
+        let valid = topics.map(|topic| (topic.topic.as_str(), topic.payloads.messages));
+        self.counters("rln_valid_messages", "Messages found valid", "shard", valid)?;
+        let (checked, made) = (&rln.verifier, &rln.proofs);
+        let help = "Time for the check of the last proof, seconds";
+        self.seconds(
+            "rln_proof_verification_duration_seconds",
+            help,
+            checked.last_took,
+        )?;
+        let help = "Time for the last proof of this node, seconds";
+        self.seconds(
+            "rln_proof_generation_duration_seconds",
+            help,
+            made.last_took,
+        )?;
+        let help = "Proofs made by this node";
+        self.counter("rln_total_generated_proofs", help, made.generated)?;
+        let verified = checked.checked_total;
         self.counter("rln_proof_verification", "Proofs checked", verified)?;
         if let Some(allowance) = rln.allowance {
             let left = usize::try_from(allowance.left).unwrap_or(usize::MAX);
@@ -221,6 +241,11 @@ impl MetricsPage<'_> {
             Some(members) => self.gauge("rln_number_registered_memberships", "Members", members),
             None => Ok(()),
         }
+    }
+
+    fn seconds(&mut self, name: &str, help: &str, value: Duration) -> fmt::Result {
+        let mut metric = self.metric(name, help, None, MetricType::Gauge)?;
+        metric.encode_gauge(&value.as_secs_f64())
     }
 
     fn waku_archive(&mut self, counts: &ArchiveCounts) -> fmt::Result {

@@ -37,6 +37,11 @@ impl Collector for ServiceNames {
         if let Some(peers) = totals.filter_peers {
             let help = "Peers with filter subscriptions";
             page.gauge("filter_subscriptions", help, peers)?;
+            let (name, help) = (
+                "filter_handle_message_duration_seconds",
+                "Time for a message and its filter subscriptions, seconds",
+            );
+            page.durations(name, help, &totals.filter_times)?;
         }
         match totals.records_sent {
             Some(records) => page.counter("px_peers_sent", "Records given to peers", records),

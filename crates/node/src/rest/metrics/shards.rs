@@ -6,7 +6,7 @@ use prometheus_client::encoding::NoLabelSet;
 use prometheus_client::metrics::MetricType;
 
 use super::MetricsPage;
-use crate::command::TopicSnapshot;
+use crate::command::{PayloadTotals, TopicSnapshot};
 
 /// Labels of a counter of bytes.
 type ByteLabels<'a> = [(&'static str, &'a str); 3];
@@ -27,6 +27,32 @@ impl MetricsPage<'_> {
                 let mut one = metric.encode_family(&labels)?;
                 one.encode_counter::<NoLabelSet, _, u64>(&total, None)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Writes the lengths of the payloads of valid messages under the names of the reference node.
+    pub(super) fn waku_payloads(&mut self, topics: &[TopicSnapshot]) -> fmt::Result {
+        let values: [(&str, &str, fn(&PayloadTotals) -> u64); 3] = [
+            (
+                "avg",
+                "Mean length of payloads, bytes",
+                PayloadTotals::mean_bytes,
+            ),
+            ("max", "Length of the longest payload, bytes", |payloads| {
+                payloads.longest_bytes
+            }),
+            ("total", "Length of all payloads, bytes", |payloads| {
+                payloads.sum_bytes
+            }),
+        ];
+        for (what, help, value) in values {
+            let name = format!("relay_{what}_msg_bytes_per_shard");
+            let of = |topic: &TopicSnapshot| {
+                usize::try_from(value(&topic.payloads)).unwrap_or(usize::MAX)
+            };
+            let all = topics.iter().map(|topic| (topic.topic.as_str(), of(topic)));
+            self.gauges(&name, help, "shard", all)?;
         }
         Ok(())
     }

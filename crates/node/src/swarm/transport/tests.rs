@@ -20,13 +20,17 @@ async fn a_connection_that_this_node_dials_ends_when_nothing_is_acknowledged() {
         role: Endpoint::Dialer,
         port_use: PortUse::New,
     };
-    let stream = sockets().dial(address, options).unwrap().await.unwrap();
+    let stream = sockets(&ListenAddresses::default())
+        .dial(address, options)
+        .unwrap()
+        .await
+        .unwrap();
     assert_eq!(tcp_user_timeout(&stream.0).unwrap(), BOUND_MS);
 }
 
 #[tokio::test]
 async fn so_does_a_connection_that_another_node_dials() {
-    let mut transport = sockets().boxed();
+    let mut transport = sockets(&ListenAddresses::default()).boxed();
     let any = "/ip4/127.0.0.1/tcp/0".parse().unwrap();
     transport.listen_on(ListenerId::next(), any).unwrap();
     let mut dialler = None;

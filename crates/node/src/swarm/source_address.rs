@@ -1,0 +1,205 @@
+//! TCP transport whose outgoing connections leave from the listen address, where that is one address.
+//!
+//! libp2p's transport binds an outgoing socket to the listening port of all addresses, so that a machine with several
+//! addresses is seen under the one that its routing table prefers, which may be none that the node announces.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use libp2p::core::transport::{DialOpts, ListenerId, PortUse, TransportError, TransportEvent};
+use libp2p::multiaddr::Protocol;
+use libp2p::{Multiaddr, Transport, tcp};
+use parking_lot::Mutex;
+use tokio::net::TcpSocket;
+
+/// IP addresses that a node's TCP transports listen on, shared by them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ListenAddresses(Arc<Mutex<Vec<(ListenerId, IpAddr)>>>);
+
+impl ListenAddresses {
+    /// Returns the one address that connections to `remote` leave from, if the node listens on one of that kind.
+    fn source(&self, remote: IpAddr) -> Option<IpAddr> {
+        let listening = self.0.lock();
+        // What comes from a loopback address reaches no other machine.
+        let mut ips: BTreeSet<_> = listening
+            .iter()
+            .map(|(_, ip)| ip)
+            .filter(|ip| ip.is_ipv4() == remote.is_ipv4())
+            .filter(|ip| ip.is_loopback() == remote.is_loopback())
+            .collect();
+        let ip = *ips.pop_first()?;
+        (ips.is_empty() && !ip.is_unspecified()).then_some(ip)
+    }
+
+    fn add(&self, id: ListenerId, ip: IpAddr) {
+        self.0.lock().push((id, ip));
+    }
+
+    fn remove(&self, id: ListenerId) {
+        self.0.lock().retain(|(listener, _)| *listener != id);
+    }
+}
+
+/// TCP transport that binds outgoing sockets to the address of its listeners.
+pub(super) struct SourceAddress {
+    inner: tcp::tokio::Transport,
+    listening: ListenAddresses,
+    /// Sockets of this transport that listen.
+    own: Vec<(ListenerId, SocketAddr)>,
+}
+
+type Dial = Pin<Box<dyn Future<Output = io::Result<tcp::tokio::TcpStream>> + Send>>;
+
+impl SourceAddress {
+    pub(super) fn new(inner: tcp::tokio::Transport, listening: ListenAddresses) -> Self {
+        Self {
+            inner,
+            listening,
+            own: Vec::new(),
+        }
+    }
+
+    /// Returns the socket address that a connection to `remote` leaves from.
+    ///
+    /// Its port is that of a listener, if the dial may use that (peers then know the port under which this node can be
+    /// reached); otherwise 0, for any.
+    fn source(&self, remote: SocketAddr, port_use: PortUse) -> Option<SocketAddr> {
+        let ip = self.listening.source(remote.ip())?;
+        let own = self.own.iter().find(|(_, own)| own.ip() == ip);
+        let port = match port_use {
+            PortUse::Reuse => own.map_or(0, |(_, own)| own.port()),
+            PortUse::New => 0,
+        };
+        Some(SocketAddr::new(ip, port))
+    }
+
+    fn forget(&mut self, id: ListenerId) {
+        self.own.retain(|(listener, _)| *listener != id);
+        self.listening.remove(id);
+    }
+}
+
+impl Transport for SourceAddress {
+    type Output = tcp::tokio::TcpStream;
+    type Error = io::Error;
+    type ListenerUpgrade = <tcp::tokio::Transport as Transport>::ListenerUpgrade;
+    type Dial = Dial;
+
+    fn listen_on(
+        &mut self,
+        id: ListenerId,
+        address: Multiaddr,
+    ) -> Result<(), TransportError<io::Error>> {
+        let socket = socket_address(&address);
+        self.inner.listen_on(id, address)?;
+        if let Some(socket) = socket {
+            self.own.push((id, socket));
+            self.listening.add(id, socket.ip());
+        }
+        Ok(())
+    }
+
+    fn remove_listener(&mut self, id: ListenerId) -> bool {
+        self.forget(id);
+        self.inner.remove_listener(id)
+    }
+
+    fn dial(
+        &mut self,
+        address: Multiaddr,
+        options: DialOpts,
+    ) -> Result<Dial, TransportError<io::Error>> {
+        let remote = socket_address(&address);
+        let source = remote.and_then(|remote| self.source(remote, options.port_use));
+        let (Some(remote), Some(source)) = (remote, source) else {
+            return self.inner.dial(address, options);
+        };
+        if remote.port() == 0 || remote.ip().is_unspecified() {
+            return Err(TransportError::MultiaddrNotSupported(address));
+        }
+        Ok(Box::pin(async move {
+            let any_port = SocketAddr::new(source.ip(), 0);
+            let stream = match connect(source, remote).await {
+                // The same two sockets are, or were until a moment ago, those of another connection.
+                Err(error) if source.port() != 0 && is_taken(&error) => {
+                    connect(any_port, remote).await?
+                }
+                outcome => outcome?,
+            };
+            Ok(tcp::tokio::TcpStream(stream))
+        }))
+    }
+
+    fn poll(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<TransportEvent<Self::ListenerUpgrade, io::Error>> {
+        let event = Pin::new(&mut self.inner).poll(cx);
+        match &event {
+            Poll::Ready(TransportEvent::NewAddress {
+                listener_id,
+                listen_addr,
+            }) => {
+                // The port that the system has chosen, if the address was given without.
+                let mut own = self.own.iter_mut();
+                if let Some((_, own)) = own.find(|(id, _)| id == listener_id)
+                    && let Some(bound) = socket_address(listen_addr)
+                {
+                    own.set_port(bound.port());
+                }
+            }
+            Poll::Ready(TransportEvent::ListenerClosed { listener_id, .. }) => {
+                let id = *listener_id;
+                self.forget(id);
+            }
+            _ => {}
+        }
+        event
+    }
+}
+
+fn is_taken(error: &io::Error) -> bool {
+    let kind = error.kind();
+    matches!(
+        kind,
+        io::ErrorKind::AddrNotAvailable | io::ErrorKind::AddrInUse
+    )
+}
+
+async fn connect(source: SocketAddr, remote: SocketAddr) -> io::Result<tokio::net::TcpStream> {
+    let socket = match source {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    socket.set_reuseaddr(true)?;
+    #[cfg(all(unix, not(any(target_os = "solaris", target_os = "illumos"))))]
+    if source.port() != 0 {
+        socket.set_reuseport(true)?;
+    }
+    socket.bind(source)?;
+    let stream = socket.connect(remote).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+/// Returns the IP address and TCP port that a multiaddress begins with.
+fn socket_address(address: &Multiaddr) -> Option<SocketAddr> {
+    let mut parts = address.iter();
+    let ip = match parts.next()? {
+        Protocol::Ip4(ip) => IpAddr::V4(ip),
+        Protocol::Ip6(ip) => IpAddr::V6(ip),
+        _ => return None,
+    };
+    match parts.next()? {
+        Protocol::Tcp(port) => Some(SocketAddr::new(ip, port)),
+        _ => None,
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
