@@ -159,8 +159,7 @@ impl Node {
             Event::Closed(conn) => self.closed(step, conn),
             Event::Find(event) => self.find_event(step, event),
             Event::Service(event) => self.for_service(event.into()),
-            // Only light clients are given these.
-            Event::Light(_) => {}
+            Event::Light(event) => self.store_dialled(event),
         }
         self.take_received(step);
         if self.service.is_some() {

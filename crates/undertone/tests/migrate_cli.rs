@@ -217,3 +217,55 @@ fn what_is_wrong_is_told_before_anything_is_written() {
     place.run(EVERYTHING).failed(1, &["not a node key"]);
     assert!(!place.exists("new"));
 }
+
+/// The reference node reads the keys of its flags from a TOML file, too; flags go before the file.
+#[test]
+fn a_toml_file_moves_with_its_lists_and_flags_go_before_it() {
+    let place = Place::new();
+    let old = r#"
+preset = "twn"
+nodekey = "0101010101010101010101010101010101010101010101010101010101010101"
+rest = true
+rest-port = 18645
+dns4-domain-name = "from-the-file.example.org"
+staticnode = [
+  "/dns4/a.example.org/tcp/30303/p2p/16Uiu2HAmPLe7Mzm8TsYUubgCAW1aJoeFScxrLj8ppHFivPo97bUZ",
+  "/dns4/b.example.org/tcp/30303/p2p/16Uiu2HAmPLe7Mzm8TsYUubgCAW1aJoeFScxrLj8ppHFivPo97bUZ",
+]
+rln-relay-eth-client-address = ["http://127.0.0.1:8545"]
+mix = true
+"#;
+    fs::write(place.path("old.toml"), old).unwrap();
+    fs::write(
+        place.path("run_node.sh"),
+        "exec wakunode --dns4-domain-name=from-the-flags.example.org\n",
+    )
+    .unwrap();
+    let migrate = "migrate nwaku --toml old.toml --flags run_node.sh --output new --json";
+    let report = place.run(migrate).json(0);
+    assert_eq!(outcome(&report, "staticnode"), "kept");
+    assert_eq!(outcome(&report, "mix"), "no-counterpart");
+    let text = report.to_string();
+    assert!(
+        text.contains("old.toml:5"),
+        "the place of rest-port: {text}"
+    );
+    assert!(!text.contains(NODE_KEY), "{text}");
+
+    let check = place.run("node --config-file new/undertone.toml --check --json");
+    let explained: Value = serde_json::from_str(&check.succeeded().stdout).unwrap();
+    let value = |name: &str| {
+        let mut keys = explained.as_array().unwrap().iter();
+        let key = keys.find(|key| key["key"] == name).unwrap();
+        key["value"].to_string()
+    };
+    assert!(value("rest-port").contains("18645"));
+    assert!(value("dns4-domain-name").contains("from-the-flags"));
+    let peers = value("static-peers");
+    for name in ["a.example.org", "b.example.org"] {
+        assert!(peers.contains(name), "{peers}");
+    }
+    fs::write(place.path("old.toml"), "rest-port = [").unwrap();
+    let again = migrate.replace("new", "other");
+    place.run(&again).failed(1, &["old.toml:1"]);
+}

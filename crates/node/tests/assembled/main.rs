@@ -4,6 +4,7 @@
     reason = "only test functions are exempt, and these helpers serve them"
 )]
 
+mod bandwidth;
 mod channels;
 mod cut_off;
 mod discovery;

@@ -234,7 +234,13 @@ impl LightNode {
         match StreamFrame::decode(frame) {
             Some(StreamFrame::Answer { stream, body }) => self.answered(step, stream, &body),
             Some(StreamFrame::Push { body }) => self.pushed(step, peer, &body),
-            Some(StreamFrame::Request { .. }) | None => {}
+            // Of clients, or between stores.
+            Some(
+                StreamFrame::Request { .. }
+                | StreamFrame::Reconcile { .. }
+                | StreamFrame::Transfer { .. },
+            )
+            | None => {}
         }
     }
 

@@ -27,6 +27,23 @@ impl Node {
         self.service.as_ref()?.machine.client_of(conn)
     }
 
+    /// Takes what became of a dial to another store; other events are for light clients only.
+    pub(super) fn store_dialled(&mut self, event: LightEvent) {
+        match event {
+            LightEvent::Accepted {
+                node,
+                conn,
+                remote_conn,
+            } => self.for_service(ServiceInput::Accepted {
+                node,
+                conn,
+                remote_conn,
+            }),
+            LightEvent::Refused { conn } => self.for_service(ServiceInput::Refused(conn)),
+            _ => {}
+        }
+    }
+
     /// Leaves an event for the services, which take it at the end of the step.
     pub(super) fn for_service(&mut self, input: ServiceInput) {
         if let Some(service) = &mut self.service {
@@ -54,16 +71,7 @@ impl Node {
                 conn,
                 remote_conn,
             } => {
-                let connect = link::Input::Connect {
-                    conn,
-                    remote: client,
-                    remote_conn,
-                    delay_ns: step.world.delay_ns(self.id, client),
-                    reverse_delay_ns: step.world.delay_ns(client, self.id),
-                    loss: step.world.loss(self.id, client),
-                    sent_before: step.world.sent_before(false),
-                };
-                self.host_input(step, connect);
+                self.connect_service(step, (client, conn, remote_conn), false);
                 let accepted = LightEvent::Accepted {
                     node: self.id,
                     conn: remote_conn,
@@ -71,6 +79,17 @@ impl Node {
                 };
                 self.tell_client(step, client, Event::Light(accepted));
             }
+            ServiceAction::Dial { peer, conn } => {
+                let at_ns = step.now_ns + step.world.dial_ns(self.id, peer);
+                let client = self.id;
+                let dial = ServiceEvent::Dial { client, conn };
+                self.schedule(step, at_ns, peer, Event::Service(dial));
+            }
+            ServiceAction::Connect {
+                peer,
+                conn,
+                remote_conn,
+            } => self.connect_service(step, (peer, conn, remote_conn), true),
             ServiceAction::Refuse {
                 client,
                 remote_conn,
@@ -127,6 +146,25 @@ impl Node {
                 }
             },
         }
+    }
+
+    /// Opens this end of a connection to a light client, or to another store.
+    fn connect_service(
+        &mut self,
+        step: &mut Step<'_>,
+        (remote, conn, remote_conn): (u32, ConnIx, ConnIx),
+        is_dialler: bool,
+    ) {
+        let connect = link::Input::Connect {
+            conn,
+            remote,
+            remote_conn,
+            delay_ns: step.world.delay_ns(self.id, remote),
+            reverse_delay_ns: step.world.delay_ns(remote, self.id),
+            loss: step.world.loss(self.id, remote),
+            sent_before: step.world.sent_before(is_dialler),
+        };
+        self.host_input(step, connect);
     }
 
     /// Schedules an event for a client, as soon as a packet can be there.

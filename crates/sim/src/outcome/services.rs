@@ -83,6 +83,12 @@ pub struct ServiceCounters {
     pub pushes: u64,
     /// Messages in the archive at the end.
     pub archived: u64,
+    /// Sessions that the node began with other stores.
+    pub sync_sessions: u64,
+    /// Messages that came from other stores.
+    pub sync_received: u64,
+    /// Bytes written to other stores: sessions and messages, with their frames.
+    pub sync_sent_bytes: u64,
 }
 
 /// Reading of the whole history by a client.

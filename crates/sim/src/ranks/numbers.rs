@@ -196,6 +196,9 @@ impl Numbers for ServiceCounters {
         refused: [0; 3],
         pushes: 0,
         archived: 0,
+        sync_sessions: 0,
+        sync_received: 0,
+        sync_sent_bytes: 0,
     };
 
     fn visit(&mut self, visit: Visit<'_>) {
@@ -203,6 +206,9 @@ impl Numbers for ServiceCounters {
         self.refused.iter_mut().for_each(&mut *visit);
         visit(&mut self.pushes);
         visit(&mut self.archived);
+        visit(&mut self.sync_sessions);
+        visit(&mut self.sync_received);
+        visit(&mut self.sync_sent_bytes);
     }
 }
 

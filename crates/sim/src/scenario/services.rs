@@ -33,6 +33,9 @@ pub struct ServicesSetup {
     pub read_every_ns: Option<u64>,
     /// Messages on a page of such a reading, 1 to 100.
     pub page_size: u32,
+    /// Time between two sessions in which a service node compares its history with that of another one, and both exchange what
+    /// one of them lacks; `None` for never, nanoseconds.
+    pub sync_every_ns: Option<u64>,
     /// Limits on the requests of clients.
     pub rates: RateLimits,
     /// Uplink and downlink of each client, bytes per second; `None` for those of the network.
@@ -69,6 +72,7 @@ impl ServicesSetup {
             query_ns: S / 500,
             read_every_ns: None,
             page_size: 20,
+            sync_every_ns: None,
             rates: RateLimits::default(),
             client_rates: None,
             stream_loss: 0.0,

@@ -39,6 +39,13 @@ impl MemoryArchive {
         });
     }
 
+    /// Message of a hash, if it is kept.
+    pub(crate) fn get(&self, hash: MessageHash) -> Option<&StoredMessage> {
+        let timestamp = *self.timestamps.get(&hash)?;
+        let kept = self.messages.get(&(timestamp, hash))?;
+        Some(&kept.stored)
+    }
+
     /// All messages, the oldest first.
     pub(crate) fn messages(&self) -> impl Iterator<Item = &ArchivedMessage> {
         self.messages.values()

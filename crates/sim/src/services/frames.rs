@@ -70,12 +70,34 @@ pub(crate) enum StreamFrame {
     Answer { stream: u32, body: Bytes },
     /// Message pushed to a client.
     Push { body: Bytes },
+    /// Payload of a session between stores, on a stream that its initiator has numbered.
+    Reconcile { stream: u32, body: Bytes },
+    /// Message that a session found missing.
+    Transfer { body: Bytes },
 }
 
 const ANSWER: u8 = 3;
 const PUSH: u8 = 4;
+const RECONCILE: u8 = 5;
+const TRANSFER: u8 = 6;
 
 impl StreamFrame {
+    pub(crate) fn reconcile(stream: u32, payload: Vec<u8>) -> Self {
+        let body = payload.into();
+        Self::Reconcile { stream, body }
+    }
+
+    /// Bytes of a frame between stores: the prefix and the body, with the multiplexer's header. The negotiation of the
+    /// stream, some 60 bytes a session, is left out.
+    pub(crate) fn sync_bytes(&self, mux_overhead_bytes: u32) -> u64 {
+        let (Self::Request { body, .. }
+        | Self::Answer { body, .. }
+        | Self::Push { body }
+        | Self::Reconcile { body, .. }
+        | Self::Transfer { body }) = self;
+        framed_bytes(body.len()) + u64::from(mux_overhead_bytes)
+    }
+
     pub(crate) fn encode(&self) -> Bytes {
         let tagged = |tag: u8, stream: Option<u32>, body: &Bytes| {
             let mut frame = BytesMut::with_capacity(body.len() + 5);
@@ -94,21 +116,25 @@ impl StreamFrame {
             } => tagged(*service as u8, Some(*stream), body),
             Self::Answer { stream, body } => tagged(ANSWER, Some(*stream), body),
             Self::Push { body } => tagged(PUSH, None, body),
+            Self::Reconcile { stream, body } => tagged(RECONCILE, Some(*stream), body),
+            Self::Transfer { body } => tagged(TRANSFER, None, body),
         }
     }
 
     /// Reads a frame; `None` for bytes that [`encode`](Self::encode) does not make.
     pub(crate) fn decode(frame: &Bytes) -> Option<Self> {
         let tag = *frame.first()?;
-        if tag == PUSH {
-            return Some(Self::Push {
-                body: frame.slice(1..),
-            });
+        match (tag, frame.slice(1..)) {
+            (PUSH, body) => return Some(Self::Push { body }),
+            (TRANSFER, body) => return Some(Self::Transfer { body }),
+            _ => {}
         }
         let stream: [u8; 4] = frame.get(1..5)?.try_into().ok()?;
         let (stream, body) = (u32::from_le_bytes(stream), frame.slice(5..));
-        if tag == ANSWER {
-            return Some(Self::Answer { stream, body });
+        match tag {
+            ANSWER => return Some(Self::Answer { stream, body }),
+            RECONCILE => return Some(Self::Reconcile { stream, body }),
+            _ => {}
         }
         let service = *StreamService::ALL.get(usize::from(tag))?;
         Some(Self::Request {
@@ -128,6 +154,8 @@ mod tests {
         let body = Bytes::from_static(b"body");
         let frames = [
             StreamFrame::Push { body: body.clone() },
+            StreamFrame::Transfer { body: body.clone() },
+            StreamFrame::reconcile(9, b"payload".to_vec()),
             StreamFrame::Answer {
                 stream: 7,
                 body: body.clone(),

@@ -35,6 +35,14 @@ pub(crate) enum ServiceInput {
     TroubleBegins(u32),
     /// The trouble of this number ends.
     TroubleEnds(u32),
+    /// Another store accepts a connection that this one dialled.
+    Accepted {
+        node: u32,
+        conn: ConnIx,
+        remote_conn: ConnIx,
+    },
+    /// Another store refuses a connection.
+    Refused(ConnIx),
     /// Time has passed.
     Tick,
 }
@@ -45,6 +53,14 @@ pub(crate) enum ServiceAction {
     /// Open a connection to a client, and tell it.
     Open {
         client: u32,
+        conn: ConnIx,
+        remote_conn: ConnIx,
+    },
+    /// Dial another store.
+    Dial { peer: u32, conn: ConnIx },
+    /// Open this end of a connection that another store has accepted.
+    Connect {
+        peer: u32,
         conn: ConnIx,
         remote_conn: ConnIx,
     },

@@ -6,3 +6,4 @@ pub(crate) mod io;
 mod lies;
 mod outputs;
 pub(crate) mod server;
+mod sync;

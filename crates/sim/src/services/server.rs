@@ -23,13 +23,14 @@ use crate::seeds::SeededRng;
 use crate::services::archive::MemoryArchive;
 use crate::services::frames::{StreamFrame, StreamService};
 use crate::services::io::{ServiceAction, ServiceInput};
+use crate::services::sync::StoreSync;
 use crate::world::World;
 
 /// Connection of a client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClientLink {
     pub(super) client: u32,
-    remote_conn: ConnIx,
+    pub(super) remote_conn: ConnIx,
     /// Whether the stream for pushed messages is open.
     pub(super) pushes: bool,
 }
@@ -40,13 +41,15 @@ pub(crate) struct SimService {
     pub(super) store: StoreServer,
     pub(super) filter: FilterServer,
     pub(super) lightpush: LightpushServer,
+    /// Synchronisation with other stores, if the scenario has it.
+    pub(super) sync: Option<StoreSync>,
     limiters: [RateLimiter; 3],
     sharding: Sharding,
     pub(crate) archive: MemoryArchive,
     pub(crate) counters: ServiceCounters,
     /// Index of the first connection of a client; those below belong to the relay.
     pub(crate) first_conn: u32,
-    next_conn: u32,
+    pub(super) next_conn: u32,
     pub(super) links: BTreeMap<ConnIx, ClientLink>,
     /// The newest connection of each client.
     pub(super) newest: BTreeMap<u32, ConnIx>,
@@ -82,6 +85,7 @@ impl SimService {
             store: StoreServer::new(ServerLimits::default()),
             filter,
             lightpush,
+            sync: StoreSync::new(world, node),
             limiters: [
                 shared(LimitedService::Store),
                 RateLimiter::per_peer(
@@ -136,12 +140,24 @@ impl SimService {
                 if let Some(at) = self.troubles.iter().position(|kept| *kept == kind) {
                     self.troubles.swap_remove(at);
                 }
+                if !self.is_away() {
+                    self.sync_tick(world, now_ns);
+                }
             }
             ServiceInput::Tick => {
                 self.store.handle(now, store::server::Input::Tick);
                 self.filter.handle(now, filter::Input::Tick);
                 self.lightpush.handle(now, lightpush::Input::Tick);
+                if !self.is_away() {
+                    self.sync_tick(world, now_ns);
+                }
             }
+            ServiceInput::Accepted {
+                node,
+                conn,
+                remote_conn,
+            } => self.accepted(world, now_ns, node, (conn, remote_conn)),
+            ServiceInput::Refused(conn) => self.refused(conn),
         }
         self.carry_out(world, now_ns);
     }
@@ -160,6 +176,11 @@ impl SimService {
             self.store.next_timeout(),
             self.filter.next_timeout(),
             self.lightpush.next_timeout(),
+            // A store that is away comes back with an event of its own.
+            self.sync
+                .as_ref()
+                .filter(|_| !self.is_away())
+                .map(StoreSync::next_timeout),
         ];
         timers.into_iter().flatten().min().map(Time::as_nanos)
     }
@@ -232,6 +253,9 @@ impl SimService {
         };
         self.actions.push_back(ServiceAction::Forget(conn));
         self.waiting.retain(|_, (asker, ..)| *asker != conn);
+        if let Some(sync) = &mut self.sync {
+            sync.closed(conn);
+        }
         if self.newest.get(&link.client) != Some(&conn) {
             return; // The client has another connection.
         }
@@ -249,15 +273,19 @@ impl SimService {
         let (Some(link), Some(frame)) = (self.links.get(&conn), StreamFrame::decode(frame)) else {
             return;
         };
+        let client = link.client;
         let StreamFrame::Request {
             stream,
             service,
             body,
         } = frame
         else {
+            // Who lies keeps other stores waiting.
+            if !self.has(TroubleKind::Lies) {
+                self.sync_frame(world, now.as_nanos(), conn, frame);
+            }
             return;
         };
-        let client = link.client;
         if self.has(TroubleKind::Lies)
             && let Some(lie) = self.lie(service, &body)
         {
@@ -319,6 +347,9 @@ impl SimService {
         let message = StoredMessage::new(topic, message);
         if has_store {
             self.archive.keep(now.as_nanos(), message.clone());
+            if let Some(sync) = &mut self.sync {
+                sync.insert(&message);
+            }
         }
         if self.has(TroubleKind::Lies) {
             return self.push_lies(world);
@@ -340,6 +371,9 @@ impl SimService {
         self.waiting.clear();
         self.queries.clear();
         self.newest.clear();
+        if let Some(sync) = &mut self.sync {
+            sync.restart();
+        }
         for (conn, link) in std::mem::take(&mut self.links) {
             self.actions.push_back(ServiceAction::Close {
                 client: link.client,

@@ -192,6 +192,76 @@ fn a_flood_that_an_archive_cannot_bear_is_told() {
     );
 }
 
+/// Messages that each service node has at the end.
+fn archived(outcome: &Outcome) -> Vec<u64> {
+    let served = services(outcome).served.iter();
+    served.map(|node| node.archived).collect()
+}
+
+/// Sixty messages, one a second, of which the second store misses those of half a minute.
+fn gap(kind: TroubleKind) -> Scenario {
+    let mut scenario = served(3, 60);
+    setup(&mut scenario).troubles = vec![ServiceTrouble {
+        peer: 1,
+        at_ns: 20 * S,
+        for_ns: 30 * S,
+        kind,
+    }];
+    // Sessions leave out what is younger than 20 s.
+    scenario.drain_ns = 60 * S;
+    scenario
+}
+
+#[test]
+fn stores_fill_the_gaps_of_each_other() {
+    for kind in [TroubleKind::Gone, TroubleKind::Hangs] {
+        let mut scenario = gap(kind);
+        let alone = archived(&simulate(&scenario));
+        assert_eq!((alone[0], alone[2]), (60, 60));
+        assert!((20..50).contains(&alone[1]), "{kind:?}: {alone:?}");
+
+        setup(&mut scenario).sync_every_ns = Some(10 * S);
+        let outcome = simulate(&scenario);
+        assert_eq!(archived(&outcome), [60; 3], "{kind:?}");
+        let served = &services(&outcome).served;
+        let gap = 60 - alone[1];
+        assert_eq!(
+            served[1].sync_received, gap,
+            "each message once: {served:?}"
+        );
+        assert!(
+            served.iter().all(|node| node.sync_sessions > 2),
+            "{served:?}"
+        );
+        // Sessions compare fingerprints, and only what is missing is sent.
+        let sent: u64 = served.iter().map(|node| node.sync_sent_bytes).sum();
+        let payload = u64::from(scenario.traffic.payload_bytes[0]);
+        let messages = gap * payload;
+        assert!(
+            (messages..messages + 60_000).contains(&sent),
+            "{sent}: {served:?}"
+        );
+    }
+}
+
+/// Who lies or is silent costs sessions, and keeps the others from nothing.
+#[test]
+fn stores_synchronise_beside_one_that_lies_or_hangs() {
+    for kind in [TroubleKind::Lies, TroubleKind::Hangs] {
+        let mut scenario = gap(TroubleKind::Gone);
+        let setup = setup(&mut scenario);
+        setup.sync_every_ns = Some(5 * S);
+        setup.troubles.push(ServiceTrouble {
+            peer: 2,
+            at_ns: 10 * S,
+            for_ns: 3_600 * S,
+            kind,
+        });
+        let outcome = simulate(&scenario);
+        assert_eq!(archived(&outcome)[..2], [60, 60], "{kind:?}");
+    }
+}
+
 #[test]
 fn what_the_services_draw_does_not_depend_on_threads() {
     let mut scenario = served(12, 12);
@@ -202,6 +272,7 @@ fn what_the_services_draw_does_not_depend_on_threads() {
     setup.stream_loss = 0.1;
     setup.connection_lost_every_ns = Some(5 * S);
     setup.read_every_ns = Some(4 * S);
+    setup.sync_every_ns = Some(3 * S);
     setup.sleep = Some(ClientSleep {
         every_ns: 6 * S,
         for_ns: 3 * S,

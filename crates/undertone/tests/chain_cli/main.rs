@@ -6,6 +6,7 @@
 
 #[path = "../store_cli/author.rs"]
 mod author;
+mod doctor;
 mod history;
 
 use std::fs;

@@ -52,7 +52,7 @@ pub(super) fn read(services: SectionKey<'_>, nodes: u32) -> Result<Option<Servic
     let section = services.table()?;
     keys!(section => service_nodes, light_clients, clients_per_service_node, peers_per_client,
           filter_peers, clients, publish_one_in, content_topics, topics_per_client, store, query_ms,
-          read_every_s, page_size, rate_limits, uplink_mbit_per_s, downlink_mbit_per_s, stream_loss,
+          read_every_s, page_size, sync_every_s, rate_limits, uplink_mbit_per_s, downlink_mbit_per_s, stream_loss,
           connection_lost_every_s, sleep_every_s, sleep_s, noticed_after_s, troubles, flood);
     if !section.is_present() {
         return Ok(None);
@@ -83,6 +83,7 @@ pub(super) fn read(services: SectionKey<'_>, nodes: u32) -> Result<Option<Servic
     if setup.store {
         setup.query_ns = query_ms.time(MS)?.unwrap_or(setup.query_ns);
         setup.read_every_ns = positive_time(read_every_s)?;
+        setup.sync_every_ns = positive_time(sync_every_s)?;
     }
     if setup.read_every_ns.is_some() {
         setup.page_size = page_size.whole(1, 100)?.unwrap_or(DEFAULT_PAGE_SIZE);

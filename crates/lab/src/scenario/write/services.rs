@@ -36,6 +36,9 @@ pub(super) fn write(setup: &ServicesSetup) -> TomlValue {
         table.time("read_every_s", every_ns, S);
         table.set("page_size", count(setup.page_size));
     }
+    if let Some(every_ns) = setup.sync_every_ns {
+        table.time("sync_every_s", every_ns, S);
+    }
     table.set("rate_limits", text(rates(&setup.rates)));
     if let Some((up, down)) = setup.client_rates {
         table.set("uplink_mbit_per_s", mbit(up));
