@@ -15,7 +15,7 @@ const EXAMPLE: &str = "run_scenario";
 
 /// Scenarios that take seconds, with overrides that make them smaller: between them they have every kind of event that one
 /// node causes at another, faults, losses, and proofs. Those with a delay of 0, such as `cities-line`, do not run on several processes.
-const SMALL: [&[&str]; 10] = [
+const SMALL: [&[&str]; 11] = [
     &["small"],
     &["churn"],
     &["hops"],
@@ -25,6 +25,7 @@ const SMALL: [&[&str]; 10] = [
     &["rln-100", "traffic.messages=200"],
     &["silent"],
     &["store-while-messages-arrive"],
+    &["stores-synchronise"],
     &["testbed-random"],
 ];
 

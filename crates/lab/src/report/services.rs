@@ -1,7 +1,9 @@
 //! Figures of the services and light clients of one run.
 
 use serde::Serialize;
-use undertone_sim::outcome::{ClientCounters, Counters, LightArrival, Message, ServicesOutcome};
+use undertone_sim::outcome::{
+    ClientCounters, Counters, LightArrival, Message, ServiceCounters, ServicesOutcome,
+};
 use undertone_sim::{Outcome, Scenario};
 
 use super::{Latency, Sorted};
@@ -35,6 +37,8 @@ pub struct ServicesSummary {
     pub sends: SendFigures,
     /// Readings of the whole history; `None` without any.
     pub readings: Option<ReadingFigures>,
+    /// What the stores have at the end, and what they gave each other; `None` without stores.
+    pub stores: Option<StoreFigures>,
     /// Losses, sleeps and offences, over all clients.
     pub troubles: TroubleFigures,
     /// Latencies to light clients, for histograms and quantiles.
@@ -116,6 +120,21 @@ pub struct ReadingFigures {
     pub page_ms: f64,
 }
 
+/// Histories of the service nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StoreFigures {
+    /// Messages of the store that has the fewest at the end.
+    pub fewest: u64,
+    /// Messages of the store that has the most at the end.
+    pub most: u64,
+    /// Sessions in which two stores compared their histories.
+    pub sessions: u64,
+    /// Messages that one store had from another.
+    pub received: u64,
+    /// Bytes from store to store, sessions and messages with their frames, without TCP/IP.
+    pub sent_bytes: u64,
+}
+
 /// Losses, sleeps and offences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct TroubleFigures {
@@ -169,6 +188,7 @@ impl ServicesSummary {
             flood: floods.then(|| requests(light, true)),
             sends: sends(light),
             readings: readings(light),
+            stores: stores(scenario, light),
             troubles: troubles(light),
             sorted_ms,
         })
@@ -239,6 +259,19 @@ fn readings(light: &ServicesOutcome) -> Option<ReadingFigures> {
         pages,
         messages: light.readings.iter().map(|r| u64::from(r.messages)).sum(),
         page_ms: took_ns as f64 / 1e6 / pages as f64,
+    })
+}
+
+fn stores(scenario: &Scenario, light: &ServicesOutcome) -> Option<StoreFigures> {
+    scenario.services.as_ref().filter(|setup| setup.store)?;
+    let archived = || light.served.iter().map(|node| node.archived);
+    let sum = |field: fn(&ServiceCounters) -> u64| light.served.iter().map(field).sum();
+    Some(StoreFigures {
+        fewest: archived().min()?,
+        most: archived().max()?,
+        sessions: sum(|node| node.sync_sessions),
+        received: sum(|node| node.sync_received),
+        sent_bytes: sum(|node| node.sync_sent_bytes),
     })
 }
 

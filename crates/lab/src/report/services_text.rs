@@ -56,6 +56,22 @@ impl Display for ServicesSummary {
                 read.readings, read.messages, read.pages, read.page_ms
             )?;
         }
+        if let Some(stores) = &self.stores {
+            write!(
+                f,
+                "stores: {} to {} messages each",
+                stores.fewest, stores.most
+            )?;
+            match stores.sessions {
+                0 => writeln!(f)?,
+                sessions => writeln!(
+                    f,
+                    "; {sessions} sessions, in which {} messages came from another store ({:.0} kB between stores)",
+                    stores.received,
+                    stores.sent_bytes as f64 / 1e3
+                )?,
+            }
+        }
         let troubles = &self.troubles;
         let of_clients = [
             troubles.connections_lost,

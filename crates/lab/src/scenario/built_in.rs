@@ -54,6 +54,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "clock-skew",
     "light-clients",
     "store-while-messages-arrive",
+    "stores-synchronise",
     "request-floods",
     "scale-10k",
     "scale-100k",
