@@ -47,6 +47,26 @@ pub struct SenderConfig {
     pub limits: SenderLimits,
 }
 
+impl SenderConfig {
+    /// Returns the configuration for a network that asks for rate-limit proofs, or not, and whose relays and stores take
+    /// messages with timestamps up to `tolerance` off.
+    pub fn for_network(has_proofs: bool, tolerance: Duration) -> Self {
+        // A message is on its way for a while, and the clocks of others differ from ours.
+        let max_age = tolerance * 3 / 4;
+        let default = Self::default();
+        Self {
+            has_proofs,
+            max_age: Some(max_age),
+            // A lightpush peer that does not answer leaves time for another one.
+            push_timeout: default.push_timeout.min(max_age / 3),
+            // Stores that do not have a message at the first look may still take it from another peer; at the third it is
+            // too old.
+            resend_after: 1,
+            ..default
+        }
+    }
+}
+
 impl Default for SenderConfig {
     fn default() -> Self {
         Self {

@@ -13,6 +13,9 @@ use crate::light::ServicePeerFailure;
 use crate::light::peers::PeerService;
 use crate::{PeerNo, RequestNo};
 
+/// Stores that have to lack a message before it gets a new timestamp although others do not answer.
+const WITNESSES: usize = 2;
+
 /// Question that a store has not answered yet.
 #[derive(Debug)]
 pub(super) struct StoreQuestion {
@@ -121,34 +124,71 @@ impl MessageSender {
     }
 
     fn denied(&mut self, now: Time, id: SendId, store: PeerNo, is_whole: bool) {
-        let Some(entry) = self.entries.get_mut(&id) else {
-            return;
-        };
-        match is_whole {
-            true => entry.denied_by.push(store),
-            false => entry.check_at = now.after(self.config.confirm_first),
-        }
-    }
-
-    /// Lets a message wait that every store that answers denied to have, and sends it again at times.
-    fn denied_by_all(&mut self, now: Time, id: SendId) {
-        let config = &self.config;
         let now_ns = self.wall_ns(now);
         let is_too_old = self.entries.get(&id);
         let is_too_old = is_too_old.is_some_and(|entry| self.is_too_old(now_ns, entry));
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
-        if is_too_old && !config.has_proofs && entry.is_nowhere() {
-            // No store would take it any more; no proof is spent twice.
-            entry.unstamp();
-            entry.may_be_out = false;
-            entry.confirm_until = Time::MAX;
-            entry.denied_by.clear();
-            entry.denials = 0;
-            entry.retry_at = now;
+        if !is_whole {
+            entry.check_at = now.after(self.config.confirm_first);
             return;
         }
+        entry.denied_by.push(store);
+        if is_too_old && !entry.lacked_by.contains(&store) {
+            entry.lacked_by.push(store);
+        }
+    }
+
+    /// Whether a message is to get a new timestamp, as no store would take it with the old one any more.
+    ///
+    /// Without proofs it is enough that no peer took it and the stores that answer do not have it. A proof is spent again, and
+    /// the word of a lightpush peer is taken for false, only when every known store lacks the message: with one that is honest
+    /// among them, no message comes twice.
+    fn is_to_be_renewed(&self, entry: &QueuedMessage) -> bool {
+        let is_lacking = |store| entry.lacked_by.contains(&store);
+        let has_other = || {
+            self.pool
+                .offers_besides(PeerService::Store, None, is_lacking)
+        };
+        if !self.config.has_proofs && entry.is_nowhere() {
+            return true;
+        }
+        let may_be_nowhere = entry.is_nowhere() || entry.is_by_word_only();
+        may_be_nowhere && entry.renewals < self.config.max_resends && !has_other()
+    }
+
+    /// Whether a message whose time is over gets a new timestamp instead of failing: in all that time no store had it, of which
+    /// several lacked it when it was too old to be on its way.
+    pub(super) fn may_begin_anew(&self, entry: &QueuedMessage) -> bool {
+        let may_be_nowhere = entry.is_nowhere() || entry.is_by_word_only();
+        may_be_nowhere
+            && entry.renewals < self.config.max_resends
+            && entry.lacked_by.len() >= WITNESSES
+    }
+
+    /// Gives a message a new timestamp, and another lightpush peer if one said that it had passed it on.
+    pub(super) fn begin_anew(&mut self, now: Time, id: SendId) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.renew(now);
+            self.doubt(now, id);
+        }
+    }
+
+    /// Lets a message wait that every store that answers denied to have, and sends it again at times.
+    fn denied_by_all(&mut self, now: Time, id: SendId) {
+        let now_ns = self.wall_ns(now);
+        let is_renewed = self
+            .entries
+            .get(&id)
+            .is_some_and(|entry| self.is_too_old(now_ns, entry) && self.is_to_be_renewed(entry));
+        if is_renewed {
+            return self.begin_anew(now, id);
+        }
+        let config = &self.config;
+        let Some(entry) = self.entries.get_mut(&id) else {
+            return;
+        };
         let wait = doubled(config.confirm_first, entry.denials, config.confirm_max);
         entry.check_at = now.after(wait);
         entry.denied_by.clear();
@@ -159,10 +199,17 @@ impl MessageSender {
             entry.resends += 1;
             entry.wants_resend = true;
             entry.retry_at = now;
-            if let Some(peer) = entry.accepted_by.take() {
-                entry.doubted.push(peer);
-                self.pool.failed(now, peer, PeerService::Lightpush, None);
-            }
+            self.doubt(now, id);
+        }
+    }
+
+    /// Doubts the word of the lightpush peer that said that it had passed a message on.
+    fn doubt(&mut self, now: Time, id: SendId) {
+        if let Some(entry) = self.entries.get_mut(&id)
+            && let Some(peer) = entry.accepted_by.take()
+        {
+            entry.doubted.push(peer);
+            self.pool.failed(now, peer, PeerService::Lightpush, None);
         }
     }
 

@@ -28,7 +28,10 @@ impl MessageSender {
             return;
         };
         if let Some(end) = self.end_of(now, now_ns, entry) {
-            self.end(id, end);
+            match self.may_begin_anew(entry) {
+                true => self.begin_anew(now, id),
+                false => self.end(id, end),
+            }
             return;
         }
         if entry.work != AwaitedAnswer::Nothing || entry.retry_at > now {
@@ -346,7 +349,10 @@ impl MessageSender {
         entry.work = AwaitedAnswer::Nothing;
         match result {
             Ok(0) | Err(RelayFailure::NoPeers) => entry.wants_resend |= entry.is_propagated(),
-            Ok(_) => self.propagated(now, id),
+            Ok(_) => {
+                entry.is_relayed = true;
+                self.propagated(now, id);
+            }
             Err(RelayFailure::ProofRefused) => self.check_proof(id),
             Err(RelayFailure::Invalid) => {
                 if !entry.is_propagated() {

@@ -62,6 +62,12 @@ pub(super) struct QueuedMessage {
     pub(super) doubted: Vec<PeerNo>,
     /// Lightpush peer that said so last.
     pub(super) accepted_by: Option<PeerNo>,
+    /// Whether the own relay gave the message to a peer.
+    pub(super) is_relayed: bool,
+    /// Stores that denied to have the message when it was too old to be on its way.
+    pub(super) lacked_by: Vec<PeerNo>,
+    /// Times that the message got a new timestamp because no store had it.
+    pub(super) renewals: u32,
 }
 
 impl QueuedMessage {
@@ -86,6 +92,9 @@ impl QueuedMessage {
             wants_resend: false,
             doubted: Vec::new(),
             accepted_by: None,
+            is_relayed: false,
+            lacked_by: Vec::new(),
+            renewals: 0,
         };
         entry.rehash();
         entry
@@ -138,6 +147,12 @@ impl QueuedMessage {
         is_idle && !self.is_propagated() && self.record.is_self_stamped
     }
 
+    /// Whether the message is in the network by the word of lightpush peers only, and the sender chose the timestamp.
+    pub(super) fn is_by_word_only(&self) -> bool {
+        let has_word = self.accepted_by.is_some() || !self.doubted.is_empty();
+        has_word && !self.is_relayed && self.is_propagated() && self.record.is_self_stamped
+    }
+
     /// Takes back the timestamp that the sender chose, and what depends on it, of a message that is surely nowhere.
     pub(super) fn unstamp(&mut self) {
         self.record.message.timestamp = None;
@@ -146,6 +161,20 @@ impl QueuedMessage {
         self.record.stage = SendStage::Queued;
         self.record.is_given = false;
         self.check_at = Time::MAX;
+    }
+
+    /// Begins anew with a message that no store has and that is too old for any to take.
+    pub(super) fn renew(&mut self, now: Time) {
+        self.unstamp();
+        self.may_be_out = false;
+        self.confirm_until = Time::MAX;
+        self.denied_by.clear();
+        self.lacked_by.clear();
+        self.denials = 0;
+        self.resends = 0;
+        self.wants_resend = false;
+        self.renewals = self.renewals.saturating_add(1);
+        self.retry_at = now;
     }
 
     /// Begins a new round of ways after all failed.

@@ -49,9 +49,9 @@ impl HonestClient {
         config.filter_peers = setup.filter_peers as usize;
         let max_message_bytes = world.scenario.relay.max_message_bytes;
         let rln = world.scenario.rln.as_ref();
-        let mut sending = SenderConfig::default();
-        sending.has_proofs = rln.is_some();
-        sending.max_age = rln.map(|_| Duration::from_nanos(MAX_CLOCK_GAP_NS));
+        // As for real nodes, whose stores do not take messages that are further off.
+        let tolerance = Duration::from_nanos(MAX_CLOCK_GAP_NS);
+        let mut sending = SenderConfig::for_network(rln.is_some(), tolerance);
         sending.limits.max_message_bytes = max_message_bytes;
         sending.limits.max_bytes = sending.limits.max_bytes.max(16 * max_message_bytes);
         let topics = (0..setup.topics_per_client).map(|offset| {

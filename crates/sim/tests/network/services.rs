@@ -371,7 +371,7 @@ fn troubles() -> impl Strategy<Value = Vec<ServiceTrouble>> {
 }
 
 /// An hour with service nodes in trouble, machines that sleep, a part of all packets lost and a tenth of all streams broken.
-fn hour(seed: u64, troubles: Vec<ServiceTrouble>, loss: f64) -> Outcome {
+fn hour(seed: u64, troubles: Vec<ServiceTrouble>, loss: f64, has_rate_limit: bool) -> Outcome {
     let mut scenario = with_messages(10, 240);
     scenario.topology = Topology::Dials(3);
     scenario.traffic.spacing = Spacing::Poisson(15 * S);
@@ -387,6 +387,7 @@ fn hour(seed: u64, troubles: Vec<ServiceTrouble>, loss: f64) -> Outcome {
     });
     setup.troubles = troubles;
     scenario.services = Some(setup);
+    scenario.rln = has_rate_limit.then(|| rln(100));
     outcome(&scenario, seed, 1)
 }
 
@@ -402,7 +403,7 @@ fn assert_nothing_lost(outcome: &Outcome) {
     assert!(light.clients.iter().any(|client| client.sleeps > 0));
 }
 
-/// A tenth of all packets is lost besides. In the last two hours, a client spent all sendings of a message on a service node that
+/// A tenth of all packets is lost besides, and every second hour has rate limiting. In the last two hours, a client spent all sendings of a message on a service node that
 /// said that it had passed the message on, and had not, while the others were out of reach.
 #[test]
 fn an_hour_of_troubles_and_lost_packets_loses_nothing() {
@@ -420,7 +421,7 @@ fn an_hour_of_troubles_and_lost_packets_loses_nothing() {
             for_ns: (200 + 37 * ((seed + n) % 9)) * S,
             kind: kinds[(n + seed) as usize % kinds.len()],
         };
-        let outcome = hour(seed, (0..14).map(trouble).collect(), 0.1);
+        let outcome = hour(seed, (0..14).map(trouble).collect(), 0.1, seed % 2 == 0);
         assert_nothing_lost(&outcome);
         let dropped = outcome.nodes.iter().map(|node| node.packets_dropped);
         assert!(dropped.sum::<u64>() > 1_000, "seed {seed}");
@@ -437,7 +438,8 @@ proptest! {
         seed in 0..1_000u64,
         troubles in troubles(),
         loss in prop::sample::select(vec![0.0, 0.1]),
+        has_rate_limit in any::<bool>(),
     ) {
-        assert_nothing_lost(&hour(seed, troubles, loss));
+        assert_nothing_lost(&hour(seed, troubles, loss, has_rate_limit));
     }
 }

@@ -186,18 +186,10 @@ pub(in crate::services) fn start(
 }
 
 fn config(settings: &SenderSettings) -> SenderConfig {
-    let mut config = SenderConfig::default();
-    config.has_proofs = settings.rate_limit.is_some();
     let stored_for = Duration::from_nanos(CLOCK_TOLERANCE_NS);
     let limit = settings.rate_limit.as_ref();
     let tolerance = limit.map_or(stored_for, |limit| limit.max_clock_gap.min(stored_for));
-    // A message is on its way for a while, and the clocks of others differ from ours.
-    let max_age = tolerance * 3 / 4;
-    config.max_age = Some(max_age);
-    // A lightpush peer that does not answer leaves time for another one.
-    config.push_timeout = config.push_timeout.min(max_age / 3);
-    // Stores that do not have a message at the first look may still take it from another peer; at the third it is too old.
-    config.resend_after = 1;
+    let mut config = SenderConfig::for_network(limit.is_some(), tolerance);
     config.limits.max_message_bytes = settings.max_message_bytes;
     config
 }

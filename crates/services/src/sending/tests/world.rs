@@ -62,7 +62,7 @@ pub(super) struct World {
     pub(super) published: BTreeSet<MessageHash>,
     /// Numbers of fragments of the messages, one for a whole message.
     pub(super) fragments: BTreeMap<SendId, u64>,
-    config: SenderConfig,
+    pub(super) config: SenderConfig,
     relay: bool,
     life: u32,
     spent: u32,
@@ -389,7 +389,7 @@ impl World {
                 let server = &self.servers[at];
                 let held = hashes
                     .into_iter()
-                    .filter(|hash| server.archive.contains(hash));
+                    .filter(|hash| server.archive.contains(hash) && !server.has(Trouble::Denies));
                 let entries = held.map(|hash| HistoryEntry { hash, data: None }).collect();
                 let page = HistoryPage {
                     entries,

@@ -28,6 +28,8 @@ pub(in super::super) enum Trouble {
     Swallows,
     /// The peer says that the message is invalid.
     Invalid,
+    /// The store says that it has nothing.
+    Denies,
 }
 
 #[derive(Clone, Copy, Debug)]
