@@ -44,10 +44,6 @@ const CLOCK_SYNC: Duration = Duration::from_secs(10);
 /// Longest sleep between two looks at the machine's timers.
 const IDLE: Duration = Duration::from_secs(3_600);
 
-/// Longest time for which a peer that failed is left alone. Light nodes know few peers, so they try again sooner
-/// than the machine would by itself.
-const BACKOFF_MAX: Duration = Duration::from_secs(60);
-
 /// Shortest time between two lines of the log about one peer's offences.
 const WARNING: Duration = Duration::from_secs(60);
 
@@ -93,8 +89,7 @@ impl LightDriver {
             clock,
             rng,
         } = parts;
-        let mut config = LightConfig::default();
-        config.backoff_max = BACKOFF_MAX;
+        let config = LightConfig::default();
         // Answers are bounded by the machine, which has at most one request to a peer under way.
         let (sender, answers) = mpsc::unbounded_channel();
         Self {

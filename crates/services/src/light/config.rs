@@ -51,7 +51,7 @@ pub struct LightConfig {
     pub connect_timeout: Duration,
     /// Backoff of a service peer after one failure; it doubles with each further one.
     pub backoff_first: Duration,
-    /// Longest backoff of a service peer.
+    /// Longest backoff of a service peer. Light nodes know few peers, so that it is short.
     pub backoff_max: Duration,
     /// Lateness of a call, compared with the timer that was due, that counts as this machine's sleep.
     pub suspend_after: Duration,
@@ -84,7 +84,7 @@ impl Default for LightConfig {
             store_timeout: Duration::from_secs(20),
             connect_timeout: Duration::from_secs(15),
             backoff_first: Duration::from_secs(2),
-            backoff_max: Duration::from_secs(300),
+            backoff_max: Duration::from_secs(60),
             suspend_after: Duration::from_secs(15),
             limits: LightLimits::default(),
         }

@@ -39,7 +39,7 @@ pub struct SenderConfig {
     pub connect_timeout: Duration,
     /// Backoff of a service peer after one failure; it doubles with each further one.
     pub backoff_first: Duration,
-    /// Longest backoff of a service peer.
+    /// Longest backoff of a service peer. Light nodes know few peers, so that it is short.
     pub backoff_max: Duration,
     /// Refusals of a message as invalid by peers, after which it has failed.
     pub max_refusals: u32,
@@ -86,7 +86,7 @@ impl Default for SenderConfig {
             store_timeout: Duration::from_secs(20),
             connect_timeout: Duration::from_secs(15),
             backoff_first: Duration::from_secs(2),
-            backoff_max: Duration::from_secs(300),
+            backoff_max: Duration::from_secs(60),
             max_refusals: 3,
             limits: SenderLimits::default(),
         }
