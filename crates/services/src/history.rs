@@ -14,6 +14,10 @@ pub const PAGE_DEFAULT: u32 = 20;
 /// Most messages of a page (nwaku).
 pub const PAGE_MAX: u32 = 100;
 
+/// Longest time by which the timestamp of a message may differ from the clock of a store that takes it from the relay (nwaku),
+/// nanoseconds.
+pub const CLOCK_TOLERANCE_NS: u64 = 20_000_000_000;
+
 /// Message with its topic and hash, as an archive keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredMessage {
@@ -34,6 +38,13 @@ impl StoredMessage {
             pubsub_topic,
             message,
         }
+    }
+
+    /// Whether a store takes the message from the relay at a time, Unix nanoseconds: it is not ephemeral, and its timestamp is that
+    /// of now.
+    pub fn is_to_be_kept(&self, now_ns: i64) -> bool {
+        let apart_ns = self.message.timestamp_ns().abs_diff(now_ns);
+        !self.message.is_ephemeral() && apart_ns <= CLOCK_TOLERANCE_NS
     }
 }
 
@@ -121,4 +132,38 @@ pub enum HistoryError {
     /// The archive cannot be read now.
     #[error("the archive cannot be read")]
     Unavailable,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW_NS: i64 = 1_700_000_000_000_000_000;
+
+    fn message(timestamp_ns: i64, is_ephemeral: bool) -> StoredMessage {
+        let message = WakuMessage {
+            timestamp: Some(timestamp_ns),
+            ephemeral: Some(is_ephemeral),
+            ..WakuMessage::new(b"hello".to_vec(), "/app/1/name/proto")
+        };
+        StoredMessage::new("/waku/2/rs/1/0", message)
+    }
+
+    #[test]
+    fn messages_of_now_are_kept_unless_they_are_ephemeral() {
+        let tolerance = i64::try_from(CLOCK_TOLERANCE_NS).unwrap();
+        for timestamp_ns in [NOW_NS, NOW_NS - tolerance, NOW_NS + tolerance] {
+            assert!(message(timestamp_ns, false).is_to_be_kept(NOW_NS));
+            assert!(!message(timestamp_ns, true).is_to_be_kept(NOW_NS));
+        }
+        for timestamp_ns in [
+            0,
+            i64::MIN,
+            i64::MAX,
+            NOW_NS - tolerance - 1,
+            NOW_NS + tolerance + 1,
+        ] {
+            assert!(!message(timestamp_ns, false).is_to_be_kept(NOW_NS));
+        }
+    }
 }

@@ -33,9 +33,6 @@ const REPEAT_AFTER: Duration = Duration::from_secs(1);
 /// that its database is gone.
 const MAINTAINING: Duration = Duration::from_secs(30);
 
-/// Longest time by which a kept message's timestamp may differ from the node's clock (nwaku).
-pub(super) const CLOCK_TOLERANCE_NS: u64 = 20_000_000_000;
-
 /// Numbers of messages by what became of them; clones share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeeperCounts(Arc<CountCells>);
@@ -85,7 +82,7 @@ pub(super) struct KeeperQueue {
 impl KeeperQueue {
     /// Offers a message that was received at `now_ns`, Unix time. Never waits.
     pub(super) fn offer(&self, message: &StoredMessage, now_ns: i64) {
-        if !is_kept(message, now_ns) {
+        if !message.is_to_be_kept(now_ns) {
             self.counts.0.refused.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -101,12 +98,6 @@ impl KeeperQueue {
             }
         }
     }
-}
-
-/// Whether a store keeps a message: it is not ephemeral, and its timestamp is that of now.
-fn is_kept(message: &StoredMessage, now_ns: i64) -> bool {
-    let message = &message.message;
-    !message.is_ephemeral() && message.timestamp_ns().abs_diff(now_ns) <= CLOCK_TOLERANCE_NS
 }
 
 /// Starts to write what is offered to the returned queue, until that is dropped. What is written is added to `index`.

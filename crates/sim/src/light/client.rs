@@ -12,6 +12,7 @@ use undertone_message::WakuMessage;
 use undertone_rln::RateLimitProof;
 use undertone_services::PeerNo;
 use undertone_services::filter::{FilterCodecLimits, MessagePush};
+use undertone_services::history::CLOCK_TOLERANCE_NS;
 use undertone_services::light::{
     self, DeliveryOrigin, LightClient, LightConfig, LightDelivery, ServicePeer, Services,
 };
@@ -50,7 +51,7 @@ impl HonestClient {
         let max_message_bytes = world.scenario.relay.max_message_bytes;
         let rln = world.scenario.rln.as_ref();
         // As for real nodes, whose stores do not take messages that are further off.
-        let tolerance = Duration::from_nanos(MAX_CLOCK_GAP_NS);
+        let tolerance = Duration::from_nanos(MAX_CLOCK_GAP_NS.min(CLOCK_TOLERANCE_NS));
         let mut sending = SenderConfig::for_network(rln.is_some(), tolerance);
         sending.limits.max_message_bytes = max_message_bytes;
         sending.limits.max_bytes = sending.limits.max_bytes.max(16 * max_message_bytes);

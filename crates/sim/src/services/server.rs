@@ -24,7 +24,7 @@ use crate::services::archive::MemoryArchive;
 use crate::services::frames::{StreamFrame, StreamService};
 use crate::services::io::{ServiceAction, ServiceInput};
 use crate::services::sync::StoreSync;
-use crate::world::World;
+use crate::world::{UNIX_NS_AT_ZERO, World};
 
 /// Connection of a client.
 #[derive(Clone, Copy, Debug)]
@@ -346,16 +346,25 @@ impl SimService {
         let has_store = world.scenario.services.as_ref().is_some_and(|s| s.store);
         let message = StoredMessage::new(topic, message);
         if has_store {
-            self.archive.keep(now.as_nanos(), message.clone());
-            if let Some(sync) = &mut self.sync {
-                sync.insert(&message);
-            }
+            self.keep(now, &message);
         }
         if self.has(TroubleKind::Lies) {
             return self.push_lies(world);
         }
         if !self.has(TroubleKind::Mute) {
             self.filter.handle(now, filter::Input::Message { message });
+        }
+    }
+
+    /// Keeps a message of the relay, if real stores do.
+    fn keep(&mut self, now: Time, message: &StoredMessage) {
+        let unix_ns = UNIX_NS_AT_ZERO.saturating_add(now.as_nanos());
+        if !message.is_to_be_kept(i64::try_from(unix_ns).unwrap_or(i64::MAX)) {
+            return;
+        }
+        self.archive.keep(now.as_nanos(), message.clone());
+        if let Some(sync) = &mut self.sync {
+            sync.insert(message);
         }
     }
 

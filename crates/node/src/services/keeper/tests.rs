@@ -13,24 +13,6 @@ fn message(timestamp_ns: i64, is_ephemeral: bool) -> StoredMessage {
     StoredMessage::new("/waku/2/rs/1/0", message)
 }
 
-#[test]
-fn messages_of_now_are_kept_unless_they_are_ephemeral() {
-    let tolerance = i64::try_from(CLOCK_TOLERANCE_NS).unwrap();
-    for timestamp_ns in [NOW_NS, NOW_NS - tolerance, NOW_NS + tolerance] {
-        assert!(is_kept(&message(timestamp_ns, false), NOW_NS));
-        assert!(!is_kept(&message(timestamp_ns, true), NOW_NS));
-    }
-    for timestamp_ns in [
-        0,
-        i64::MIN,
-        i64::MAX,
-        NOW_NS - tolerance - 1,
-        NOW_NS + tolerance + 1,
-    ] {
-        assert!(!is_kept(&message(timestamp_ns, false), NOW_NS));
-    }
-}
-
 #[tokio::test]
 async fn what_is_offered_is_found_in_the_archive() {
     let folder = tempfile::tempdir().unwrap();

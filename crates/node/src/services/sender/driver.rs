@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use undertone_gossip::Time;
 use undertone_message::PubsubTopic;
 use undertone_services::PeerNo;
+use undertone_services::history::CLOCK_TOLERANCE_NS;
 use undertone_services::light::{ServicePeer, Services};
 use undertone_services::sending::{
     Input, MessageSender, Output, ProveFailure, SendId, SenderConfig,
@@ -31,7 +32,6 @@ use crate::command::{ProofRefusal, SenderQuestion};
 use crate::driver::Clock;
 use crate::handle::{Deliveries, Delivery};
 use crate::services::ServicesHandle;
-use crate::services::keeper::CLOCK_TOLERANCE_NS;
 use crate::services::service_peers::{ServicePeerEvent, ServicePeers};
 
 /// Number of this node among the stores; service peers are numbered from 0.

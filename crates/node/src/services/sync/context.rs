@@ -6,6 +6,7 @@ use std::sync::Arc;
 use libp2p::PeerId;
 use tokio::sync::Semaphore;
 use undertone_archive::Archive;
+use undertone_services::history::CLOCK_TOLERANCE_NS;
 use undertone_services::sync::SyncScope;
 
 use super::SyncFailure;
@@ -17,7 +18,7 @@ use super::settings::{SyncBounds, SyncTimes};
 use super::terms::SessionTerms;
 use crate::handle::NodeHandle;
 use crate::services::held_bytes::HeldBytes;
-use crate::services::keeper::{CLOCK_TOLERANCE_NS, unix_now_ns};
+use crate::services::keeper::unix_now_ns;
 use crate::swarm::StreamOpener;
 
 /// State of synchronisation that sessions and transfers share.
