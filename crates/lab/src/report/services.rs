@@ -37,7 +37,7 @@ pub struct ServicesSummary {
     pub sends: SendFigures,
     /// Readings of the whole history; `None` without any.
     pub readings: Option<ReadingFigures>,
-    /// What the stores have at the end, and what they gave each other; `None` without stores.
+    /// Histories of the stores at the end, and messages that they gave each other; `None` without stores.
     pub stores: Option<StoreFigures>,
     /// Losses, sleeps and offences, over all clients.
     pub troubles: TroubleFigures,

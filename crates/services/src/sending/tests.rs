@@ -3,5 +3,6 @@
 mod crashes;
 mod fragments;
 mod promises;
+mod renewal;
 mod ways;
 mod world;

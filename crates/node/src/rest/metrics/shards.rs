@@ -8,6 +8,9 @@ use prometheus_client::metrics::MetricType;
 use super::MetricsPage;
 use crate::command::{PayloadTotals, TopicSnapshot};
 
+/// Figure of a topic's payloads.
+type PayloadFigure = fn(&PayloadTotals) -> u64;
+
 /// Labels of a counter of bytes.
 type ByteLabels<'a> = [(&'static str, &'a str); 3];
 
@@ -33,7 +36,7 @@ impl MetricsPage<'_> {
 
     /// Writes the lengths of the payloads of valid messages under the names of the reference node.
     pub(super) fn waku_payloads(&mut self, topics: &[TopicSnapshot]) -> fmt::Result {
-        let values: [(&str, &str, fn(&PayloadTotals) -> u64); 3] = [
+        let values: [(&str, &str, PayloadFigure); 3] = [
             (
                 "avg",
                 "Mean length of payloads, bytes",

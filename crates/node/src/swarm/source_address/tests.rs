@@ -1,4 +1,8 @@
 //! Linux has the whole of 127.0.0.0/8 on its loopback interface, so that one machine has many addresses.
+#![allow(
+    clippy::unwrap_used,
+    reason = "only test functions are exempt, and these helpers serve them"
+)]
 
 use std::net::{Ipv4Addr, TcpListener};
 

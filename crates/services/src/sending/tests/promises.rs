@@ -1,6 +1,5 @@
 //! Single promises, one test each.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rand_chacha::ChaCha8Rng;
@@ -14,16 +13,16 @@ use super::super::{
 };
 use super::world::{Episode, SHARD, Trouble, UNIX_AT_ZERO, World, services};
 
-fn seconds(seconds: u64) -> Time {
+pub(super) fn seconds(seconds: u64) -> Time {
     Time::from_millis(seconds * 1000)
 }
 
-fn message(text: &str) -> WakuMessage {
+pub(super) fn message(text: &str) -> WakuMessage {
     WakuMessage::new(text.as_bytes().to_vec(), "/app/1/chat/proto")
 }
 
 /// Two lightpush peers and two stores.
-fn world(config: SenderConfig) -> World {
+pub(super) fn world(config: SenderConfig) -> World {
     let (push, store) = (services(true, false), services(false, true));
     World::new(3, config, &[push, push, store, store])
 }
@@ -160,156 +159,6 @@ fn a_stale_proof_is_made_anew_and_the_hash_stays() {
     let (first, last) = (&world.given[0].1, &world.given.last().unwrap().1);
     assert_eq!(hash(first), hash(last));
     assert_ne!(first.rate_limit_proof, last.rate_limit_proof);
-}
-
-#[test]
-fn where_old_timestamps_are_refused_a_message_that_reached_nobody_gets_a_new_one() {
-    let config = SenderConfig {
-        max_age: Some(Duration::from_secs(20)),
-        ..SenderConfig::default()
-    };
-    let mut world = world(config);
-    for peer in 0..2 {
-        let trouble = Trouble::Alone;
-        world.trouble(Episode {
-            peer,
-            trouble,
-            from_s: 0,
-            len_s: 300,
-        });
-    }
-    world.send_at(seconds(1), message("a"));
-    let mut stamped = message("b");
-    stamped.timestamp = Some((UNIX_AT_ZERO + 1_000_000_000) as i64);
-    world.send_at(seconds(1), stamped);
-    world.run_until(seconds(1200));
-    let ends: Vec<_> = world.ends().into_values().collect();
-    assert!(ends.contains(&Some(Stored)), "{ends:?}");
-    // The application's own timestamp is not touched.
-    assert!(ends.contains(&Some(Failed(FailReason::TooOld))), "{ends:?}");
-}
-
-#[test]
-fn where_old_timestamps_are_refused_a_message_that_may_be_out_is_looked_for_in_stores() {
-    let config = SenderConfig {
-        max_age: Some(Duration::from_secs(20)),
-        ..SenderConfig::default()
-    };
-    let mut world = world(config);
-    for peer in 0..2 {
-        let trouble = Trouble::Fails;
-        world.trouble(Episode {
-            peer,
-            trouble,
-            from_s: 0,
-            len_s: 10_000,
-        });
-    }
-    for number in 0..5 {
-        world.send_at(seconds(number * 60 + 1), message(&number.to_string()));
-    }
-    world.run_until(seconds(3000));
-    let mut renewed = 0;
-    for (id, end) in world.ends() {
-        let given = world.given.iter().filter(|(given, _)| *given == id);
-        let hashes: BTreeSet<_> = given.map(|(_, given)| message_hash(SHARD, given)).collect();
-        renewed += hashes.len() - 1;
-        // A few proofs are spent on it, and none while a store has the message.
-        assert!(hashes.len() <= 1 + world.config.max_resends as usize);
-        match hashes.intersection(&world.published).count() {
-            0 => assert_eq!(end, Some(Failed(FailReason::TooOld))),
-            out => assert_eq!((end, out), (Some(Stored), 1)),
-        }
-    }
-    assert!(renewed > 0);
-}
-
-/// Who only says that it publishes is found out when no store takes the message any more.
-#[test]
-fn a_message_that_is_out_by_a_false_word_only_gets_a_new_timestamp_when_every_store_lacks_it() {
-    for has_proofs in [false, true] {
-        let config = SenderConfig::for_network(has_proofs, Duration::from_secs(20));
-        let mut world = world(config);
-        // The honest peer is away until the first timestamp is too old; so is one of the stores, which may have the message.
-        let away = |peer, len_s| Episode {
-            peer,
-            trouble: Trouble::Vanished,
-            from_s: 0,
-            len_s,
-        };
-        world.trouble(away(1, 100));
-        world.trouble(away(2, 60));
-        world.trouble(Episode {
-            peer: 0,
-            trouble: Trouble::Swallows,
-            from_s: 0,
-            len_s: 10_000,
-        });
-        world.send_at(seconds(1), message("a"));
-        world.run_until(seconds(59));
-        assert_eq!(world.kinds(), [Queued, Sent, Propagated], "{has_proofs}");
-        world.run_until(seconds(900));
-        let end = world.ends().into_values().next();
-        assert_eq!(end, Some(Some(Stored)), "{has_proofs}");
-        let given = world.given.iter();
-        let hashes: BTreeSet<_> = given.map(|(_, given)| message_hash(SHARD, given)).collect();
-        assert!(hashes.len() > 1);
-        assert_eq!(hashes.intersection(&world.published).count(), 1);
-    }
-}
-
-/// Stores may be wrong about what the own relay gave to its peers.
-#[test]
-fn what_the_relay_gave_to_peers_does_not_get_a_new_timestamp() {
-    let config = SenderConfig::for_network(true, Duration::from_secs(20));
-    let mut world = world(config);
-    world.relay_at(Time::ZERO, true);
-    for peer in 2..4 {
-        world.trouble(Episode {
-            peer,
-            trouble: Trouble::Denies,
-            from_s: 0,
-            len_s: 10_000,
-        });
-    }
-    world.send_at(seconds(1), message("a"));
-    world.run_until(seconds(900));
-    let end = world.ends().into_values().next();
-    assert_eq!(end, Some(Some(Failed(FailReason::NotStored))));
-    assert_eq!(world.proofs_made, 1);
-}
-
-#[test]
-fn without_proofs_a_message_that_neither_peers_nor_stores_have_is_sent_with_a_new_timestamp() {
-    let config = SenderConfig {
-        has_proofs: false,
-        max_age: Some(Duration::from_secs(15)),
-        ..SenderConfig::default()
-    };
-    let mut world = world(config);
-    for peer in 0..2 {
-        let trouble = Trouble::Fails;
-        world.trouble(Episode {
-            peer,
-            trouble,
-            from_s: 0,
-            len_s: 400,
-        });
-    }
-    for number in 0..5 {
-        world.send_at(seconds(number * 60 + 1), message(&number.to_string()));
-    }
-    world.run_until(seconds(3000));
-    let mut renewed = 0;
-    for (id, end) in world.ends() {
-        assert_eq!(end, Some(Stored));
-        let given = world.given.iter().filter(|(given, _)| *given == id);
-        let hashes: BTreeSet<_> = given.map(|(_, given)| message_hash(SHARD, given)).collect();
-        renewed += usize::from(hashes.len() > 1);
-        let published = hashes.intersection(&world.published);
-        assert_eq!(published.count(), 1, "no copy with another timestamp");
-    }
-    assert!(renewed > 0);
 }
 
 #[test]
