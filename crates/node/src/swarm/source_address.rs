@@ -53,7 +53,7 @@ pub(super) struct SourceAddress {
     own: Vec<(ListenerId, SocketAddr)>,
 }
 
-type Dial = Pin<Box<dyn Future<Output = io::Result<tcp::tokio::TcpStream>> + Send>>;
+type SocketDial = Pin<Box<dyn Future<Output = io::Result<tcp::tokio::TcpStream>> + Send>>;
 
 impl SourceAddress {
     pub(super) fn new(inner: tcp::tokio::Transport, listening: ListenAddresses) -> Self {
@@ -88,7 +88,7 @@ impl Transport for SourceAddress {
     type Output = tcp::tokio::TcpStream;
     type Error = io::Error;
     type ListenerUpgrade = <tcp::tokio::Transport as Transport>::ListenerUpgrade;
-    type Dial = Dial;
+    type Dial = SocketDial;
 
     fn listen_on(
         &mut self,
@@ -113,7 +113,7 @@ impl Transport for SourceAddress {
         &mut self,
         address: Multiaddr,
         options: DialOpts,
-    ) -> Result<Dial, TransportError<io::Error>> {
+    ) -> Result<SocketDial, TransportError<io::Error>> {
         let remote = socket_address(&address);
         let source = remote.and_then(|remote| self.source(remote, options.port_use));
         let (Some(remote), Some(source)) = (remote, source) else {

@@ -6,4 +6,5 @@ pub(crate) mod io;
 mod lies;
 mod outputs;
 pub(crate) mod server;
+mod sessions;
 mod sync;

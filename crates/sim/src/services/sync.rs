@@ -2,19 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bytes::Bytes;
 use undertone_gossip::Time;
 use undertone_link::ConnIx;
-use undertone_message::{MessageHash, MessageLimits};
+use undertone_message::MessageHash;
 use undertone_services::history::StoredMessage;
-use undertone_services::sync::{
-    Reconciler, SyncId, SyncLimits, SyncScope, SyncSet, SyncStep, TransferMessage,
-};
+use undertone_services::sync::{Reconciler, SyncLimits, SyncScope, SyncSet, SyncStep};
 
 use crate::seeds::SeededRng;
-use crate::services::frames::StreamFrame;
-use crate::services::io::ServiceAction;
-use crate::services::server::{ClientLink, SimService};
 use crate::world::{UNIX_NS_AT_ZERO, World};
 
 const S: u64 = 1_000_000_000;
@@ -112,17 +106,83 @@ impl StoreSync {
         self.dialling = None;
     }
 
-    /// Returns another service node, with the connection to it if there is one.
-    fn choose(&mut self, world: &World) -> (u32, Option<ConnIx>) {
+    /// Gives up a dial that takes too long, and returns the connections whose other end does not take its turn.
+    pub(super) fn silent(&mut self, now_ns: u64) -> BTreeSet<ConnIx> {
+        self.dialling = self.dialling.filter(|(_, _, until_ns)| now_ns < *until_ns);
+        let sessions = self.sessions.iter();
+        let silent = sessions.filter(|(_, session)| session.until_ns <= now_ns);
+        silent.map(|((conn, _), _)| *conn).collect()
+    }
+
+    /// Returns the store for the session that is due, with the connection to it if there is one.
+    pub(super) fn due(&mut self, world: &World, now_ns: u64) -> Option<(u32, Option<ConnIx>)> {
+        if now_ns < self.next_ns {
+            return None;
+        }
+        self.next_ns = now_ns + self.every_ns;
+        if self.dialling.is_some() {
+            return None;
+        }
         let nodes = world.service_nodes();
         let others = u64::from(nodes.end - nodes.start) - 1;
         let peer = nodes.start + self.rng.below(others) as u32;
         let peer = peer + u32::from(peer >= self.node);
-        (peer, self.dialled.get(&peer).copied())
+        Some((peer, self.dialled.get(&peer).copied()))
+    }
+
+    /// Notes that a store is being dialled.
+    pub(super) fn dial(&mut self, now_ns: u64, peer: u32, conn: ConnIx) {
+        self.dialling = Some((peer, conn, now_ns + CONNECT_NS));
+    }
+
+    /// Notes that a store has accepted a connection; returns whether that was waited for.
+    pub(super) fn accepted(&mut self, peer: u32, conn: ConnIx) -> bool {
+        let is_awaited =
+            matches!(self.dialling, Some((asked, dialled, _)) if (asked, dialled) == (peer, conn));
+        if is_awaited {
+            self.dialling = None;
+            self.dialled.insert(peer, conn);
+        }
+        is_awaited
+    }
+
+    /// Notes that a store has refused a connection.
+    pub(super) fn refused(&mut self, conn: ConnIx) {
+        self.dialling = self.dialling.filter(|(_, dialled, _)| *dialled != conn);
+    }
+
+    /// Begins a session on a connection; returns its stream and its first payload.
+    pub(super) fn begin(&mut self, now_ns: u64, conn: ConnIx) -> (u32, Vec<u8>) {
+        let stream = self.next_stream;
+        self.next_stream += 1;
+        let end_ns = now_ns.saturating_sub(RELAY_JITTER_NS);
+        let start_ns = end_ns.saturating_sub(RANGE_NS);
+        let (reconciler, payload) = Reconciler::initiate(
+            &self.set,
+            SyncScope::default(),
+            unix_ns(start_ns),
+            unix_ns(end_ns),
+            SyncLimits::default(),
+        );
+        let session = SyncSession {
+            reconciler,
+            until_ns: now_ns + TURN_NS,
+        };
+        self.sessions.insert((conn, stream), session);
+        (stream, payload)
+    }
+
+    /// Adds a message that another store has sent; returns whether a session named it.
+    pub(super) fn transferred(&mut self, stored: &StoredMessage) -> bool {
+        let is_awaited = self.awaited.remove(&stored.hash);
+        if is_awaited {
+            self.insert(stored);
+        }
+        is_awaited
     }
 
     /// Takes a payload of a session; `None` if the session is over or was none.
-    fn reconcile(
+    pub(super) fn reconcile(
         &mut self,
         now_ns: u64,
         (conn, stream): (ConnIx, u32),
@@ -150,200 +210,6 @@ impl StoreSync {
         self.awaited
             .extend(step.to_receive.iter().map(|id| id.hash));
         Some(step)
-    }
-}
-
-impl SimService {
-    /// Begins the session that is due, and ends those whose other side is silent.
-    pub(super) fn sync_tick(&mut self, world: &World, now_ns: u64) {
-        let Some(sync) = &mut self.sync else {
-            return;
-        };
-        let silent = |session: &&SyncSession| session.until_ns <= now_ns;
-        let sessions = sync.sessions.iter();
-        let silent = sessions.filter(|(_, session)| silent(session));
-        let silent: BTreeSet<ConnIx> = silent.map(|((conn, _), _)| *conn).collect();
-        if sync.dialling.is_some_and(|(_, _, until)| until <= now_ns) {
-            sync.dialling = None;
-        }
-        for conn in silent {
-            self.hang_up(conn);
-        }
-        let Some(sync) = &mut self.sync else {
-            return;
-        };
-        if now_ns < sync.next_ns {
-            return;
-        }
-        sync.next_ns = now_ns + sync.every_ns;
-        if sync.dialling.is_some() {
-            return;
-        }
-        match sync.choose(world) {
-            (_, Some(conn)) => self.begin_session(world, now_ns, conn),
-            (peer, None) => {
-                let conn = ConnIx(self.next_conn);
-                self.next_conn += 1;
-                sync.dialling = Some((peer, conn, now_ns + CONNECT_NS));
-                self.actions.push_back(ServiceAction::Dial { peer, conn });
-            }
-        }
-    }
-
-    /// Takes a connection that another store has accepted.
-    pub(super) fn accepted(
-        &mut self,
-        world: &World,
-        now_ns: u64,
-        peer: u32,
-        (conn, remote_conn): (ConnIx, ConnIx),
-    ) {
-        let sync = self.sync.as_mut();
-        let is_awaited = |sync: &&mut StoreSync| {
-            let (asked, dialled) = (peer, conn);
-            matches!(sync.dialling, Some((peer, conn, _)) if (peer, conn) == (asked, dialled))
-        };
-        let Some(sync) = sync.filter(is_awaited) else {
-            // Too late.
-            return self.actions.push_back(ServiceAction::Close {
-                client: peer,
-                conn,
-                remote_conn,
-            });
-        };
-        sync.dialling = None;
-        sync.dialled.insert(peer, conn);
-        let link = ClientLink {
-            client: peer,
-            remote_conn,
-            pushes: false,
-        };
-        self.links.insert(conn, link);
-        self.actions.push_back(ServiceAction::Connect {
-            peer,
-            conn,
-            remote_conn,
-        });
-        self.begin_session(world, now_ns, conn);
-    }
-
-    /// Learns that another store has refused a connection.
-    pub(super) fn refused(&mut self, conn: ConnIx) {
-        if let Some(sync) = &mut self.sync
-            && sync.dialling.is_some_and(|(_, dialled, _)| dialled == conn)
-        {
-            sync.dialling = None;
-        }
-    }
-
-    fn begin_session(&mut self, world: &World, now_ns: u64, conn: ConnIx) {
-        let Some(sync) = &mut self.sync else {
-            return;
-        };
-        let stream = sync.next_stream;
-        sync.next_stream += 1;
-        let end_ns = now_ns.saturating_sub(RELAY_JITTER_NS);
-        let start_ns = end_ns.saturating_sub(RANGE_NS);
-        let (reconciler, payload) = Reconciler::initiate(
-            &sync.set,
-            SyncScope::default(),
-            unix_ns(start_ns),
-            unix_ns(end_ns),
-            SyncLimits::default(),
-        );
-        let session = SyncSession {
-            reconciler,
-            until_ns: now_ns + TURN_NS,
-        };
-        sync.sessions.insert((conn, stream), session);
-        self.counters.sync_sessions += 1;
-        self.write_sync(world, conn, StreamFrame::reconcile(stream, payload));
-    }
-
-    /// Takes a frame of another store.
-    pub(super) fn sync_frame(
-        &mut self,
-        world: &World,
-        now_ns: u64,
-        conn: ConnIx,
-        frame: StreamFrame,
-    ) {
-        match frame {
-            StreamFrame::Reconcile { stream, body } => {
-                let sync = self.sync.as_mut();
-                let step = sync.and_then(|sync| sync.reconcile(now_ns, (conn, stream), &body));
-                if let Some(step) = step {
-                    self.answer_session(world, (conn, stream), step);
-                }
-            }
-            StreamFrame::Transfer { body } => self.transferred(world, now_ns, &body),
-            _ => {}
-        }
-    }
-
-    fn answer_session(&mut self, world: &World, (conn, stream): (ConnIx, u32), step: SyncStep) {
-        if let Some(reply) = step.reply {
-            self.write_sync(world, conn, StreamFrame::reconcile(stream, reply));
-        }
-        for SyncId { hash, .. } in step.to_send {
-            let Some(stored) = self.archive.get(hash) else {
-                continue;
-            };
-            let message = TransferMessage {
-                pubsub_topic: stored.pubsub_topic.clone(),
-                message: stored.message.clone(),
-            };
-            let body = Bytes::from(message.encode());
-            self.write_sync(world, conn, StreamFrame::Transfer { body });
-        }
-    }
-
-    /// Keeps a message that a session has named.
-    fn transferred(&mut self, world: &World, now_ns: u64, body: &Bytes) {
-        let mut limits = MessageLimits::default();
-        limits.max_message_bytes = world.scenario.relay.max_message_bytes;
-        let (Some(sync), Ok(message)) = (&mut self.sync, TransferMessage::decode(body, &limits))
-        else {
-            return;
-        };
-        let stored = message.into_stored();
-        if sync.awaited.remove(&stored.hash) {
-            sync.insert(&stored);
-            self.counters.sync_received += 1;
-            self.archive.keep(now_ns, stored);
-        }
-    }
-
-    fn write_sync(&mut self, world: &World, conn: ConnIx, frame: StreamFrame) {
-        let Some(link) = self.links.get(&conn) else {
-            return;
-        };
-        let bytes = frame.sync_bytes(world.scenario.network.mux_overhead_bytes);
-        self.counters.sync_sent_bytes += bytes;
-        self.actions.push_back(ServiceAction::Write {
-            conn,
-            client: link.client,
-            frame: frame.encode(),
-            bytes,
-            is_push: false,
-        });
-    }
-
-    /// Closes a connection whose other end does not take its turn.
-    fn hang_up(&mut self, conn: ConnIx) {
-        if let Some(sync) = &mut self.sync {
-            sync.closed(conn);
-        }
-        if let Some(link) = self.links.remove(&conn) {
-            if self.newest.get(&link.client) == Some(&conn) {
-                self.newest.remove(&link.client);
-            }
-            self.actions.push_back(ServiceAction::Close {
-                client: link.client,
-                conn,
-                remote_conn: link.remote_conn,
-            });
-        }
     }
 }
 
