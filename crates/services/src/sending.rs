@@ -9,7 +9,7 @@
 //! timestamp. One case differs: where the network refuses old timestamps
 //! ([`SenderConfig::max_age`]), a message that got its timestamp from the sender and is known to have reached
 //! nobody gets a new one, since no peer would ever take it. A message counts as one that has reached nobody when every known
-//! store lacks it, or at the end of its time two of them do, and none has it; without proofs, one that no peer has taken, when the stores
+//! store of its topic, at least two, lacks it, or at the end of its time two of them do, and none has it; without proofs, one that no peer has taken, when the stores
 //! that answer lack it. The word of a lightpush peer that passed it on is no more than a word; what the own relay gave to peers does
 //! not get a new timestamp.
 //!

@@ -335,6 +335,12 @@ impl PeerPool {
         self.offers_besides(service, topic, |_| false)
     }
 
+    /// Returns whether a peer offers a service for a topic, as far as its topics are known.
+    pub(crate) fn serves(&self, peer: PeerNo, service: PeerService, topic: &str) -> bool {
+        let peer = self.peers.get(&peer);
+        peer.is_some_and(|peer| peer.offers(service, Some(topic)))
+    }
+
     /// Returns whether any peer for which `excluded` does not hold offers a service, also in backoff.
     pub(crate) fn offers_besides(
         &self,

@@ -6,14 +6,15 @@ use undertone_gossip::Time;
 use undertone_message::MessageHash;
 
 use super::entry::QueuedMessage;
-use super::io::{Output, SendEventKind, SendId};
+use super::io::{FailReason, Output, SendEventKind, SendId};
 use super::{MessageSender, doubled};
 use crate::history::{HistoryCriteria, HistoryPage, HistoryQuery, PAGE_MAX, PageDirection};
 use crate::light::ServicePeerFailure;
 use crate::light::peers::PeerService;
 use crate::{PeerNo, RequestNo};
 
-/// Stores that have to lack a message before it gets a new timestamp although others do not answer.
+/// Stores that have to lack a message before a lightpush peer's word counts as false, or another proof is spent: one store alone may be
+/// wrong.
 const WITNESSES: usize = 2;
 
 /// Question that a store has not answered yet.
@@ -135,7 +136,10 @@ impl MessageSender {
             return;
         }
         entry.denied_by.push(store);
-        if is_too_old && !entry.lacked_by.contains(&store) {
+        // A store of other topics has nothing of this one, wherever the message is.
+        let topic = &entry.record.pubsub_topic;
+        let is_witness = self.pool.serves(store, PeerService::Store, topic);
+        if is_too_old && is_witness && !entry.lacked_by.contains(&store) {
             entry.lacked_by.push(store);
         }
     }
@@ -143,28 +147,31 @@ impl MessageSender {
     /// Whether a message is to get a new timestamp, as no store would take it with the old one any more.
     ///
     /// Without proofs it is enough that no peer took it and the stores that answer do not have it. A proof is spent again, and
-    /// the word of a lightpush peer is taken for false, only when every known store lacks the message: with one that is honest
-    /// among them, no message comes twice.
+    /// the word of a lightpush peer is taken for false, only when every known store of the topic lacks the message: with one that is
+    /// honest among them, no message comes twice.
     fn is_to_be_renewed(&self, entry: &QueuedMessage) -> bool {
-        let is_lacking = |store| entry.lacked_by.contains(&store);
-        let has_other = || {
-            self.pool
-                .offers_besides(PeerService::Store, None, is_lacking)
-        };
         if !self.config.has_proofs && entry.is_nowhere() {
             return true;
         }
-        let may_be_nowhere = entry.is_nowhere() || entry.is_by_word_only();
-        may_be_nowhere && entry.renewals < self.config.max_resends && !has_other()
+        let topic = Some(&*entry.record.pubsub_topic);
+        let is_lacking = |store| entry.lacked_by.contains(&store);
+        let store = PeerService::Store;
+        self.is_lacking(entry) && !self.pool.offers_besides(store, topic, is_lacking)
     }
 
-    /// Whether a message whose time is over gets a new timestamp instead of failing: in all that time no store had it, of which
-    /// several lacked it when it was too old to be on its way.
-    pub(super) fn may_begin_anew(&self, entry: &QueuedMessage) -> bool {
+    /// Whether several stores lack a message that may be nowhere, and it may be sent with a new timestamp.
+    fn is_lacking(&self, entry: &QueuedMessage) -> bool {
         let may_be_nowhere = entry.is_nowhere() || entry.is_by_word_only();
-        may_be_nowhere
-            && entry.renewals < self.config.max_resends
-            && entry.lacked_by.len() >= WITNESSES
+        let may_be_renewed = entry.renewals < self.config.max_resends;
+        may_be_nowhere && may_be_renewed && entry.lacked_by.len() >= WITNESSES
+    }
+
+    /// Whether a message whose time is over gets a new timestamp instead of this end: in all that time no store had it, of which
+    /// several lacked it when it was too old to be on its way.
+    pub(super) fn may_begin_anew(&self, entry: &QueuedMessage, end: SendEventKind) -> bool {
+        let reasons = [FailReason::NotStored, FailReason::TooOld];
+        let is_by_stores = reasons.map(SendEventKind::Failed);
+        is_by_stores.contains(&end) && self.is_lacking(entry)
     }
 
     /// Gives a message a new timestamp, and another lightpush peer if one said that it had passed it on.

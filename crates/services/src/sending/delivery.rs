@@ -28,7 +28,7 @@ impl MessageSender {
             return;
         };
         if let Some(end) = self.end_of(now, now_ns, entry) {
-            match self.may_begin_anew(entry) {
+            match self.may_begin_anew(entry, end) {
                 true => self.begin_anew(now, id),
                 false => self.end(id, end),
             }

@@ -7,9 +7,11 @@ use undertone_gossip::Time;
 use undertone_message::message_hash;
 
 use super::super::SendEventKind::{Failed, Propagated, Queued, Sent, Stored};
-use super::super::{FailReason, SenderConfig};
+use super::super::{FailReason, Input, SenderConfig};
 use super::promises::{message, seconds, world};
-use super::world::{Episode, SHARD, Trouble, UNIX_AT_ZERO};
+use super::world::{Episode, SHARD, Trouble, UNIX_AT_ZERO, World, services};
+use crate::PeerNo;
+use crate::light::ServicePeer;
 
 #[test]
 fn where_old_timestamps_are_refused_a_message_that_reached_nobody_gets_a_new_one() {
@@ -104,6 +106,38 @@ fn a_message_that_is_out_by_a_false_word_only_gets_a_new_timestamp_when_every_st
         let hashes: BTreeSet<_> = given.map(|(_, given)| message_hash(SHARD, given)).collect();
         assert!(hashes.len() > 1);
         assert_eq!(hashes.intersection(&world.published).count(), 1);
+    }
+}
+
+/// One store alone may be wrong, and one of other topics has nothing of this one.
+#[test]
+fn the_word_of_a_lightpush_peer_is_not_taken_for_false_because_a_single_store_denies() {
+    let (push, store) = (services(true, false), services(false, true));
+    for has_proofs in [false, true] {
+        let config = SenderConfig::for_network(has_proofs, Duration::from_secs(20));
+        let mut world = World::new(3, config, &[push, store, store]);
+        // The second store is one of another shard.
+        world.sender.handle(
+            Time::ZERO,
+            Input::PeerFound(ServicePeer {
+                peer: PeerNo(2),
+                services: store,
+                pubsub_topics: Some(vec!["/waku/2/rs/1/7".into()]),
+            }),
+        );
+        for peer in 1..3 {
+            world.trouble(Episode {
+                peer,
+                trouble: Trouble::Denies,
+                from_s: 0,
+                len_s: 10_000,
+            });
+        }
+        world.send_at(seconds(1), message("a"));
+        world.run_until(seconds(900));
+        let end = world.ends().into_values().next();
+        assert_eq!(end, Some(Some(Failed(FailReason::NotStored))));
+        assert_eq!(world.published.len(), 1, "no copy with another timestamp");
     }
 }
 
