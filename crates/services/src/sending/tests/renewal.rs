@@ -1,6 +1,7 @@
 //! Messages that get a new timestamp, and those that do not.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::time::Duration;
 
 use undertone_gossip::Time;
@@ -13,6 +14,18 @@ use super::world::{Episode, SHARD, Trouble, UNIX_AT_ZERO, World, services};
 use crate::PeerNo;
 use crate::light::ServicePeer;
 
+/// Troubles some peers from the start on.
+fn troubled(world: &mut World, peers: Range<usize>, trouble: Trouble, len_s: u64) {
+    for peer in peers {
+        world.trouble(Episode {
+            peer,
+            trouble,
+            from_s: 0,
+            len_s,
+        });
+    }
+}
+
 #[test]
 fn where_old_timestamps_are_refused_a_message_that_reached_nobody_gets_a_new_one() {
     let config = SenderConfig {
@@ -20,15 +33,7 @@ fn where_old_timestamps_are_refused_a_message_that_reached_nobody_gets_a_new_one
         ..SenderConfig::default()
     };
     let mut world = world(config);
-    for peer in 0..2 {
-        let trouble = Trouble::Alone;
-        world.trouble(Episode {
-            peer,
-            trouble,
-            from_s: 0,
-            len_s: 300,
-        });
-    }
+    troubled(&mut world, 0..2, Trouble::Alone, 300);
     world.send_at(seconds(1), message("a"));
     let mut stamped = message("b");
     stamped.timestamp = Some((UNIX_AT_ZERO + 1_000_000_000) as i64);
@@ -47,15 +52,7 @@ fn where_old_timestamps_are_refused_a_message_that_may_be_out_is_looked_for_in_s
         ..SenderConfig::default()
     };
     let mut world = world(config);
-    for peer in 0..2 {
-        let trouble = Trouble::Fails;
-        world.trouble(Episode {
-            peer,
-            trouble,
-            from_s: 0,
-            len_s: 10_000,
-        });
-    }
+    troubled(&mut world, 0..2, Trouble::Fails, 10_000);
     for number in 0..5 {
         world.send_at(seconds(number * 60 + 1), message(&number.to_string()));
     }
@@ -82,20 +79,9 @@ fn a_message_that_is_out_by_a_false_word_only_gets_a_new_timestamp_when_every_st
         let config = SenderConfig::for_network(has_proofs, Duration::from_secs(20));
         let mut world = world(config);
         // The honest peer is away until the first timestamp is too old; so is one of the stores, which may have the message.
-        let away = |peer, len_s| Episode {
-            peer,
-            trouble: Trouble::Vanished,
-            from_s: 0,
-            len_s,
-        };
-        world.trouble(away(1, 100));
-        world.trouble(away(2, 60));
-        world.trouble(Episode {
-            peer: 0,
-            trouble: Trouble::Swallows,
-            from_s: 0,
-            len_s: 10_000,
-        });
+        troubled(&mut world, 1..2, Trouble::Vanished, 100);
+        troubled(&mut world, 2..3, Trouble::Vanished, 60);
+        troubled(&mut world, 0..1, Trouble::Swallows, 10_000);
         world.send_at(seconds(1), message("a"));
         world.run_until(seconds(59));
         assert_eq!(world.kinds(), [Queued, Sent, Propagated], "{has_proofs}");
@@ -125,14 +111,7 @@ fn the_word_of_a_lightpush_peer_is_not_taken_for_false_because_a_single_store_de
                 pubsub_topics: Some(vec!["/waku/2/rs/1/7".into()]),
             }),
         );
-        for peer in 1..3 {
-            world.trouble(Episode {
-                peer,
-                trouble: Trouble::Denies,
-                from_s: 0,
-                len_s: 10_000,
-            });
-        }
+        troubled(&mut world, 1..3, Trouble::Denies, 10_000);
         world.send_at(seconds(1), message("a"));
         world.run_until(seconds(900));
         let end = world.ends().into_values().next();
@@ -147,14 +126,7 @@ fn what_the_relay_gave_to_peers_does_not_get_a_new_timestamp() {
     let config = SenderConfig::for_network(true, Duration::from_secs(20));
     let mut world = world(config);
     world.relay_at(Time::ZERO, true);
-    for peer in 2..4 {
-        world.trouble(Episode {
-            peer,
-            trouble: Trouble::Denies,
-            from_s: 0,
-            len_s: 10_000,
-        });
-    }
+    troubled(&mut world, 2..4, Trouble::Denies, 10_000);
     world.send_at(seconds(1), message("a"));
     world.run_until(seconds(900));
     let end = world.ends().into_values().next();
@@ -170,15 +142,7 @@ fn without_proofs_a_message_that_neither_peers_nor_stores_have_is_sent_with_a_ne
         ..SenderConfig::default()
     };
     let mut world = world(config);
-    for peer in 0..2 {
-        let trouble = Trouble::Fails;
-        world.trouble(Episode {
-            peer,
-            trouble,
-            from_s: 0,
-            len_s: 400,
-        });
-    }
+    troubled(&mut world, 0..2, Trouble::Fails, 400);
     for number in 0..5 {
         world.send_at(seconds(number * 60 + 1), message(&number.to_string()));
     }
