@@ -85,7 +85,7 @@ pub struct ServiceCounters {
     pub archived: u64,
     /// Sessions that the node began with other stores.
     pub sync_sessions: u64,
-    /// Messages that came from other stores.
+    /// Messages that the node had from another store first.
     pub sync_received: u64,
     /// Bytes written to other stores: sessions and messages, with their frames.
     pub sync_sent_bytes: u64,

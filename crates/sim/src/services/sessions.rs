@@ -125,7 +125,9 @@ impl SimService {
             return;
         };
         let stored = message.into_stored();
-        if sync.transferred(&stored) {
+        // Two sessions at a time may name the same message.
+        let is_new = self.archive.get(stored.hash).is_none();
+        if sync.transferred(&stored) && is_new {
             self.counters.sync_received += 1;
             self.archive.keep(now_ns, stored);
         }

@@ -63,7 +63,7 @@ impl StoreSync {
         Some(Self {
             node,
             every_ns,
-            next_ns: rng.below(every_ns),
+            next_ns: world.starts_ns[node as usize] + 1 + rng.below(every_ns),
             set: SyncSet::new(&SyncLimits::default()),
             sessions: BTreeMap::new(),
             next_stream: 0,
