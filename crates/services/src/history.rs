@@ -14,8 +14,8 @@ pub const PAGE_DEFAULT: u32 = 20;
 /// Most messages of a page (nwaku).
 pub const PAGE_MAX: u32 = 100;
 
-/// Longest time by which the timestamp of a message may differ from the clock of a store that takes it from the relay (nwaku),
-/// nanoseconds.
+/// Longest time in nanoseconds by which the timestamp of a message may differ from the clock of a store that takes it from
+/// the relay (nwaku).
 pub const CLOCK_TOLERANCE_NS: u64 = 20_000_000_000;
 
 /// Message with its topic and hash, as an archive keeps it.
@@ -40,8 +40,8 @@ impl StoredMessage {
         }
     }
 
-    /// Whether a store takes the message from the relay at a time, Unix nanoseconds: it is not ephemeral, and its timestamp is that
-    /// of now.
+    /// Whether a store takes the message from the relay at the time `now_ns`, Unix nanoseconds: it is not ephemeral, and its
+    /// timestamp differs from that time by [`CLOCK_TOLERANCE_NS`] at most.
     pub fn is_to_be_kept(&self, now_ns: i64) -> bool {
         let apart_ns = self.message.timestamp_ns().abs_diff(now_ns);
         !self.message.is_ephemeral() && apart_ns <= CLOCK_TOLERANCE_NS

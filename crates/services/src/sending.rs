@@ -8,10 +8,10 @@
 //! call it stale. The hash of a message stays, because the proof is not part of it, and so does the
 //! timestamp. One case differs: where the network refuses old timestamps
 //! ([`SenderConfig::max_age`]), a message that got its timestamp from the sender and is known to have reached
-//! nobody gets a new one, since no peer would ever take it. A message counts as one that has reached nobody when every known
-//! store of its topic, at least two, lacks it, or at the end of its time two of them do, and none has it; without proofs, one that no peer has taken, when the stores
-//! that answer lack it. The word of a lightpush peer that passed it on is no more than a word; what the own relay gave to peers does
-//! not get a new timestamp.
+//! nobody gets a new one, since no peer would ever take it. A message counts as one that has reached nobody when every
+//! known store of its topic, at least two, lacks it, or when at the end of its time two of them do and none has it.
+//! Without proofs, one that no peer has taken counts so when the stores that answer lack it. The word of a lightpush
+//! peer that passed a message on is no more than a word; a message that the own relay gave to peers keeps its timestamp.
 //!
 //! A message may come in fragments. Each is an entry of the queue with a number, a proof, a timestamp and tries of its
 //! own; they share the events: the message makes a step when all of its fragments have made it, is stored when

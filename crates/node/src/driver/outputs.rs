@@ -112,13 +112,8 @@ impl EventLoop {
                 self.totals.delivered += 1;
                 let payload_bytes = message.payload.len();
                 self.totals.message_sizes.count(payload_bytes);
-                match self.payloads.get_mut(&topic) {
-                    Some(payloads) => payloads.count(payload_bytes),
-                    None => {
-                        let payloads = self.payloads.entry(topic.clone()).or_default();
-                        payloads.count(payload_bytes);
-                    }
-                }
+                let payloads = self.payloads.entry(topic.clone()).or_default();
+                payloads.count(payload_bytes);
                 let delivery = Delivery {
                     id,
                     pubsub_topic: topic,

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -123,14 +123,7 @@ impl Transport for SourceAddress {
             return Err(TransportError::MultiaddrNotSupported(address));
         }
         Ok(Box::pin(async move {
-            let any_port = SocketAddr::new(source.ip(), 0);
-            let stream = match connect(source, remote).await {
-                // The same two sockets are, or were until a moment ago, those of another connection.
-                Err(error) if source.port() != 0 && is_taken(&error) => {
-                    connect(any_port, remote).await?
-                }
-                outcome => outcome?,
-            };
+            let stream = connect_from(source, remote).await?;
             Ok(tcp::tokio::TcpStream(stream))
         }))
     }
@@ -161,6 +154,24 @@ impl Transport for SourceAddress {
         }
         event
     }
+}
+
+/// Connects from a socket address; if that cannot be had, from another port of its IP address, then from any address.
+///
+/// A port cannot be had while a connection between the same two sockets is, or was until a moment ago; an IP address when the
+/// machine has got another one since it began to listen.
+async fn connect_from(source: SocketAddr, remote: SocketAddr) -> io::Result<tokio::net::TcpStream> {
+    let anywhere = match source {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    for source in [source, SocketAddr::new(source.ip(), 0)] {
+        match connect(source, remote).await {
+            Err(error) if is_taken(&error) => {}
+            outcome => return outcome,
+        }
+    }
+    connect(SocketAddr::new(anywhere, 0), remote).await
 }
 
 fn is_taken(error: &io::Error) -> bool {

@@ -59,8 +59,8 @@ impl SenderConfig {
             max_age: Some(max_age),
             // A lightpush peer that does not answer leaves time for another one.
             push_timeout: default.push_timeout.min(max_age / 3),
-            // Stores that do not have a message at the first look may still take it from another peer; at the third it is
-            // too old.
+            // Stores that do not have a message at the first look may still take it from another peer. At the third
+            // look it is too old for them.
             resend_after: 1,
             ..default
         }

@@ -13,8 +13,8 @@ use crate::light::ServicePeerFailure;
 use crate::light::peers::PeerService;
 use crate::{PeerNo, RequestNo};
 
-/// Stores that have to lack a message before a lightpush peer's word counts as false, or another proof is spent: one store alone may be
-/// wrong.
+/// Stores that have to lack a message before a lightpush peer's word counts as false, or another proof is spent. One store alone
+/// may be wrong about it.
 const WITNESSES: usize = 2;
 
 /// Question that a store has not answered yet.

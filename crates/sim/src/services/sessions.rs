@@ -42,7 +42,7 @@ impl SimService {
     ) {
         let sync = self.sync.as_mut();
         if !sync.is_some_and(|sync| sync.accepted(peer, conn)) {
-            // Too late.
+            // The dial was given up meanwhile.
             return self.actions.push_back(ServiceAction::Close {
                 client: peer,
                 conn,

@@ -4,7 +4,7 @@
     reason = "only test functions are exempt, and these helpers serve them"
 )]
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::TcpListener;
 
 use libp2p::core::Endpoint;
 
@@ -100,6 +100,18 @@ async fn a_listener_that_was_closed_is_no_source() {
     let id = transport.own[0].0;
     assert!(transport.remove_listener(id));
     let from = seen_from(&mut transport, PortUse::New).await;
+    assert_eq!(from.ip(), IpAddr::from([127, 0, 0, 1]));
+}
+
+/// As after the machine got another address from its network.
+#[tokio::test]
+async fn without_the_listen_address_a_connection_leaves_from_another_one() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let gone = SocketAddr::from(([198, 51, 100, 9], 60_000));
+    connect_from(gone, listener.local_addr().unwrap())
+        .await
+        .unwrap();
+    let (_, from) = listener.accept().unwrap();
     assert_eq!(from.ip(), IpAddr::from([127, 0, 0, 1]));
 }
 

@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use undertone_gossip::Time;
-use undertone_message::message_hash;
+use undertone_message::{MessageHash, message_hash};
 
 use super::super::SendEventKind::{Failed, Propagated, Queued, Sent, Stored};
-use super::super::{FailReason, Input, SenderConfig};
+use super::super::{FailReason, Input, SendId, SenderConfig};
 use super::promises::{message, seconds, world};
 use super::world::{Episode, SHARD, Trouble, UNIX_AT_ZERO, World, services};
 use crate::PeerNo;
@@ -24,6 +24,12 @@ fn troubled(world: &mut World, peers: Range<usize>, trouble: Trouble, len_s: u64
             len_s,
         });
     }
+}
+
+/// Hashes under which a message was given out, one for each of its timestamps.
+fn hashes(world: &World, id: SendId) -> BTreeSet<MessageHash> {
+    let given = world.given.iter().filter(|(given, _)| *given == id);
+    given.map(|(_, given)| message_hash(SHARD, given)).collect()
 }
 
 #[test]
@@ -59,8 +65,7 @@ fn where_old_timestamps_are_refused_a_message_that_may_be_out_is_looked_for_in_s
     world.run_until(seconds(3000));
     let mut renewed = 0;
     for (id, end) in world.ends() {
-        let given = world.given.iter().filter(|(given, _)| *given == id);
-        let hashes: BTreeSet<_> = given.map(|(_, given)| message_hash(SHARD, given)).collect();
+        let hashes = hashes(&world, id);
         renewed += hashes.len() - 1;
         // A few proofs are spent on it, and none while a store has the message.
         assert!(hashes.len() <= 1 + world.config.max_resends as usize);
@@ -88,8 +93,8 @@ fn a_message_that_is_out_by_a_false_word_only_gets_a_new_timestamp_when_every_st
         world.run_until(seconds(900));
         let end = world.ends().into_values().next();
         assert_eq!(end, Some(Some(Stored)), "{has_proofs}");
-        let given = world.given.iter();
-        let hashes: BTreeSet<_> = given.map(|(_, given)| message_hash(SHARD, given)).collect();
+        let id = world.ends().into_keys().next().unwrap();
+        let hashes = hashes(&world, id);
         assert!(hashes.len() > 1);
         assert_eq!(hashes.intersection(&world.published).count(), 1);
     }
@@ -150,8 +155,7 @@ fn without_proofs_a_message_that_neither_peers_nor_stores_have_is_sent_with_a_ne
     let mut renewed = 0;
     for (id, end) in world.ends() {
         assert_eq!(end, Some(Stored));
-        let given = world.given.iter().filter(|(given, _)| *given == id);
-        let hashes: BTreeSet<_> = given.map(|(_, given)| message_hash(SHARD, given)).collect();
+        let hashes = hashes(&world, id);
         renewed += usize::from(hashes.len() > 1);
         let published = hashes.intersection(&world.published);
         assert_eq!(published.count(), 1, "no copy with another timestamp");
