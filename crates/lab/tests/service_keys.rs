@@ -1,7 +1,7 @@
 //! Tests of `[services]`: what its keys do, and messages about mistakes.
 
 use undertone_lab::scenario::{Loaded, parse};
-use undertone_sim::scenario::{FloodedService, ServicesSetup, TroubleKind};
+use undertone_sim::scenario::{FloodedService, PushVersion, ServicesSetup, TroubleKind};
 
 /// The shortest valid scenario.
 const LEAST: &str = "\
@@ -63,6 +63,18 @@ fn clients_do_what_the_file_says() {
 }
 
 #[test]
+fn clients_find_judge_and_send_as_the_file_says() {
+    let setup = services("");
+    assert_eq!((setup.known_peers, setup.metadata), (None, false));
+    assert_eq!((setup.lightpush, setup.channel), (PushVersion::V3, false));
+    let setup = services("known_peers = 1\nmetadata = true\nlightpush = \"v2\"\n");
+    assert_eq!((setup.known_peers, setup.metadata), (Some(1), true));
+    assert_eq!(setup.lightpush, PushVersion::V2);
+    let setup = services("channel = true\n");
+    assert_eq!((setup.channel, setup.publish_one_in), (true, 1));
+}
+
+#[test]
 fn troubles_sleeps_and_floods() {
     let setup = services(
         "stream_loss = 0.1\nconnection_lost_every_s = 60\nsleep_every_s = 90\nsleep_s = 30\n\
@@ -89,6 +101,12 @@ fn mistakes_name_the_key_and_what_is_expected() {
     let text = |more: &str| error(&format!("{LEAST}{SERVICES}{more}"));
     for (more, expected) in [
         ("peers_per_client = 5\n", "services.peers_per_client"),
+        ("known_peers = 5\n", "services.known_peers"),
+        ("lightpush = \"v1\"\n", "\"v2\", \"v3\""),
+        (
+            "clients = \"subscribe\"\nlightpush = \"v2\"\n",
+            "services.lightpush",
+        ),
         ("filter_peers = 5\n", "services.filter_peers"),
         (
             "clients = \"read\"\n",

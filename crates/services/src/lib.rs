@@ -10,6 +10,7 @@ pub mod filter;
 pub mod history;
 pub mod light;
 pub mod lightpush;
+pub mod metadata;
 pub mod peer_exchange;
 pub mod rate_limit;
 pub mod rendezvous;

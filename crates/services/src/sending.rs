@@ -36,6 +36,7 @@ mod io;
 mod part;
 mod parts;
 mod record;
+mod refused_push;
 
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,7 @@ pub use io::{
     SendEventKind, SendId, Unconfirmed, WaitingMessage,
 };
 pub use record::{RECORD_VERSION, SendRecordError};
+pub use refused_push::refused_push;
 
 use confirm::StoreQuestion;
 use entry::{AwaitedAnswer, QueuedMessage};

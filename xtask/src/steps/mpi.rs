@@ -15,7 +15,7 @@ const EXAMPLE: &str = "run_scenario";
 
 /// Scenarios that take seconds, with overrides that make them smaller: between them they have every kind of event that one
 /// node causes at another, faults, losses, and proofs. Those with a delay of 0, such as `cities-line`, do not run on several processes.
-const SMALL: [&[&str]; 11] = [
+const SMALL: [&[&str]; 13] = [
     &["small"],
     &["churn"],
     &["hops"],
@@ -26,6 +26,8 @@ const SMALL: [&[&str]; 11] = [
     &["silent"],
     &["store-while-messages-arrive"],
     &["stores-synchronise"],
+    &["clients-find-peers"],
+    &["reliable-channel", "traffic.messages=40"],
     &["testbed-random"],
 ];
 

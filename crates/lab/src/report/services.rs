@@ -39,6 +39,10 @@ pub struct ServicesSummary {
     pub readings: Option<ReadingFigures>,
     /// Histories of the stores at the end, and messages that they gave each other; `None` without stores.
     pub stores: Option<StoreFigures>,
+    /// Service nodes that clients found or left, over all clients.
+    pub peers: PeerFigures,
+    /// Channel whose members the clients are; `None` without one.
+    pub channel: Option<ChannelFigures>,
     /// Losses, sleeps and offences, over all clients.
     pub troubles: TroubleFigures,
     /// Latencies to light clients, for histograms and quantiles.
@@ -135,6 +139,32 @@ pub struct StoreFigures {
     pub sent_bytes: u64,
 }
 
+/// Service nodes that clients found or left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct PeerFigures {
+    /// Service nodes that clients learnt of by peer exchange and that accepted a connection.
+    pub found: u64,
+    /// Connections that clients closed because the service node named another cluster.
+    pub other_clusters: u64,
+}
+
+/// Channel of scalable data sync.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ChannelFigures {
+    /// Messages whose sender knows that another member has them.
+    pub acknowledged: u64,
+    /// Messages sent again because nobody had acknowledged them.
+    pub resent: u64,
+    /// Messages that a member sent for another one that missed them.
+    pub repaired: u64,
+    /// Sync messages, which have no content.
+    pub syncs: u64,
+    /// Messages that members no longer wait for.
+    pub lost: u64,
+    /// Deliveries without all that the message comes after.
+    pub with_gaps: u64,
+}
+
 /// Losses, sleeps and offences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct TroubleFigures {
@@ -189,6 +219,8 @@ impl ServicesSummary {
             sends: sends(light),
             readings: readings(light),
             stores: stores(scenario, light),
+            peers: peers(light),
+            channel: channel(scenario, light),
             troubles: troubles(light),
             sorted_ms,
         })
@@ -235,7 +267,7 @@ fn requests(light: &ServicesOutcome, of_flood: bool) -> RequestFigures {
 }
 
 fn sends(light: &ServicesOutcome) -> SendFigures {
-    let sum = |field: fn(&ClientCounters) -> u64| light.clients.iter().map(field).sum::<u64>();
+    let sum = |field| of_clients(light, field);
     let (taken, stored) = (sum(|c| c.sends), sum(|c| c.sends_stored));
     let (propagated, failed) = (sum(|c| c.sends_propagated), sum(|c| c.sends_failed));
     SendFigures {
@@ -275,8 +307,31 @@ fn stores(scenario: &Scenario, light: &ServicesOutcome) -> Option<StoreFigures> 
     })
 }
 
+fn peers(light: &ServicesOutcome) -> PeerFigures {
+    PeerFigures {
+        found: of_clients(light, |client| client.peers_found),
+        other_clusters: of_clients(light, |client| client.other_clusters),
+    }
+}
+
+fn channel(scenario: &Scenario, light: &ServicesOutcome) -> Option<ChannelFigures> {
+    scenario.services.as_ref().filter(|setup| setup.channel)?;
+    Some(ChannelFigures {
+        acknowledged: of_clients(light, |client| client.channel_acknowledged),
+        resent: of_clients(light, |client| client.channel_resent),
+        repaired: of_clients(light, |client| client.channel_repaired),
+        syncs: of_clients(light, |client| client.channel_syncs),
+        lost: of_clients(light, |client| client.channel_lost),
+        with_gaps: of_clients(light, |client| client.channel_gaps),
+    })
+}
+
+fn of_clients(light: &ServicesOutcome, field: fn(&ClientCounters) -> u64) -> u64 {
+    light.clients.iter().map(field).sum()
+}
+
 fn troubles(light: &ServicesOutcome) -> TroubleFigures {
-    let sum = |field: fn(&ClientCounters) -> u64| light.clients.iter().map(field).sum::<u64>();
+    let sum = |field| of_clients(light, field);
     TroubleFigures {
         connections_lost: sum(|c| c.connections_lost),
         streams_broken: sum(|c| c.streams_broken),

@@ -72,6 +72,27 @@ impl Display for ServicesSummary {
                 )?,
             }
         }
+        let peers = &self.peers;
+        if peers.found + peers.other_clusters > 0 {
+            writeln!(
+                f,
+                "{} service nodes found by peer exchange, {} connections left because of another cluster",
+                peers.found, peers.other_clusters
+            )?;
+        }
+        if let Some(channel) = &self.channel {
+            writeln!(
+                f,
+                "channel: {} messages acknowledged, {} sent again, {} repaired for others, {} lost, {} delivered with \
+                 gaps; {} sync messages",
+                channel.acknowledged,
+                channel.resent,
+                channel.repaired,
+                channel.lost,
+                channel.with_gaps,
+                channel.syncs
+            )?;
+        }
         let troubles = &self.troubles;
         let of_clients = [
             troubles.connections_lost,

@@ -55,6 +55,8 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "light-clients",
     "store-while-messages-arrive",
     "stores-synchronise",
+    "clients-find-peers",
+    "reliable-channel",
     "request-floods",
     "scale-10k",
     "scale-100k",

@@ -9,12 +9,12 @@ use tokio::sync::mpsc;
 use undertone_gossip::{PeerIx, RequestId};
 use undertone_message::PubsubTopic;
 use undertone_relay::{Input, Relay};
+use undertone_services::metadata::MetadataExchange;
 
 use super::connections::PeerConnections;
 use super::events::{NodeEvent, TimedEvent};
 use super::fallbacks::Fallbacks;
 use super::fragmenter::Fragmenter;
-use super::metadata_budget::MetadataBudget;
 use super::opened_ports::OpenedPorts;
 use super::passage::PassageState;
 use super::peer_news::PeerNews;
@@ -51,7 +51,7 @@ pub(crate) struct EventLoop {
     pub(crate) in_transit: InTransit,
     pub(crate) peers: PeerTable,
     /// Budget of metadata of each peer.
-    pub(crate) metadata_budget: MetadataBudget,
+    pub(crate) metadata_exchange: MetadataExchange<PeerId>,
     pub(crate) rln: Option<RlnService>,
     pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
     pub(crate) commands: mpsc::Receiver<Command>,

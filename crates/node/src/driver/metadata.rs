@@ -3,6 +3,7 @@
 use libp2p::request_response::{Event, Message};
 use libp2p::{PeerId, identify};
 use undertone_message::WakuMetadata;
+use undertone_services::metadata::{self, MetadataVerdict};
 
 use super::event_loop::EventLoop;
 use super::peer_news::PeerNews;
@@ -42,7 +43,7 @@ impl EventLoop {
             address: known.address.clone(),
         };
         self.tell_services(announced);
-        if asks && self.metadata_budget.may_ask(self.clock.now(), peer_id) {
+        if asks && self.metadata_exchange.may_ask(self.clock.now(), peer_id) {
             let ours = self.metadata();
             self.swarm
                 .behaviour_mut()
@@ -69,7 +70,7 @@ impl EventLoop {
                     },
                 ..
             } => {
-                if !self.metadata_budget.may_answer(self.clock.now(), peer) {
+                if !self.metadata_exchange.may_answer(self.clock.now(), peer) {
                     // The peer sees that its stream ends.
                     drop(channel);
                     self.totals.metadata_refused += 1;
@@ -103,21 +104,18 @@ impl EventLoop {
     /// Records a peer's shards; disconnects a peer of another cluster. A peer that names no cluster stays
     /// connected, because it may be a light client.
     fn learn_metadata(&mut self, peer: PeerId, theirs: &WakuMetadata) {
-        let ours = u32::from(self.cluster_id);
-        if let Some(cluster) = theirs.cluster_id.filter(|cluster| *cluster != ours) {
-            // Both sides ask, so this is learnt twice, and the connection manager wants the same.
-            if self.peers.begin_closing(peer) {
-                tracing::info!(%peer, cluster, ours, "disconnecting a peer of another cluster");
-                self.swarm.behaviour_mut().pubsub.disconnect(peer);
+        let shards = match metadata::judge(self.cluster_id, theirs) {
+            MetadataVerdict::Shards(shards) => shards,
+            MetadataVerdict::OtherCluster(cluster) => {
+                // Both sides ask, so this is learnt twice, and the connection manager wants the same.
+                if self.peers.begin_closing(peer) {
+                    let ours = self.cluster_id;
+                    tracing::info!(%peer, cluster, ours, "disconnecting a peer of another cluster");
+                    self.swarm.behaviour_mut().pubsub.disconnect(peer);
+                }
+                return self.managed_metadata(peer, theirs.cluster_id, &[]);
             }
-            self.managed_metadata(peer, theirs.cluster_id, &[]);
-            return;
-        }
-        let shards = theirs
-            .shards
-            .iter()
-            .filter_map(|shard| u16::try_from(*shard).ok());
-        let shards: Vec<u16> = shards.collect();
+        };
         self.managed_metadata(peer, theirs.cluster_id, &shards);
         self.peers.known(peer).shards.clone_from(&shards);
         self.tell_services(PeerNews::Shards { peer, shards });

@@ -21,7 +21,6 @@ mod member;
 mod membership;
 mod membership_source;
 mod metadata;
-mod metadata_budget;
 mod observed;
 mod offered;
 mod opened_ports;

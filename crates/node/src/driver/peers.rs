@@ -8,15 +8,19 @@ use libp2p::core::ConnectedPoint;
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 use undertone_gossip::PeerIx;
+use undertone_services::metadata;
 use undertone_services::sync::RECONCILIATION_PROTOCOL_ID;
 
 use super::options::WAKU_RELAY;
 use crate::command::{Connectedness, PeerOrigin, ProtocolPeers};
 use crate::services::SERVICE_PROTOCOLS;
-use crate::swarm::METADATA_ID;
 
 /// Protocols of Waku by which connected peers are counted, beside those of the services.
-const OTHER_PROTOCOLS: [&str; 3] = [WAKU_RELAY, METADATA_ID, RECONCILIATION_PROTOCOL_ID];
+const OTHER_PROTOCOLS: [&str; 3] = [
+    WAKU_RELAY,
+    metadata::PROTOCOL_ID,
+    RECONCILIATION_PROTOCOL_ID,
+];
 
 /// Most disconnected or unreachable peers that stay listed; the oldest are removed first.
 const GONE_MAX: usize = 1024;

@@ -9,12 +9,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use undertone_gossip::{QueueLimits, Time};
 use undertone_relay::Relay;
+use undertone_services::metadata::{MetadataExchange, MetadataLimits};
 
 use super::connections::PeerConnections;
 use super::error::StartError;
 use super::event_loop::EventLoop;
 use super::fragmenter::Fragmenter;
-use super::metadata_budget::{MetadataBudget, MetadataLimits};
 use super::opened_ports::OpenedPorts;
 use super::options::NodeOptions;
 use super::passage::PassageState;
@@ -174,7 +174,7 @@ async fn build(
         gate,
         in_transit,
         peers: PeerTable::default(),
-        metadata_budget: MetadataBudget::new(MetadataLimits::default()),
+        metadata_exchange: MetadataExchange::new(MetadataLimits::default()),
         rln,
         rln_events,
         commands: endpoint.commands,

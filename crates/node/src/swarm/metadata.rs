@@ -7,13 +7,11 @@ use libp2p::StreamProtocol;
 use libp2p::request_response::{self, Codec, ProtocolSupport};
 use undertone_message::WakuMetadata;
 use undertone_message::metadata::MAX_METADATA_BYTES;
+use undertone_services::metadata;
 use undertone_wire::{put_varint, read_varint};
 
-/// Protocol id of the metadata exchange.
-pub(crate) const METADATA_ID: &str = "/vac/waku/metadata/1.0.0";
-
-/// [`METADATA_ID`] as libp2p wants it.
-pub(crate) const METADATA_PROTOCOL: StreamProtocol = StreamProtocol::new(METADATA_ID);
+/// Protocol id of the metadata exchange, as libp2p wants it.
+pub(crate) const METADATA_PROTOCOL: StreamProtocol = StreamProtocol::new(metadata::PROTOCOL_ID);
 
 /// Most concurrent requests and responses of a connection. js-waku asks several times at once.
 const STREAMS_MAX: usize = 32;

@@ -39,7 +39,7 @@ pub(crate) use certificate::{CertificateWatch, RenewedCertificate};
 pub(crate) use frames::Incoming;
 pub(crate) use in_transit::InTransit;
 pub use limits::ConnectionLimits;
-pub(crate) use metadata::{METADATA_ID, METADATA_PROTOCOL, MetadataCodec};
+pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
 pub(crate) use outbox::Gate;
 pub use passage::{CircuitLimits, PassageOptions, RelayClient};
 pub(crate) use passage::{HOP_PROTOCOL, PassageEvent};

@@ -1,14 +1,20 @@
 //! Answers of service nodes, as the machines of a client take them.
 
 use bytes::Bytes;
+use undertone_message::WakuMetadata;
 use undertone_services::filter::{FilterCodecLimits, FilterStatus, SubscribeResponse};
 use undertone_services::history::HistoryPage;
 use undertone_services::light::ServicePeerFailure;
+use undertone_services::lightpush::legacy::LegacyResponse;
 use undertone_services::lightpush::{
-    LightpushCodecLimits, LightpushResponse, LightpushStatus, PublishRefusal,
+    LightpushCodecLimits, LightpushResponse, LightpushStatus, PushVersion,
 };
-use undertone_services::sending::PushFailure;
+use undertone_services::metadata::{self, MetadataVerdict};
+use undertone_services::peer_exchange::{PeerExchangeCodecLimits, PeerExchangeResponse};
+use undertone_services::sending::{PushFailure, refused_push};
 use undertone_services::store::{StoreLimits, StoreResponse, StoreStatus};
+
+use crate::services::records;
 
 /// Reads the answer to a filter request.
 pub(super) fn filter(body: &[u8]) -> Result<(), ServicePeerFailure> {
@@ -38,27 +44,39 @@ pub(super) fn history(body: &Bytes) -> Result<HistoryPage, ServicePeerFailure> {
 }
 
 /// Reads the answer to a message that was to be published.
-pub(super) fn push(body: &[u8]) -> Result<Option<u32>, PushFailure> {
-    let response = LightpushResponse::decode(body, &LightpushCodecLimits::default());
-    let response = response.map_err(|_| PushFailure::NoAnswer)?;
-    let text = response.status_desc.unwrap_or_default();
-    match response.status {
-        LightpushStatus::OK => Ok(response.relay_peer_count),
-        // The relay has the message from another node: it is published.
-        LightpushStatus::INVALID_MESSAGE if text == PublishRefusal::Duplicate.to_string() => {
-            Ok(None)
+pub(super) fn push(version: PushVersion, body: &[u8]) -> Result<Option<u32>, PushFailure> {
+    let limits = LightpushCodecLimits::default();
+    let (is_success, status, text, peers) = match version {
+        PushVersion::V3 => {
+            let response = LightpushResponse::decode(body, &limits);
+            let response = response.map_err(|_| PushFailure::NoAnswer)?;
+            let status = response.status;
+            let text = response.status_desc;
+            (status.is_success(), status, text, response.relay_peer_count)
         }
-        LightpushStatus::INVALID_MESSAGE if text == PublishRefusal::InvalidProof.to_string() => {
-            Err(PushFailure::ProofRefused)
+        PushVersion::V2 => {
+            let response = LegacyResponse::decode(body, &limits);
+            let response = response.map_err(|_| PushFailure::NoAnswer)?;
+            // The legacy protocol has no status.
+            let status = LightpushStatus::INTERNAL_SERVER_ERROR;
+            (response.is_success, status, response.info, None)
         }
-        LightpushStatus::OUT_OF_RLN_PROOF => Err(PushFailure::ProofRefused),
-        LightpushStatus::TOO_MANY_REQUESTS | LightpushStatus::SERVICE_NOT_AVAILABLE => {
-            Err(PushFailure::Busy { retry_after: None })
-        }
-        LightpushStatus::PAYLOAD_TOO_LARGE => Err(PushFailure::TooLarge),
-        LightpushStatus::UNSUPPORTED_PUBSUB_TOPIC => Err(PushFailure::UnsupportedTopic),
-        LightpushStatus::NO_PEERS_TO_RELAY => Err(PushFailure::NoPeers),
-        LightpushStatus::INTERNAL_SERVER_ERROR => Err(PushFailure::Internal),
-        _ => Err(PushFailure::Invalid),
+    };
+    match is_success {
+        true => Ok(peers),
+        false => refused_push(version, status, &text.unwrap_or_default()),
     }
+}
+
+/// Reads the answer to a question for metadata.
+pub(super) fn metadata(our_cluster: u16, body: &[u8]) -> Option<MetadataVerdict> {
+    let theirs = WakuMetadata::decode(body).ok()?;
+    Some(metadata::judge(our_cluster, &theirs))
+}
+
+/// Reads the answer to a question for other service nodes.
+pub(super) fn peers(body: &Bytes) -> Vec<u32> {
+    let response = PeerExchangeResponse::decode(body, &PeerExchangeCodecLimits::default());
+    let enrs = response.map(|response| response.enrs).unwrap_or_default();
+    enrs.iter().filter_map(|enr| records::decode(enr)).collect()
 }

@@ -16,8 +16,10 @@ use undertone_services::history::CLOCK_TOLERANCE_NS;
 use undertone_services::light::{
     self, DeliveryOrigin, LightClient, LightConfig, LightDelivery, ServicePeer, Services,
 };
+use undertone_services::sds;
 use undertone_services::sending::{self, MessageSender, SendId, SenderConfig};
 
+use crate::light::channel::ChannelMember;
 use crate::light::node::LightNode;
 use crate::light::streams::Asker;
 use crate::light::{LightEvent, answers};
@@ -38,12 +40,14 @@ pub(super) struct HonestClient {
     /// Peers that each machine has asked a connection to.
     pub(super) light_dials: BTreeSet<usize>,
     pub(super) sender_dials: BTreeSet<usize>,
+    /// Membership of the channel, if the scenario has one.
+    pub(super) channel: Option<Box<ChannelMember>>,
     /// Subscriptions: pubsub topic and content topic.
     wants: Vec<(Arc<str>, Arc<str>)>,
 }
 
 impl HonestClient {
-    fn new(world: &World, id: u32, number: u32) -> Option<Self> {
+    fn new(world: &World, now: Time, id: u32, number: u32) -> Option<Self> {
         let setup = world.scenario.services.as_ref()?;
         let rng = |part| ChaCha8Rng::from_seed(derive(world.seed, part, u64::from(id)));
         let mut config = LightConfig::default();
@@ -69,6 +73,7 @@ impl HonestClient {
             member: rln.map(|rln| SimMember::new(world.seed, id, rln.message_limit)),
             light_dials: BTreeSet::new(),
             sender_dials: BTreeSet::new(),
+            channel: ChannelMember::new(world, now, id).map(Box::new),
             wants: if setup.subscribes {
                 topics.collect()
             } else {
@@ -78,34 +83,39 @@ impl HonestClient {
     }
 
     fn next_timeout(&self) -> Option<u64> {
-        let timers = [self.light.next_timeout(), self.sender.next_timeout()];
+        let channel = self.channel.as_ref();
+        let timers = [
+            self.light.next_timeout(),
+            self.sender.next_timeout(),
+            channel.and_then(|member| member.next_timeout()),
+        ];
         timers.into_iter().flatten().min().map(Time::as_nanos)
+    }
+}
+
+/// What a client believes of the service node at a position.
+fn service_peer(world: &World, at: usize) -> ServicePeer {
+    let setup = world.scenario.services.as_ref();
+    ServicePeer {
+        peer: PeerNo(at as u64),
+        services: Services {
+            filter: true,
+            lightpush: true,
+            store: setup.is_some_and(|setup| setup.store),
+        },
+        pubsub_topics: None,
     }
 }
 
 impl LightNode {
     pub(super) fn start_client(&mut self, step: &mut Step<'_>) {
         let number = self.id - step.world.scenario.nodes;
-        let Some(mut client) = HonestClient::new(step.world, self.id, number) else {
+        let now = Time::from_nanos(step.now_ns);
+        let Some(mut client) = HonestClient::new(step.world, now, self.id, number) else {
             return;
         };
-        let now = Time::from_nanos(step.now_ns);
-        let store = step
-            .world
-            .scenario
-            .services
-            .as_ref()
-            .is_some_and(|s| s.store);
-        for peer in 0..self.peers.len() {
-            let peer = ServicePeer {
-                peer: PeerNo(peer as u64),
-                services: Services {
-                    filter: true,
-                    lightpush: true,
-                    store,
-                },
-                pubsub_topics: None,
-            };
+        for peer in (0..self.peers.len()).filter(|peer| self.peers[*peer].is_offered) {
+            let peer = service_peer(step.world, peer);
             client
                 .light
                 .handle(now, light::Input::PeerFound(peer.clone()));
@@ -147,6 +157,9 @@ impl LightNode {
         };
         let world = step.world;
         let bytes = world.messages[number as usize].payload_bytes;
+        if client.channel.is_some() {
+            return self.publish_in_channel(step, number, bytes);
+        }
         let content = world.content_topic(number).unwrap_or(0);
         let message = WakuMessage::new(
             payload(u64::from(number), bytes),
@@ -189,16 +202,26 @@ impl LightNode {
         }
     }
 
-    pub(super) fn tick_machines(&mut self, now_ns: u64) {
-        self.tell_light(now_ns, light::Input::Tick);
-        self.tell_sender(now_ns, sending::Input::Tick);
+    pub(super) fn tick_machines(&mut self, step: &mut Step<'_>) {
+        self.tell_light(step.now_ns, light::Input::Tick);
+        self.tell_sender(step.now_ns, sending::Input::Tick);
+        self.channel_input(step, sds::Input::Tick, false);
     }
 
     pub(super) fn next_machine_timeout(&self) -> Option<u64> {
         self.client.as_ref()?.next_timeout()
     }
 
+    /// Tells the machines that a service node can be asked, and of the service node if peer exchange named it.
     pub(super) fn connected(&mut self, step: &mut Step<'_>, peer: usize) {
+        let slot = &mut self.peers[peer];
+        slot.is_greeted = true;
+        if !std::mem::replace(&mut slot.is_offered, true) {
+            self.counters.peers_found += 1;
+            let found = service_peer(step.world, peer);
+            self.tell_light(step.now_ns, light::Input::PeerFound(found.clone()));
+            self.tell_sender(step.now_ns, sending::Input::PeerFound(found));
+        }
         let no = PeerNo(peer as u64);
         self.tell_light(step.now_ns, light::Input::Connected(no));
         self.tell_sender(step.now_ns, sending::Input::Connected(no));
@@ -281,11 +304,19 @@ impl LightNode {
                 self.count_answer(step, &open, refused);
                 self.tell_sender(now_ns, sending::Input::HistoryAnswer { request, answer });
             }
-            Asker::Push(request) => {
-                let answer = answers::push(body);
+            Asker::Push(version, request) => {
+                let answer = answers::push(version, body);
                 let is_busy = matches!(answer, Err(sending::PushFailure::Busy { .. }));
                 self.count_answer(step, &open, is_busy);
                 self.tell_sender(now_ns, sending::Input::PushAnswer { request, answer });
+            }
+            Asker::Metadata(conn) => self.metadata_told(step, conn, body),
+            Asker::PeerExchange => self.peers_told(step, body),
+            Asker::Retrieval => {
+                let answer = answers::history(body);
+                let refused = answer.as_ref().is_err_and(busy);
+                self.count_answer(step, &open, refused);
+                self.retrieved(step, answer.unwrap_or_default());
             }
             Asker::Reading => self.page_read(step, &open, body),
             Asker::Flood => self.flood_answered(step, &open, body),
@@ -294,29 +325,54 @@ impl LightNode {
 
     pub(super) fn delivered(&mut self, step: &mut Step<'_>, delivery: &LightDelivery) {
         self.tell_sender(step.now_ns, sending::Input::Seen(delivery.hash));
-        let number = number_in(&delivery.message.payload);
+        let is_from_store = matches!(delivery.origin, DeliveryOrigin::Store(_));
+        let payload = &delivery.message.payload;
+        let is_member = self
+            .client
+            .as_ref()
+            .is_some_and(|client| client.channel.is_some());
+        if !is_member {
+            self.given(step, payload, is_from_store);
+            return;
+        }
+        let received = sds::Input::Received {
+            bytes: payload.to_vec(),
+            retrieval_hint: Some(delivery.hash.0.to_vec()),
+        };
+        self.channel_input(step, received, is_from_store);
+    }
+
+    /// Gives the application a message; returns its number, unless the run has no such message.
+    pub(super) fn given(
+        &mut self,
+        step: &mut Step<'_>,
+        payload: &[u8],
+        from_store: bool,
+    ) -> Option<u32> {
+        let number = number_in(payload);
         let words = [step.now_ns, number, u64::from(self.id)];
         crate::trace::mix(&mut self.trace, words, &[]);
         let message = u32::try_from(number).ok();
         let known = message.and_then(|message| step.world.messages.get(message as usize));
         let Some(message) = known else {
             let rule = "a light client is given no message that nobody published";
-            return violated(step.scratch, step.now_ns, self.id, rule);
+            violated(step.scratch, step.now_ns, self.id, rule);
+            return None;
         };
         if !self.delivered.insert(message.index) {
             let rule = "a message is delivered to a light client at most once";
             violated(step.scratch, step.now_ns, self.id, rule);
         }
-        if message.publisher == self.id {
-            return;
+        if message.publisher != self.id {
+            step.scratch.deliveries += 1;
+            self.deliveries.push(LightArrival {
+                message: message.index,
+                receiver: self.id,
+                received_ns: step.now_ns,
+                from_store,
+            });
         }
-        step.scratch.deliveries += 1;
-        self.deliveries.push(LightArrival {
-            message: message.index,
-            receiver: self.id,
-            received_ns: step.now_ns,
-            from_store: matches!(delivery.origin, DeliveryOrigin::Store(_)),
-        });
+        Some(message.index)
     }
 
     /// Whether the client subscribes to the topics of a message.

@@ -12,7 +12,7 @@ use crate::world::World;
 const CONNECTING_ROUND_TRIPS: u64 = 4;
 
 /// Time after which a connection that is being made counts as failed, nanoseconds.
-const CONNECT_NS: u64 = 15_000_000_000;
+pub(super) const CONNECT_NS: u64 = 15_000_000_000;
 
 /// State of the connection to a service node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,13 @@ pub(super) struct PeerSlot {
     pub(super) state: SlotState,
     /// Whether the service node has noticed the client's sleep and closed the connection.
     noticed: bool,
+    /// Whether the service node has said on the connection which network it belongs to, or need not.
+    pub(super) is_greeted: bool,
+    /// Whether the machines know the service node. One that peer exchange named is told to them when it has accepted a
+    /// connection.
+    pub(super) is_offered: bool,
+    /// Whether the client has given up a service node that peer exchange named.
+    pub(super) is_given_up: bool,
 }
 
 impl PeerSlot {
@@ -43,25 +50,40 @@ impl PeerSlot {
             None => (number, setup.peers_per_client.min(setup.service_nodes)),
             Some(flooder) => (flooder, 1),
         };
+        let count = count.min(setup.known_peers.unwrap_or(count));
         let nodes = world.service_nodes();
         (0..count)
-            .map(|offset| Self {
-                node: nodes.start + (first + offset) % setup.service_nodes.max(1),
-                state: SlotState::Down,
-                noticed: false,
+            .map(|offset| {
+                let node = nodes.start + (first + offset) % setup.service_nodes.max(1);
+                Self {
+                    is_offered: true,
+                    ..Self::named(node)
+                }
             })
             .collect()
+    }
+
+    /// Service node that peer exchange named.
+    pub(super) fn named(node: u32) -> Self {
+        Self {
+            node,
+            state: SlotState::Down,
+            noticed: false,
+            is_greeted: false,
+            is_offered: false,
+            is_given_up: false,
+        }
     }
 }
 
 impl LightNode {
-    /// Connects to a peer, unless a connection is there or being made. Returns whether there is one.
+    /// Connects to a peer, unless a connection is there or being made. Returns whether there is one that can be used.
     pub(super) fn connect(&mut self, step: &mut Step<'_>, peer: usize) -> bool {
         let Some(slot) = self.peers.get_mut(peer) else {
             return false;
         };
         match slot.state {
-            SlotState::Up { .. } => return true,
+            SlotState::Up { .. } => return slot.is_greeted,
             SlotState::Dialling { since_ns, .. } if step.now_ns < since_ns + CONNECT_NS => {
                 return false;
             }
@@ -102,6 +124,7 @@ impl LightNode {
         let slot = &mut self.peers[peer];
         slot.state = SlotState::Up { conn, remote_conn };
         slot.noticed = false;
+        slot.is_greeted = false;
         let connect = link::Input::Connect {
             conn,
             remote: node,
@@ -118,7 +141,7 @@ impl LightNode {
             let lost = LightEvent::ConnectionLost(conn);
             self.schedule_own(step, at_ns, Event::Light(lost));
         }
-        self.connected(step, peer);
+        self.greet(step, peer, conn);
     }
 
     fn is_dialling(&self, peer: usize, conn: ConnIx) -> bool {
@@ -160,8 +183,12 @@ impl LightNode {
             self.host_input(step, link::Input::Close(conn));
         }
         self.streams.retain(|_, stream| stream.conn != conn);
-        self.peers[peer].state = SlotState::Down;
-        self.disconnected(step, peer);
+        let slot = &mut self.peers[peer];
+        slot.state = SlotState::Down;
+        match std::mem::take(&mut slot.is_greeted) {
+            true => self.disconnected(step, peer),
+            false => self.connect_failed(step, peer),
+        }
     }
 
     /// Lets the service nodes notice that this machine sleeps.

@@ -7,7 +7,7 @@ use undertone_services::history::{
     ContentCriteria, HistoryCriteria, HistoryQuery, PAGE_MAX, PageDirection,
 };
 use undertone_services::light::ServicePeerFailure;
-use undertone_services::lightpush::LightpushRequest;
+use undertone_services::lightpush::{LightpushRequest, PushVersion};
 use undertone_services::sending::PushFailure;
 use undertone_services::store::StoreRequest;
 
@@ -53,7 +53,7 @@ impl LightNode {
             Some(FloodedService::Store) => StreamService::Store,
             Some(FloodedService::Filter) => StreamService::Filter,
             Some(FloodedService::Lightpush) => StreamService::Lightpush,
-            None => StreamService::ALL[(number % 3) as usize],
+            None => StreamService::COUNTED[(number % 3) as usize],
         };
         let body = self.flood_request(step, service, number);
         self.ask(step, 0, Asker::Flood, service, body);
@@ -83,7 +83,10 @@ impl LightNode {
                     .collect(),
             }
             .encode(),
-            StreamService::Lightpush => {
+            StreamService::Lightpush
+            | StreamService::LegacyLightpush
+            | StreamService::Metadata
+            | StreamService::PeerExchange => {
                 let payload = payload(UNCOUNTED, FLOOD_PAYLOAD_BYTES);
                 let mut message = WakuMessage::new(payload, "/flood/1/message/proto");
                 message.timestamp = i64::try_from(number).ok();
@@ -106,8 +109,11 @@ impl LightNode {
             StreamService::Filter => {
                 matches!(answers::filter(body), Err(ServicePeerFailure::Busy { .. }))
             }
-            StreamService::Lightpush => matches!(
-                answers::push(body),
+            StreamService::Lightpush
+            | StreamService::LegacyLightpush
+            | StreamService::Metadata
+            | StreamService::PeerExchange => matches!(
+                answers::push(PushVersion::V3, body),
                 Err(PushFailure::Busy { .. } | PushFailure::ProofRefused)
             ),
         };

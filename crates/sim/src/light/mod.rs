@@ -1,14 +1,18 @@
 //! Light clients: nodes without a relay, on emulated machines of their own.
 
 mod answers;
+mod channel;
 mod client;
 mod connections;
+mod finding;
 mod flood;
+mod greeting;
 mod node;
 mod outputs;
 mod reading;
 mod streams;
 
+pub(crate) use channel::channel_content;
 pub(crate) use node::LightNode;
 
 use undertone_link::ConnIx;
@@ -26,6 +30,10 @@ pub(crate) enum LightEvent {
     },
     /// A service node refuses a connection.
     Refused { conn: ConnIx },
+    /// The time is over in which a service node can say which network it belongs to.
+    Greeted(ConnIx),
+    /// Service nodes are to be asked for others.
+    FindPeers,
     /// A stream is negotiated, and its request can be written.
     StreamOpen(u32),
     /// A proof for a message is ready.

@@ -36,6 +36,8 @@ pub(crate) struct LightNode {
     pub(super) reading: Option<Box<ReadingClient>>,
     /// Service nodes that the client knows.
     pub(super) peers: Vec<PeerSlot>,
+    /// Number of questions for other service nodes.
+    pub(super) exchanges: usize,
     /// Open connections, and those being made, with the positions of their peers.
     pub(super) conns: BTreeMap<ConnIx, usize>,
     pub(super) next_conn: u32,
@@ -69,6 +71,7 @@ impl LightNode {
             client: None,
             reading: None,
             peers: PeerSlot::all(world, number),
+            exchanges: 0,
             conns: BTreeMap::new(),
             next_conn: 0,
             streams: BTreeMap::new(),
@@ -131,6 +134,8 @@ impl LightNode {
                 remote_conn,
             } => self.accepted(step, node, (conn, remote_conn)),
             LightEvent::Refused { conn } => self.refused(step, conn),
+            LightEvent::Greeted(conn) => self.greeted_enough(step, conn),
+            LightEvent::FindPeers => self.find_peers(step),
             LightEvent::StreamOpen(stream) => self.stream_open(step, stream),
             LightEvent::Proved { id, attempt, proof } => self.proved(step, id, attempt, &proof),
             LightEvent::Epoch => self.epoch(step),
@@ -149,6 +154,7 @@ impl LightNode {
         }
         self.start_client(step);
         self.start_reading(step);
+        self.find_peers(step);
         let setup = step.world.scenario.services.as_ref();
         if let Some(sleep) = setup.and_then(|setup| setup.sleep) {
             let at_ns = step.now_ns + self.exponential_ns(sleep.every_ns);
@@ -188,7 +194,7 @@ impl LightNode {
         if self.host.next_timeout().is_some_and(|at| at <= step.now_ns) {
             self.host_input(step, link::Input::Tick);
         }
-        self.tick_machines(step.now_ns);
+        self.tick_machines(step);
     }
 
     fn arrival(&mut self, step: &mut Step<'_>, arrival: link::Arrival<Bytes>) {

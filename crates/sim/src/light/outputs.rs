@@ -3,7 +3,8 @@
 use undertone_message::WakuMessage;
 use undertone_rln::{Epoch, signal_hash};
 use undertone_services::light;
-use undertone_services::lightpush::LightpushRequest;
+use undertone_services::lightpush::legacy::LegacyRequest;
+use undertone_services::lightpush::{LightpushRequest, PushVersion};
 use undertone_services::sending::{self, ProveFailure, SendEventKind, SendId};
 use undertone_services::store::StoreRequest;
 
@@ -100,13 +101,29 @@ impl LightNode {
                 message,
                 ..
             } => {
-                let body = LightpushRequest {
-                    request_id: request.0.to_string(),
-                    pubsub_topic: Some(pubsub_topic),
-                    message,
+                let setup = step.world.scenario.services.as_ref();
+                let version = setup.map_or(PushVersion::V3, |setup| setup.lightpush);
+                let request_id = request.0.to_string();
+                let (service, body) = match version {
+                    PushVersion::V3 => {
+                        let request = LightpushRequest {
+                            request_id,
+                            pubsub_topic: Some(pubsub_topic),
+                            message,
+                        };
+                        (StreamService::Lightpush, request.encode())
+                    }
+                    PushVersion::V2 => {
+                        let request = LegacyRequest {
+                            request_id,
+                            pubsub_topic: Some(pubsub_topic),
+                            message,
+                        };
+                        (StreamService::LegacyLightpush, request.encode())
+                    }
                 };
-                let (body, asker) = (body.encode().into(), Asker::Push(request));
-                self.ask(step, peer.0 as usize, asker, StreamService::Lightpush, body);
+                let asker = Asker::Push(version, request);
+                self.ask(step, peer.0 as usize, asker, service, body.into());
             }
             sending::Output::History {
                 peer,
@@ -118,13 +135,16 @@ impl LightNode {
                 let asker = Asker::Confirmation(request);
                 self.ask(step, peer.0 as usize, asker, StreamService::Store, body);
             }
-            sending::Output::Event(event) => match event.kind {
-                SendEventKind::Queued => self.counters.sends += 1,
-                SendEventKind::Stored => self.counters.sends_stored += 1,
-                SendEventKind::PropagatedOnly(_) => self.counters.sends_propagated += 1,
-                SendEventKind::Failed(_) => self.counters.sends_failed += 1,
-                SendEventKind::Sent | SendEventKind::Propagated => {}
-            },
+            sending::Output::Event(event) => {
+                match event.kind {
+                    SendEventKind::Queued => self.counters.sends += 1,
+                    SendEventKind::Stored => self.counters.sends_stored += 1,
+                    SendEventKind::PropagatedOnly(_) => self.counters.sends_propagated += 1,
+                    SendEventKind::Failed(_) => self.counters.sends_failed += 1,
+                    SendEventKind::Sent | SendEventKind::Propagated => {}
+                }
+                self.channel_sent(step, &event);
+            }
             // No process ends here, and a client has no relay.
             sending::Output::Persist { .. }
             | sending::Output::Erase(_)

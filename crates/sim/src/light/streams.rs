@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use undertone_link::{self as link, ConnIx, Priority};
 use undertone_services::RequestNo;
+use undertone_services::lightpush::PushVersion;
 
 use crate::light::LightEvent;
 use crate::light::connections::SlotState;
@@ -22,11 +23,17 @@ pub(super) enum Asker {
     /// The light client asks a store.
     History(RequestNo),
     /// The sender publishes.
-    Push(RequestNo),
+    Push(PushVersion, RequestNo),
     /// The sender asks a store what it has.
     Confirmation(RequestNo),
     /// The application reads the whole history.
     Reading,
+    /// The client asks which network a service node belongs to.
+    Metadata(ConnIx),
+    /// The client asks for other service nodes.
+    PeerExchange,
+    /// A member of a channel asks for messages that it misses.
+    Retrieval,
     /// An attacker does not wait for answers.
     Flood,
 }
@@ -56,7 +63,9 @@ impl LightNode {
         service: StreamService,
         body: Bytes,
     ) {
-        self.counters.requests[service as usize] += 1;
+        if let Some(at) = service.counted() {
+            self.counters.requests[at] += 1;
+        }
         let slot = self.peers.get(peer);
         let Some((SlotState::Up { conn, .. }, node)) = slot.map(|slot| (slot.state, slot.node))
         else {
@@ -121,7 +130,9 @@ impl LightNode {
 
     /// Counts an answer as a service or a refusal, and checks that honest clients are served during a flood.
     pub(super) fn count_answer(&mut self, step: &mut Step<'_>, open: &OpenStream, refused: bool) {
-        let at = open.service as usize;
+        let Some(at) = open.service.counted() else {
+            return;
+        };
         match refused {
             true => self.counters.refused[at] += 1,
             false => self.counters.answered[at] += 1,

@@ -164,6 +164,11 @@ impl RuleChecks {
     }
 
     /// Checks that a message is delivered to the application only once.
+    /// Whether a message was delivered.
+    pub(super) fn has(&self, message: u32) -> bool {
+        self.delivered.contains(&message)
+    }
+
     pub(super) fn delivers(&mut self, scratch: &mut Scratch, now_ns: u64, node: u32, message: u32) {
         if !self.delivered.insert(message) {
             violated(scratch, now_ns, node, "a message is delivered at most once");

@@ -10,6 +10,7 @@ use undertone_message::WakuMessage;
 use undertone_relay::{Input, Relay, split_message};
 use undertone_rln::RateLimitProof;
 
+use crate::light::channel_content;
 use crate::member::roots;
 use crate::node::Node;
 use crate::node::event::{Event, Step};
@@ -36,8 +37,10 @@ pub(crate) fn payload(number: u64, bytes: u32) -> Vec<u8> {
     payload
 }
 
-/// Number in a payload; [`UNCOUNTED`] for one too short to have any.
+/// Number in a payload, or in the content of a message of the channel; [`UNCOUNTED`] if there is none.
 pub(crate) fn number_in(payload: &[u8]) -> u64 {
+    let content = channel_content(payload);
+    let payload = content.as_deref().unwrap_or(payload);
     let number = payload.get(..8).and_then(|bytes| bytes.try_into().ok());
     number.map_or(UNCOUNTED, u64::from_le_bytes)
 }

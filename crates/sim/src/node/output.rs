@@ -301,6 +301,11 @@ impl Node {
             return;
         }
         let message = number as u32;
+        let setup = step.world.scenario.services.as_ref();
+        if setup.is_some_and(|setup| setup.channel) && self.checks.has(message) {
+            // A member of the channel has sent it again, as another message of the relay.
+            return;
+        }
         self.checks
             .delivers(step.scratch, step.now_ns, self.id, message);
         step.scratch.deliveries += 1;

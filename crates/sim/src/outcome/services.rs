@@ -70,6 +70,22 @@ pub struct ClientCounters {
     pub sends_failed: u64,
     /// Messages that the client did not take to send.
     pub sends_refused: u64,
+    /// Connections that the client closed because the service node named another cluster.
+    pub other_clusters: u64,
+    /// Service nodes that the client learnt of by peer exchange and that accepted a connection.
+    pub peers_found: u64,
+    /// Own messages of the channel that another member has acknowledged.
+    pub channel_acknowledged: u64,
+    /// Messages of the channel that the client sent again, as nobody had acknowledged them.
+    pub channel_resent: u64,
+    /// Messages of others that the client sent once more, as a member had asked for them.
+    pub channel_repaired: u64,
+    /// Messages of the channel without content, which tell what the client has.
+    pub channel_syncs: u64,
+    /// Messages of the channel that the client no longer waits for.
+    pub channel_lost: u64,
+    /// Messages of the channel that were delivered without all that they come after.
+    pub channel_gaps: u64,
 }
 
 /// Counters of one service node. Those with three numbers are for store, filter and lightpush.
@@ -89,6 +105,12 @@ pub struct ServiceCounters {
     pub sync_received: u64,
     /// Bytes written to other stores: sessions and messages, with their frames.
     pub sync_sent_bytes: u64,
+    /// Questions of clients for metadata that were answered.
+    pub metadata_answers: u64,
+    /// Records of service nodes given by peer exchange.
+    pub peers_given: u64,
+    /// Requests that arrived while the node was one of another cluster.
+    pub as_other_cluster: u64,
 }
 
 /// Reading of the whole history by a client.

@@ -199,6 +199,9 @@ impl Numbers for ServiceCounters {
         sync_sessions: 0,
         sync_received: 0,
         sync_sent_bytes: 0,
+        metadata_answers: 0,
+        peers_given: 0,
+        as_other_cluster: 0,
     };
 
     fn visit(&mut self, visit: Visit<'_>) {
@@ -209,6 +212,9 @@ impl Numbers for ServiceCounters {
         visit(&mut self.sync_sessions);
         visit(&mut self.sync_received);
         visit(&mut self.sync_sent_bytes);
+        visit(&mut self.metadata_answers);
+        visit(&mut self.peers_given);
+        visit(&mut self.as_other_cluster);
     }
 }
 
@@ -230,6 +236,14 @@ impl Numbers for ClientCounters {
         sends_propagated: 0,
         sends_failed: 0,
         sends_refused: 0,
+        other_clusters: 0,
+        peers_found: 0,
+        channel_acknowledged: 0,
+        channel_resent: 0,
+        channel_repaired: 0,
+        channel_syncs: 0,
+        channel_lost: 0,
+        channel_gaps: 0,
     };
 
     fn visit(&mut self, visit: Visit<'_>) {
@@ -250,6 +264,14 @@ impl Numbers for ClientCounters {
             &mut self.sends_propagated,
             &mut self.sends_failed,
             &mut self.sends_refused,
+            &mut self.other_clusters,
+            &mut self.peers_found,
+            &mut self.channel_acknowledged,
+            &mut self.channel_resent,
+            &mut self.channel_repaired,
+            &mut self.channel_syncs,
+            &mut self.channel_lost,
+            &mut self.channel_gaps,
         ] {
             visit(number);
         }

@@ -15,8 +15,8 @@ pub use discovery::{Churn, Discovery};
 pub use network::{Delay, Dialling, Multiplexer, Network, Qdisc, TcpProfile, Topology};
 pub use relay::{Cpu, RelaySetup, Rln, Verification};
 pub use services::{
-    ClientSleep, FloodedService, LimitedService, RateLimitError, RateLimits, RequestFlood,
-    ServiceTrouble, ServicesSetup, TroubleKind,
+    ClientSleep, FloodedService, LimitedService, PushVersion, RateLimitError, RateLimits,
+    RequestFlood, ServiceTrouble, ServicesSetup, TroubleKind,
 };
 pub use traffic::{Fault, FaultKind, ListedMessage, Publishers, Spacing, Traffic};
 

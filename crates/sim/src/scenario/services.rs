@@ -1,5 +1,6 @@
 //! Scenario parameters of service nodes and their light clients.
 
+pub use undertone_services::lightpush::PushVersion;
 pub use undertone_services::rate_limit::{LimitedService, RateLimitError, RateLimits};
 
 /// Service nodes and light clients of a network.
@@ -13,14 +14,23 @@ pub struct ServicesSetup {
     pub service_nodes: u32,
     /// Number of light clients, those of a flood included.
     pub light_clients: u32,
-    /// Service nodes that each client knows.
+    /// Service nodes that each client knows, at its start or later.
     pub peers_per_client: u32,
+    /// Service nodes that each client knows at its start, which it asks for others by peer exchange; `None` if it knows all
+    /// that it ever will.
+    pub known_peers: Option<u32>,
+    /// Whether clients ask each service node for its metadata, and leave one of another cluster.
+    pub metadata: bool,
     /// Service nodes with which a client keeps each subscription at once.
     pub filter_peers: u32,
     /// Whether clients subscribe.
     pub subscribes: bool,
     /// Number of messages of which a light client publishes one, in turn; 0 for none.
     pub publish_one_in: u32,
+    /// Version of lightpush that clients publish with.
+    pub lightpush: PushVersion,
+    /// Whether clients send and receive as members of one channel of scalable data sync.
+    pub channel: bool,
     /// Number of content topics over which messages are spread.
     pub content_topics: u32,
     /// Content topics that each client subscribes to.
@@ -63,9 +73,13 @@ impl ServicesSetup {
             service_nodes,
             light_clients,
             peers_per_client: service_nodes.min(4),
+            known_peers: None,
+            metadata: false,
             filter_peers: 2,
             subscribes: true,
             publish_one_in: 2,
+            lightpush: PushVersion::V3,
+            channel: false,
             content_topics: 1,
             topics_per_client: 1,
             store: true,
@@ -125,6 +139,9 @@ pub enum TroubleKind {
     /// Requests are answered with lies: nothing is published, messages are pushed that nobody asked for, pages name
     /// messages that do not exist or hold others than were asked for.
     Lies,
+    /// The process is one of another cluster: connections are closed once, then accepted; nothing is kept or pushed, and
+    /// subscriptions, messages and queries are answered as that network's.
+    OtherCluster,
 }
 
 /// Flood of requests by the last clients, each at one service node.

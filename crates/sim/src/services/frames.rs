@@ -4,28 +4,57 @@
 //! connections are added to the length that the network is told.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use undertone_services::{filter, lightpush, store};
+use undertone_services::{filter, lightpush, metadata, peer_exchange, store};
 
 /// Length of multistream-select's own line, bytes.
 const NEGOTIATION_BYTES: u64 = 20;
 
-/// Service that a stream is for.
+/// Service that a stream is for. The numbers are tags of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum StreamService {
-    Store,
-    Filter,
-    Lightpush,
+    Store = 0,
+    Filter = 1,
+    Lightpush = 2,
+    /// Lightpush version 2.
+    LegacyLightpush = 7,
+    Metadata = 8,
+    PeerExchange = 9,
 }
 
 impl StreamService {
-    /// Every service, at the position of its counters.
-    pub(crate) const ALL: [Self; 3] = [Self::Store, Self::Filter, Self::Lightpush];
+    /// Services whose requests are counted, each at the position of its counters.
+    pub(crate) const COUNTED: [Self; 3] = [Self::Store, Self::Filter, Self::Lightpush];
+
+    /// Position of the service's counters; `None` for one that only tells of peers.
+    pub(crate) fn counted(self) -> Option<usize> {
+        match self {
+            Self::Store => Some(0),
+            Self::Filter => Some(1),
+            Self::Lightpush | Self::LegacyLightpush => Some(2),
+            Self::Metadata | Self::PeerExchange => None,
+        }
+    }
+
+    fn of_tag(tag: u8) -> Option<Self> {
+        let all = [
+            Self::Store,
+            Self::Filter,
+            Self::Lightpush,
+            Self::LegacyLightpush,
+            Self::Metadata,
+            Self::PeerExchange,
+        ];
+        all.into_iter().find(|service| *service as u8 == tag)
+    }
 
     fn protocol(self) -> &'static str {
         match self {
             Self::Store => store::PROTOCOL_ID,
             Self::Filter => filter::SUBSCRIBE_PROTOCOL_ID,
             Self::Lightpush => lightpush::PROTOCOL_ID,
+            Self::LegacyLightpush => lightpush::legacy::PROTOCOL_ID,
+            Self::Metadata => metadata::PROTOCOL_ID,
+            Self::PeerExchange => peer_exchange::PROTOCOL_ID,
         }
     }
 
@@ -136,10 +165,9 @@ impl StreamFrame {
             RECONCILE => return Some(Self::Reconcile { stream, body }),
             _ => {}
         }
-        let service = *StreamService::ALL.get(usize::from(tag))?;
         Some(Self::Request {
             stream,
-            service,
+            service: StreamService::of_tag(tag)?,
             body,
         })
     }
@@ -163,13 +191,18 @@ mod tests {
             StreamFrame::Request {
                 stream: u32::MAX,
                 service: StreamService::Lightpush,
+                body: body.clone(),
+            },
+            StreamFrame::Request {
+                stream: 0,
+                service: StreamService::PeerExchange,
                 body,
             },
         ];
         for frame in frames {
             assert_eq!(StreamFrame::decode(&frame.encode()), Some(frame));
         }
-        for bytes in [&[][..], &[0, 1, 2], &[9, 0, 0, 0, 0]] {
+        for bytes in [&[][..], &[0, 1, 2], &[10, 0, 0, 0, 0]] {
             assert_eq!(StreamFrame::decode(&Bytes::copy_from_slice(bytes)), None);
         }
     }

@@ -4,13 +4,16 @@ use bytes::Bytes;
 use undertone_message::{MessageHash, WakuMessage};
 use undertone_services::filter::MessagePush;
 use undertone_services::history::{HistoryCriteria, HistoryEntry, HistoryPage, StoredMessage};
+use undertone_services::lightpush::legacy::{LegacyRequest, LegacyResponse};
 use undertone_services::lightpush::{
     LightpushCodecLimits, LightpushRequest, LightpushResponse, LightpushStatus,
 };
+use undertone_services::peer_exchange::{PeerExchangeResponse, PeerExchangeStatus};
 use undertone_services::store::{StoreLimits, StoreRequest, StoreResponse, StoreStatus};
 
 use crate::node::input::UNCOUNTED;
 use crate::services::frames::{StreamFrame, StreamService};
+use crate::services::records;
 use crate::services::server::SimService;
 use crate::world::World;
 
@@ -21,10 +24,39 @@ const UNASKED_TOPIC: &str = "/lies/1/unasked/proto";
 const LIES: usize = 3;
 
 impl SimService {
-    /// Returns the lie that answers a request; `None` for filter, whose lie is what is pushed later.
-    pub(super) fn lie(&mut self, service: StreamService, request: &Bytes) -> Option<Bytes> {
+    /// Returns the lie that answers a request; `None` for a true answer: the lie of filter is what is pushed later.
+    pub(super) fn lie(
+        &mut self,
+        world: &World,
+        service: StreamService,
+        request: &Bytes,
+    ) -> Option<Bytes> {
         match service {
-            StreamService::Filter => None,
+            // Who says of another cluster loses the client.
+            StreamService::Filter | StreamService::Metadata => None,
+            StreamService::PeerExchange => {
+                // Nodes that do not serve.
+                let nodes = u64::from(world.service_nodes().start);
+                let invented = (0..LIES).filter(|_| nodes > 0);
+                let invented = invented.map(|_| records::encode(self.rng.below(nodes) as u32));
+                let response = PeerExchangeResponse {
+                    enrs: invented.collect(),
+                    status: PeerExchangeStatus::OK,
+                    status_desc: None,
+                    skipped: 0,
+                };
+                Some(response.encode().into())
+            }
+            StreamService::LegacyLightpush => {
+                let limits = LightpushCodecLimits::default();
+                let request = LegacyRequest::decode(request, &limits).ok()?;
+                let response = LegacyResponse {
+                    request_id: request.request_id,
+                    is_success: true,
+                    info: None,
+                };
+                Some(response.encode().into())
+            }
             StreamService::Lightpush => {
                 let limits = LightpushCodecLimits::default();
                 let request = LightpushRequest::decode(request, &limits).ok()?;

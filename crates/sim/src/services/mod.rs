@@ -5,6 +5,8 @@ pub(crate) mod frames;
 pub(crate) mod io;
 mod lies;
 mod outputs;
+pub(crate) mod records;
+mod requests;
 pub(crate) mod server;
 mod sessions;
 mod sync;

@@ -5,6 +5,7 @@ use undertone_gossip::Time;
 use undertone_link::ConnIx;
 use undertone_services::filter;
 use undertone_services::lightpush::{self, PublishRefusal};
+use undertone_services::peer_exchange;
 use undertone_services::store;
 use undertone_services::{PeerNo, RequestNo};
 
@@ -70,6 +71,14 @@ impl SimService {
                 }
             }
         }
+    }
+
+    /// Sends the answers of peer exchange.
+    pub(super) fn answer_exchange(&mut self, world: &World) {
+        while let Some(peer_exchange::Output::Respond { request, bytes }) = self.exchange.poll() {
+            self.respond(world, request, &bytes);
+        }
+        self.counters.peers_given = self.exchange.stats().enrs;
     }
 
     fn respond(&mut self, world: &World, request: RequestNo, body: &Bytes) {

@@ -6,12 +6,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use rand_chacha::ChaCha8Rng;
+use rand_core::SeedableRng;
 use undertone_gossip::Time;
 use undertone_link::ConnIx;
 use undertone_message::WakuMessage;
 use undertone_services::filter::{self, FilterLimits, FilterServer};
 use undertone_services::history::{HistoryQuery, StoredMessage};
-use undertone_services::lightpush::{self, LightpushLimits, LightpushServer, PushVersion};
+use undertone_services::lightpush::{self, LightpushLimits, LightpushServer};
+use undertone_services::metadata::{MetadataExchange, MetadataLimits};
+use undertone_services::peer_exchange::{self, PeerExchangeLimits, PeerExchangeServer};
 use undertone_services::rate_limit::{LimitedService, RateLimiter, RateLimiterLimits};
 use undertone_services::sharding::Sharding;
 use undertone_services::store::{self, ServerLimits, StoreServer};
@@ -19,10 +23,11 @@ use undertone_services::{PeerNo, RequestNo};
 
 use crate::outcome::ServiceCounters;
 use crate::scenario::TroubleKind;
-use crate::seeds::SeededRng;
+use crate::seeds::{SeededRng, derive};
 use crate::services::archive::MemoryArchive;
-use crate::services::frames::{StreamFrame, StreamService};
+use crate::services::frames::StreamService;
 use crate::services::io::{ServiceAction, ServiceInput};
+use crate::services::records;
 use crate::services::sync::StoreSync;
 use crate::world::{UNIX_NS_AT_ZERO, World};
 
@@ -43,8 +48,11 @@ pub(crate) struct SimService {
     pub(super) lightpush: LightpushServer,
     /// Synchronisation with other stores, if the scenario has it.
     pub(super) sync: Option<StoreSync>,
-    limiters: [RateLimiter; 3],
-    sharding: Sharding,
+    pub(super) metadata: MetadataExchange<u32>,
+    pub(super) exchange: PeerExchangeServer,
+    pub(super) limiters: [RateLimiter; 3],
+    pub(super) exchange_limiter: RateLimiter,
+    cluster: u16,
     pub(crate) archive: MemoryArchive,
     pub(crate) counters: ServiceCounters,
     /// Index of the first connection of a client; those below belong to the relay.
@@ -55,7 +63,7 @@ pub(crate) struct SimService {
     pub(super) newest: BTreeMap<u32, ConnIx>,
     /// Requests that are not answered: connection, stream, service.
     pub(super) waiting: BTreeMap<RequestNo, (ConnIx, u32, StreamService)>,
-    next_request: u64,
+    pub(super) next_request: u64,
     pub(super) queries: BTreeMap<RequestNo, HistoryQuery>,
     pub(super) archive_free_ns: u64,
     /// Frame of the message that is being pushed, so that clients share its memory.
@@ -76,16 +84,15 @@ impl SimService {
             .map(|setup| setup.rates)
             .unwrap_or_default();
         let shared = |service| RateLimiter::shared(rates.of(service), RateLimiterLimits::default());
-        let sharding = Sharding {
-            cluster: world.relay.cluster_id,
-            num_shards: None,
-        };
-        let (filter, lightpush) = machines(world, sharding);
+        let cluster = world.relay.cluster_id;
+        let (filter, lightpush) = machines(world, cluster);
         Self {
             store: StoreServer::new(ServerLimits::default()),
             filter,
             lightpush,
             sync: StoreSync::new(world, node),
+            metadata: MetadataExchange::new(MetadataLimits::default()),
+            exchange: exchange(world, node),
             limiters: [
                 shared(LimitedService::Store),
                 RateLimiter::per_peer(
@@ -94,7 +101,8 @@ impl SimService {
                 ),
                 shared(LimitedService::Lightpush),
             ],
-            sharding,
+            exchange_limiter: shared(LimitedService::PeerExchange),
+            cluster,
             archive: MemoryArchive::default(),
             counters: ServiceCounters::default(),
             first_conn: relay_conns,
@@ -140,7 +148,10 @@ impl SimService {
                 if let Some(at) = self.troubles.iter().position(|kept| *kept == kind) {
                     self.troubles.swap_remove(at);
                 }
-                if !self.is_away() {
+                if kind == TroubleKind::OtherCluster {
+                    self.restart(world);
+                }
+                if self.may_sync() {
                     self.sync_tick(world, now_ns);
                 }
             }
@@ -148,7 +159,7 @@ impl SimService {
                 self.store.handle(now, store::server::Input::Tick);
                 self.filter.handle(now, filter::Input::Tick);
                 self.lightpush.handle(now, lightpush::Input::Tick);
-                if !self.is_away() {
+                if self.may_sync() {
                     self.sync_tick(world, now_ns);
                 }
             }
@@ -179,7 +190,7 @@ impl SimService {
             // A store that is away comes back with an event of its own.
             self.sync
                 .as_ref()
-                .filter(|_| !self.is_away())
+                .filter(|_| self.may_sync())
                 .map(StoreSync::next_timeout),
         ];
         timers.into_iter().flatten().min().map(Time::as_nanos)
@@ -216,8 +227,20 @@ impl SimService {
         self.troubles.contains(&kind)
     }
 
-    fn is_away(&self) -> bool {
+    pub(super) fn is_away(&self) -> bool {
         self.has(TroubleKind::Gone) || self.has(TroubleKind::Hangs)
+    }
+
+    fn may_sync(&self) -> bool {
+        !self.is_away() && !self.has(TroubleKind::OtherCluster)
+    }
+
+    /// Cluster that the node belongs to now.
+    pub(super) fn present_cluster(&self) -> u16 {
+        match self.has(TroubleKind::OtherCluster) {
+            true => self.cluster.wrapping_add(1),
+            false => self.cluster,
+        }
     }
 
     fn dialled(&mut self, client: u32, remote_conn: ConnIx) {
@@ -266,81 +289,8 @@ impl SimService {
         self.lightpush.handle(now, lightpush::Input::PeerGone(peer));
     }
 
-    fn frame(&mut self, world: &World, now: Time, conn: ConnIx, frame: &Bytes) {
-        if self.is_away() {
-            return;
-        }
-        let (Some(link), Some(frame)) = (self.links.get(&conn), StreamFrame::decode(frame)) else {
-            return;
-        };
-        let client = link.client;
-        let StreamFrame::Request {
-            stream,
-            service,
-            body,
-        } = frame
-        else {
-            // Who lies keeps other stores waiting.
-            if !self.has(TroubleKind::Lies) {
-                self.sync_frame(world, now.as_nanos(), conn, frame);
-            }
-            return;
-        };
-        if self.has(TroubleKind::Lies)
-            && let Some(lie) = self.lie(service, &body)
-        {
-            return self.answer(world, (conn, stream, service), &lie);
-        }
-        let (peer, at) = (peer_no(client), service as usize);
-        let request = RequestNo(self.next_request);
-        self.next_request += 1;
-        self.waiting.insert(request, (conn, stream, service));
-        self.counters.requests[at] += 1;
-        let is_allowed = self.limiters[at].allow(now, peer);
-        if !is_allowed {
-            self.counters.refused[at] += 1;
-        }
-        match service {
-            StreamService::Store => {
-                let input = match is_allowed {
-                    true => store::server::Input::Request {
-                        peer,
-                        request,
-                        bytes: body,
-                    },
-                    false => store::server::Input::TooMany { request },
-                };
-                self.store.handle(now, input);
-            }
-            StreamService::Filter => {
-                let input = match is_allowed {
-                    true => filter::Input::Request {
-                        peer,
-                        request,
-                        bytes: body,
-                    },
-                    false => filter::Input::TooMany { request },
-                };
-                self.filter.handle(now, input);
-            }
-            StreamService::Lightpush => {
-                let version = PushVersion::V3;
-                let input = match is_allowed {
-                    true => lightpush::Input::Request {
-                        peer,
-                        request,
-                        version,
-                        bytes: body,
-                    },
-                    false => lightpush::Input::TooMany { request, version },
-                };
-                self.lightpush.handle(now, input);
-            }
-        }
-    }
-
     fn message(&mut self, world: &World, now: Time, topic: Arc<str>, message: WakuMessage) {
-        if self.is_away() {
+        if self.is_away() || self.has(TroubleKind::OtherCluster) {
             return;
         }
         let has_store = world.scenario.services.as_ref().is_some_and(|s| s.store);
@@ -371,11 +321,14 @@ impl SimService {
     fn trouble_begins(&mut self, world: &World, number: u32) {
         let kind = trouble(world, number);
         self.troubles.push(kind);
-        if kind != TroubleKind::Gone {
-            return;
+        if matches!(kind, TroubleKind::Gone | TroubleKind::OtherCluster) {
+            self.restart(world);
         }
-        // The process is another one when it comes back; only the archive is on disk.
-        (self.filter, self.lightpush) = machines(world, self.sharding);
+    }
+
+    /// Makes a new process of the node, which has no connections; only the archive is on disk.
+    fn restart(&mut self, world: &World) {
+        (self.filter, self.lightpush) = machines(world, self.present_cluster());
         self.store = StoreServer::new(ServerLimits::default());
         self.waiting.clear();
         self.queries.clear();
@@ -394,14 +347,22 @@ impl SimService {
 
     fn queried(&mut self, now: Time, query: RequestNo) {
         if let Some(content) = self.queries.remove(&query) {
-            let result = self.archive.page(&content);
+            let result = match self.has(TroubleKind::OtherCluster) {
+                // The other network has another archive.
+                true => MemoryArchive::default().page(&content),
+                false => self.archive.page(&content),
+            };
             self.store
                 .handle(now, store::server::Input::Page { query, result });
         }
     }
 }
 
-fn machines(world: &World, sharding: Sharding) -> (FilterServer, LightpushServer) {
+fn machines(world: &World, cluster: u16) -> (FilterServer, LightpushServer) {
+    let sharding = Sharding {
+        cluster,
+        num_shards: None,
+    };
     let mut filter = FilterLimits::default();
     let mut lightpush = LightpushLimits::default();
     // Some scenarios have larger messages than any network.
@@ -415,12 +376,23 @@ fn machines(world: &World, sharding: Sharding) -> (FilterServer, LightpushServer
     )
 }
 
+/// Peer exchange of a node that has met all the others.
+fn exchange(world: &World, node: u32) -> PeerExchangeServer {
+    let seed = derive(world.seed, "peer exchange", u64::from(node));
+    let limits = PeerExchangeLimits::default();
+    let mut server = PeerExchangeServer::new(ChaCha8Rng::from_seed(seed), limits);
+    let others = world.service_nodes().filter(|other| *other != node);
+    let enrs = others.map(records::encode).collect();
+    server.handle(Time::ZERO, peer_exchange::Input::Known { enrs });
+    server
+}
+
 fn trouble(world: &World, number: u32) -> TroubleKind {
     let setup = world.scenario.services.as_ref();
     let setup = setup.expect("a node that serves is of a scenario with services");
     setup.troubles[number as usize].kind
 }
 
-fn peer_no(client: u32) -> PeerNo {
+pub(super) fn peer_no(client: u32) -> PeerNo {
     PeerNo(u64::from(client))
 }

@@ -1,5 +1,6 @@
 //! Whole networks, small enough to take a second.
 
+mod channel;
 mod determinism;
 mod discovery;
 mod faults;
@@ -8,6 +9,7 @@ mod partition;
 mod ranks;
 mod rate_limit;
 mod records;
+mod service_peers;
 mod services;
 mod silence;
 mod stopping;

@@ -13,21 +13,21 @@ use undertone_sim::{Outcome, Scenario};
 use crate::support::{MS, S, SEED, outcome, rln, simulate, with_messages};
 
 /// Thirty relays of which the last three serve, and light clients.
-fn served(clients: u32, messages: u32) -> Scenario {
+pub(crate) fn served(clients: u32, messages: u32) -> Scenario {
     let mut scenario = with_messages(30, messages);
     scenario.topology = Topology::Dials(4);
     scenario.services = Some(ServicesSetup::new(3, clients));
     scenario
 }
 
-fn setup(scenario: &mut Scenario) -> &mut ServicesSetup {
+pub(crate) fn setup(scenario: &mut Scenario) -> &mut ServicesSetup {
     scenario
         .services
         .as_mut()
         .expect("the test's scenario has services")
 }
 
-fn services(outcome: &Outcome) -> &ServicesOutcome {
+pub(crate) fn services(outcome: &Outcome) -> &ServicesOutcome {
     outcome
         .services
         .as_ref()
@@ -35,7 +35,7 @@ fn services(outcome: &Outcome) -> &ServicesOutcome {
 }
 
 /// What did not arrive, in words.
-fn missing(outcome: &Outcome) -> String {
+pub(crate) fn missing(outcome: &Outcome) -> String {
     let light = services(outcome);
     format!(
         "{} of {} to relays, {} of {} to light clients are missing",
@@ -47,7 +47,7 @@ fn missing(outcome: &Outcome) -> String {
 }
 
 /// Whether every message arrived everywhere, be it late.
-fn all_arrived(outcome: &Outcome) -> bool {
+pub(crate) fn all_arrived(outcome: &Outcome) -> bool {
     let light = services(outcome);
     let mut pairs = BTreeSet::new();
     let twice = light
@@ -305,7 +305,19 @@ fn services_that_cannot_be_are_refused_by_name() {
         result.expect_err("it cannot be run").to_string()
     };
     type Change = Box<dyn Fn(&mut ServicesSetup)>;
-    let changes: [(&str, Change); 8] = [
+    let changes: [(&str, Change); 11] = [
+        (
+            "services.known_peers is 0",
+            Box::new(|s| s.known_peers = Some(0)),
+        ),
+        (
+            "services.publish_one_in is 2",
+            Box::new(|s| s.channel = true),
+        ),
+        (
+            "services.content_topics is 2",
+            Box::new(|s| (s.channel, s.content_topics) = (true, 2)),
+        ),
         (
             "services.service_nodes is 31",
             Box::new(|s| s.service_nodes = 31),

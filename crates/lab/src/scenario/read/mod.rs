@@ -25,7 +25,7 @@ pub(super) use network::{SEND_BUFFERS, TCP_PROFILES};
 pub(super) use places::BYTES_PER_MBIT;
 pub(super) use relay::{LARGE, LIMITS, ROUTER};
 pub(super) use score::{SCORE, THRESHOLDS, TOPIC};
-pub(super) use services::{FLOODED, TROUBLES};
+pub(super) use services::{FLOODED, LIGHTPUSH, TROUBLES};
 pub(super) use topology::DIALLING;
 
 /// Default spread of start times: one heartbeat, so that the heartbeats of the nodes are spread evenly.

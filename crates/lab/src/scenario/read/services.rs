@@ -2,7 +2,8 @@
 
 use undertone_settings::{Error, MS, S, Section, SectionKey, TomlEntry, keys};
 use undertone_sim::scenario::{
-    ClientSleep, FloodedService, RequestFlood, ServiceTrouble, ServicesSetup, TroubleKind,
+    ClientSleep, FloodedService, PushVersion, RequestFlood, ServiceTrouble, ServicesSetup,
+    TroubleKind,
 };
 
 use super::places::{BYTES_PER_MBIT, MAX_MBIT};
@@ -34,11 +35,15 @@ const CLIENTS: &[(&str, ClientsName)] = &[
     ("both", ClientsName::Both),
 ];
 
+pub(in crate::scenario) const LIGHTPUSH: &[(&str, PushVersion)] =
+    &[("v2", PushVersion::V2), ("v3", PushVersion::V3)];
+
 pub(in crate::scenario) const TROUBLES: &[(&str, TroubleKind)] = &[
     ("gone", TroubleKind::Gone),
     ("hangs", TroubleKind::Hangs),
     ("mute", TroubleKind::Mute),
     ("lies", TroubleKind::Lies),
+    ("other-cluster", TroubleKind::OtherCluster),
 ];
 
 pub(in crate::scenario) const FLOODED: &[(&str, Option<FloodedService>)] = &[
@@ -50,8 +55,8 @@ pub(in crate::scenario) const FLOODED: &[(&str, Option<FloodedService>)] = &[
 
 pub(super) fn read(services: SectionKey<'_>, nodes: u32) -> Result<Option<ServicesSetup>, Error> {
     let section = services.table()?;
-    keys!(section => service_nodes, light_clients, clients_per_service_node, peers_per_client,
-          filter_peers, clients, publish_one_in, content_topics, topics_per_client, store, query_ms,
+    keys!(section => service_nodes, light_clients, clients_per_service_node, peers_per_client, known_peers, metadata,
+          filter_peers, clients, publish_one_in, lightpush, channel, content_topics, topics_per_client, store, query_ms,
           read_every_s, page_size, sync_every_s, rate_limits, uplink_mbit_per_s, downlink_mbit_per_s, stream_loss,
           connection_lost_every_s, sleep_every_s, sleep_s, noticed_after_s, troubles, flood);
     if !section.is_present() {
@@ -65,14 +70,24 @@ pub(super) fn read(services: SectionKey<'_>, nodes: u32) -> Result<Option<Servic
     let mut setup = ServicesSetup::new(service_nodes, count);
     let known = peers_per_client.whole(1, u64::from(service_nodes))?;
     setup.peers_per_client = known.unwrap_or(DEFAULT_PEERS.min(service_nodes));
+    setup.known_peers = known_peers.whole(1, u64::from(setup.peers_per_client))?;
+    setup.metadata = metadata.flag()?.unwrap_or(false);
     let used = filter_peers.whole(1, u64::from(setup.peers_per_client))?;
     setup.filter_peers = used.unwrap_or(DEFAULT_FILTER_PEERS.min(setup.peers_per_client));
     let work = clients.word(CLIENTS)?.unwrap_or(ClientsName::Both);
     setup.subscribes = work != ClientsName::Publish;
+    setup.channel = channel.flag()?.unwrap_or(false);
     setup.publish_one_in = 0;
     if work != ClientsName::Subscribe {
         let one_in = publish_one_in.whole(1, MAX_CLIENTS)?;
-        setup.publish_one_in = one_in.unwrap_or(DEFAULT_PUBLISH_ONE_IN);
+        // Only members write to a channel.
+        let default = if setup.channel {
+            1
+        } else {
+            DEFAULT_PUBLISH_ONE_IN
+        };
+        setup.publish_one_in = one_in.unwrap_or(default);
+        setup.lightpush = lightpush.word(LIGHTPUSH)?.unwrap_or(setup.lightpush);
     }
     setup.content_topics = content_topics.whole(1, MAX_TOPICS)?.unwrap_or(1);
     if setup.subscribes {

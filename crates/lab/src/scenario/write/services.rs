@@ -7,13 +7,17 @@ use undertone_sim::scenario::{
 
 use super::network::mbit;
 use super::values::{WrittenTable, count, list, named, shortest, text};
-use crate::scenario::read::{FLOODED, TROUBLES};
+use crate::scenario::read::{FLOODED, LIGHTPUSH, TROUBLES};
 
 pub(super) fn write(setup: &ServicesSetup) -> TomlValue {
     let mut table = WrittenTable::default();
     table.set("service_nodes", count(setup.service_nodes));
     table.set("light_clients", count(setup.light_clients));
     table.set("peers_per_client", count(setup.peers_per_client));
+    if let Some(known) = setup.known_peers {
+        table.set("known_peers", count(known));
+    }
+    table.set("metadata", TomlValue::Bool(setup.metadata));
     table.set("filter_peers", count(setup.filter_peers));
     let clients = match (setup.subscribes, setup.publish_one_in) {
         (true, 0) => "subscribe",
@@ -23,7 +27,9 @@ pub(super) fn write(setup: &ServicesSetup) -> TomlValue {
     table.set("clients", text(clients));
     if setup.publish_one_in > 0 {
         table.set("publish_one_in", count(setup.publish_one_in));
+        table.set("lightpush", named(&setup.lightpush, LIGHTPUSH));
     }
+    table.set("channel", TomlValue::Bool(setup.channel));
     table.set("content_topics", count(setup.content_topics));
     if setup.subscribes {
         table.set("topics_per_client", count(setup.topics_per_client));

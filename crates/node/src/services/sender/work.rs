@@ -10,7 +10,8 @@ use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::RequestNo;
 use undertone_services::history::{HistoryPage, HistoryQuery};
 use undertone_services::light::ServicePeerFailure;
-use undertone_services::sending::{PushFailure, RelayFailure, SendId};
+use undertone_services::lightpush::{LightpushStatus, PushVersion};
+use undertone_services::sending::{PushFailure, RelayFailure, SendId, refused_push};
 
 use crate::command::{ProofRefusal, PublishFailure, SenderQuestion};
 use crate::handle::NodeHandle;
@@ -121,7 +122,7 @@ impl SenderWork {
             (Ok(_), LightpushVersion::V2) => Ok(None),
             (Err(failure), version) => {
                 tracing::debug!(%peer, %failure, "a lightpush peer did not publish");
-                Err(push_failure(&failure, version))
+                not_pushed(&failure, version)
             }
         }
     }
@@ -183,36 +184,27 @@ fn relay_failure(failure: &PublishFailure) -> RelayFailure {
     }
 }
 
-fn push_failure(failure: &ServiceFailure, version: LightpushVersion) -> PushFailure {
-    let ServiceFailure::Refused {
-        status,
-        description,
-    } = failure
-    else {
-        return match failure {
-            // The request was not sent, or not in full.
-            ServiceFailure::Dial { .. }
-            | ServiceFailure::NoPeer { .. }
-            | ServiceFailure::Address { .. } => PushFailure::NoPeers,
-            _ => PushFailure::NoAnswer,
-        };
-    };
-    let description = description.to_ascii_lowercase();
-    let is_about_proof = ["proof", "rln"]
-        .iter()
-        .any(|word| description.contains(word));
-    match (version, status) {
-        (LightpushVersion::V2, _) if is_about_proof => PushFailure::ProofRefused,
-        // The legacy protocol has no codes.
-        (LightpushVersion::V2, _) => PushFailure::NoPeers,
-        (LightpushVersion::V3, 504) => PushFailure::ProofRefused,
-        (LightpushVersion::V3, 420) if is_about_proof => PushFailure::ProofRefused,
-        (LightpushVersion::V3, 413) => PushFailure::TooLarge,
-        (LightpushVersion::V3, 421) => PushFailure::UnsupportedTopic,
-        (LightpushVersion::V3, 429 | 503) => PushFailure::Busy { retry_after: None },
-        (LightpushVersion::V3, 505) => PushFailure::NoPeers,
-        (LightpushVersion::V3, 400..=499) => PushFailure::Invalid,
-        (LightpushVersion::V3, _) => PushFailure::Internal,
+/// Outcome of a push that did not succeed: a peer may refuse what it has already relayed.
+fn not_pushed(
+    failure: &ServiceFailure,
+    version: LightpushVersion,
+) -> Result<Option<u32>, PushFailure> {
+    match failure {
+        ServiceFailure::Refused {
+            status,
+            description,
+        } => {
+            let version = match version {
+                LightpushVersion::V2 => PushVersion::V2,
+                LightpushVersion::V3 => PushVersion::V3,
+            };
+            refused_push(version, LightpushStatus(*status), description)
+        }
+        // The request was not sent, or not in full.
+        ServiceFailure::Dial { .. }
+        | ServiceFailure::NoPeer { .. }
+        | ServiceFailure::Address { .. } => Err(PushFailure::NoPeers),
+        _ => Err(PushFailure::NoAnswer),
     }
 }
 

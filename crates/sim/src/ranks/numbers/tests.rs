@@ -29,6 +29,6 @@ fn every_field_comes_back() {
     comes_back::<FirstCopy>(4);
     comes_back::<LightArrival>(4);
     comes_back::<HistoryReading>(6);
-    comes_back::<ServiceCounters>(11);
-    comes_back::<ClientCounters>(22);
+    comes_back::<ServiceCounters>(14);
+    comes_back::<ClientCounters>(30);
 }

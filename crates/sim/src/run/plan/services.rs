@@ -24,6 +24,11 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), SimError> {
     let served = "it must be at least 1 and no more than there are service nodes";
     let is_served = (1..=nodes).contains(&known);
     check(is_served, "services.peers_per_client", known, served)?;
+    if let Some(first) = setup.known_peers {
+        let some = "it must be at least 1 and no more than services.peers_per_client";
+        let is_some = (1..=known).contains(&first);
+        check(is_some, "services.known_peers", first, some)?;
+    }
     let filter_peers = setup.filter_peers;
     let used = "it must be at least 1 and no more than services.peers_per_client";
     let is_used = (1..=known).contains(&filter_peers);
@@ -36,6 +41,20 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), SimError> {
     let within = "it must be at least 1 and no more than services.content_topics";
     let is_within = (1..=topics).contains(&of_client);
     check(is_within, "services.topics_per_client", of_client, within)?;
+    if setup.channel {
+        let one = "the members of a channel share one content topic: it must be 1";
+        check(topics == 1, "services.content_topics", topics, one)?;
+        let one_in = setup.publish_one_in;
+        let all = "only members write to a channel: it must be 1";
+        check(one_in == 1, "services.publish_one_in", one_in, all)?;
+        let subscribes = "the members of a channel subscribe: it must be true";
+        check(
+            setup.subscribes,
+            "services.subscribes",
+            setup.subscribes,
+            subscribes,
+        )?;
+    }
     let page = setup.page_size;
     let pages = "it must be 1 to 100";
     check((1..=100).contains(&page), "services.page_size", page, pages)?;

@@ -10,19 +10,11 @@ fn refused(status: u32, description: &str) -> ServiceFailure {
 }
 
 #[test]
-fn statuses_of_lightpush_say_what_to_do_next() {
-    let v3 = |status, text: &str| push_failure(&refused(status, text), LightpushVersion::V3);
-    assert_eq!(v3(505, ""), PushFailure::NoPeers);
-    assert_eq!(v3(429, ""), PushFailure::Busy { retry_after: None });
-    assert_eq!(v3(420, "invalid RLN proof"), PushFailure::ProofRefused);
-    assert_eq!(v3(420, "empty content topic"), PushFailure::Invalid);
-    assert_eq!(v3(504, ""), PushFailure::ProofRefused);
-    assert_eq!(v3(413, ""), PushFailure::TooLarge);
-    assert_eq!(v3(421, ""), PushFailure::UnsupportedTopic);
-    assert_eq!(v3(500, ""), PushFailure::Internal);
-    let v2 = |text: &str| push_failure(&refused(503, text), LightpushVersion::V2);
-    assert_eq!(v2("not published to any peer"), PushFailure::NoPeers);
-    assert_eq!(v2("RLN validation failed"), PushFailure::ProofRefused);
+fn a_refusal_is_read_by_the_version_of_its_protocol() {
+    let read = |version| not_pushed(&refused(503, "RLN validation failed"), version);
+    let busy = PushFailure::Busy { retry_after: None };
+    assert_eq!(read(LightpushVersion::V3), Err(busy));
+    assert_eq!(read(LightpushVersion::V2), Err(PushFailure::ProofRefused));
 }
 
 #[test]
@@ -37,8 +29,8 @@ fn only_a_request_that_was_sent_may_have_been_carried_out() {
         timeout_s: 15,
     };
     let v3 = LightpushVersion::V3;
-    assert_eq!(push_failure(&unreached, v3), PushFailure::NoPeers);
-    assert_eq!(push_failure(&silent, v3), PushFailure::NoAnswer);
+    assert_eq!(not_pushed(&unreached, v3), Err(PushFailure::NoPeers));
+    assert_eq!(not_pushed(&silent, v3), Err(PushFailure::NoAnswer));
     assert_eq!(history_failure(&silent), ServicePeerFailure::NoAnswer);
     let busy = ServicePeerFailure::Busy { retry_after: None };
     assert_eq!(history_failure(&refused(429, "")), busy);
