@@ -123,7 +123,14 @@ fn manifest(root: &Path, package: &Package, workspace: &str) -> String {
         manifest +=
             &format!("undertone-{own} = {{ path = \"{path}\", default-features = {defaults} }}\n");
     }
-    manifest + package.others + "\n" + &profile(workspace)
+    manifest += package.others;
+    if package.own.contains(&"node") {
+        // As the workspace does: its lock file does not name the original, which would have to be downloaded.
+        let timer = root.join("crates/timer");
+        let timer = timer.display();
+        manifest += &format!("\n[patch.crates-io]\nfutures-timer = {{ path = \"{timer}\" }}\n");
+    }
+    manifest + "\n" + &profile(workspace)
 }
 
 /// Returns the settings of the dev profile in the workspace's manifest, also those for single packages, so that packages

@@ -42,6 +42,18 @@ pub struct Setup {
     pub tokens: u32,
     /// Time limit for the nodes to become connected.
     pub ready: Duration,
+    /// Whether the nodes connect over QUIC, and not over TCP.
+    pub quic: bool,
+}
+
+impl Setup {
+    /// Port at which each node is dialled, as the part of an address after the host.
+    fn port(&self) -> &'static str {
+        match self.quic {
+            true => "udp/60000/quic-v1",
+            false => "tcp/60000",
+        }
+    }
 }
 
 /// Returns the flags that all nodes of a scenario share, as keys and values.
@@ -61,6 +73,9 @@ pub(crate) fn flags(scenario: &Scenario, setup: &Setup) -> Vec<(String, String)>
         ("rln", scenario.rln.is_some().to_string()),
         ("log-level", "warn".to_owned()),
     ];
+    if setup.quic {
+        flags.push(("quic-support", true.to_string()));
+    }
     if let Some(part_bytes) = part_bytes(scenario) {
         flags.push(("gossip.fragment-bytes", part_bytes.to_string()));
     }
@@ -241,9 +256,10 @@ fn prepare(
             }
         }
         let peer_id = key.public().to_peer_id().to_string();
+        let port = setup.port();
         nodes.push(NodeProcess {
             index: node,
-            address: format!("/ip4/{}/tcp/60000/p2p/{peer_id}", host.address()),
+            address: format!("/ip4/{}/{port}/p2p/{peer_id}", host.address()),
             peer_id,
             deliveries,
             log: data_dir.join("log"),

@@ -43,6 +43,19 @@ fn real_nodes_pass_on_real_proofs_hop_by_hop() {
 }
 
 #[test]
+#[ignore = "needs network namespaces: cargo xtask test --only testbed"]
+fn real_nodes_pass_on_over_quic() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = testbed(folder.path());
+    command.args(["--quic", "--set", "traffic.payload_bytes=20000"]);
+    let report = json(&command.output().unwrap());
+    assert_eq!(report["delivered"], 4);
+    for row in report["hop_rows"].as_array().unwrap() {
+        assert!(row["transmit_ms"].as_f64() >= Some(20.0), "{row}");
+    }
+}
+
+#[test]
 #[ignore = "needs unprivileged user namespaces: cargo xtask test --only testbed"]
 fn an_unprivileged_user_namespace_is_enough() {
     let folder = tempfile::tempdir().unwrap();

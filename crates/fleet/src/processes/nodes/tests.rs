@@ -15,6 +15,7 @@ fn relay_of(loaded: &Loaded) -> RelayConfig {
         attacker: &[],
         tokens: 0,
         ready: Duration::ZERO,
+        quic: false,
     };
     let base = tempfile::tempdir().unwrap();
     let folder = RunFolder::make(base.path()).unwrap();
@@ -89,10 +90,33 @@ fn members_may_send_what_the_scenario_lets_them() {
         attacker: &[],
         tokens: 0,
         ready: Duration::ZERO,
+        quic: false,
     };
     let node = config(&flags(&loaded.scenario, &setup)).unwrap();
     let rln = node.rln.expect("the scenario has a limit");
     assert_eq!((rln.message_limit, rln.params.epoch_size_s), (1, 10));
+}
+
+#[test]
+fn nodes_listen_where_the_others_dial_them() {
+    let loaded = load("small", &[]).unwrap();
+    let mut setup = Setup {
+        program: PathBuf::new(),
+        node: &[],
+        attacker: &[],
+        tokens: 0,
+        ready: Duration::ZERO,
+        quic: false,
+    };
+    for quic in [false, true] {
+        setup.quic = quic;
+        let node = config(&flags(&loaded.scenario, &setup)).unwrap();
+        let port = match node.quic_port {
+            Some(port) => format!("udp/{port}/quic-v1"),
+            None => format!("tcp/{}", node.tcp_port),
+        };
+        assert_eq!(setup.port(), port);
+    }
 }
 
 fn skewed(faults: &[(u64, u32, i64)]) -> [Option<i64>; 3] {

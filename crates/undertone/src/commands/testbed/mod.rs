@@ -64,6 +64,9 @@ pub(crate) struct Args {
     /// Time within which all nodes must be connected, in seconds
     #[arg(long, value_name = "S", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3600))]
     ready_s: u64,
+    /// Connect the nodes over QUIC instead of TCP; the simulator beside them has TCP all the same
+    #[arg(long)]
+    quic: bool,
 }
 
 /// Commands that the testbed starts inside its network namespaces.
@@ -91,6 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             attacker: &["testbed", "attacker-node"],
             tokens: args.tokens,
             ready: Duration::from_secs(args.ready_s),
+            quic: args.quic,
         },
         out: args.out.as_deref(),
         progress: &progress,
