@@ -89,13 +89,26 @@ pub(super) async fn write_frame<T: AsyncWrite + Unpin>(
     stream: &mut T,
     body: &[u8],
 ) -> io::Result<()> {
-    let mut framed = Vec::with_capacity(body.len().min(COPIED_MAX) + VARINT_LEN_MAX);
-    put_varint(&mut framed, body.len() as u64);
-    let (copied, rest) = body.split_at(body.len().min(COPIED_MAX));
-    framed.extend_from_slice(copied);
+    let (framed, copied) = framed_head(body);
+    let rest = &body[copied..];
     stream.write_all(&framed).await?;
     stream.write_all(rest).await?;
     stream.flush().await
+}
+
+/// Pieces of a frame that are to be written one after the other: its length with a part of the body, and the rest.
+pub(super) fn frame_pieces(body: &Bytes) -> [Bytes; 2] {
+    let (framed, copied) = framed_head(body);
+    [framed.into(), body.slice(copied..)]
+}
+
+/// The length of a frame with the first bytes of its body behind it, and the number of these.
+fn framed_head(body: &[u8]) -> (Vec<u8>, usize) {
+    let copied = body.len().min(COPIED_MAX);
+    let mut framed = Vec::with_capacity(copied + VARINT_LEN_MAX);
+    put_varint(&mut framed, body.len() as u64);
+    framed.extend_from_slice(&body[..copied]);
+    (framed, copied)
 }
 
 fn invalid(what: String) -> io::Error {

@@ -1,45 +1,64 @@
 //! Outlet to one peer for pushed messages: one stream for all of them, or a stream for each.
 //!
 //! Some clients read any number of messages from a stream and never close it; if each message came on a stream
-//! of its own, js-waku would have too many open streams after a hundred and end the connection. Others close a
-//! stream after its first message and would lose the second. Which kind a client is of shows after its first
-//! message.
+//! of its own, js-waku would have too many open streams after a hundred and end the connection. Others (go-waku,
+//! older nwaku) close a stream after its first message and read no further one from it. Which kind a client is of shows
+//! after its first message. Until then, messages are written to its first stream and kept: if the client closes the
+//! stream, it has read none but the first, and those behind it are sent again, each on a stream of its own.
 
 use std::io;
 use std::time::Duration;
 
-use futures::{AsyncReadExt as _, AsyncWriteExt as _, FutureExt as _};
-use libp2p::swarm::Stream;
+use bytes::Bytes;
 use libp2p::{PeerId, StreamProtocol};
 use tokio::time::{Instant, timeout_at};
 use undertone_services::filter::PUSH_PROTOCOL_ID;
 
-use super::framing::write_frame;
+use self::push_stream::{FirstWrite, PushStream};
 use crate::swarm::{StreamOpenError, StreamOpener};
 
+mod push_stream;
+#[cfg(test)]
+mod tests;
+
 /// Time after the first message for which a client that reads one message from a stream has to close it.
+const LEARNING_MAX: Duration = Duration::from_secs(10);
+
+/// The same time once more than [`KEPT_FEW`] messages are kept, so that they do not fill the client's share of what may
+/// be in flight.
 const LEARNING: Duration = Duration::from_secs(1);
 
-/// Messages at most that go on streams of their own while the habit of a client is not known. A client that never closes a
-/// stream is left with so many.
-const APART_MAX: u32 = 16;
+/// Messages that are kept for the whole of [`LEARNING_MAX`].
+const KEPT_FEW: usize = 16;
 
 /// Use that a client makes of streams.
 enum Habit {
     /// Nothing is known yet.
     Unknown,
-    /// A message has been written to `first`, and the client may be about to close it.
-    Learning {
-        first: Stream,
-        /// Time at which a client that has not closed it is taken for one that reads many.
-        until: Instant,
-        /// Messages that went on streams of their own meanwhile.
-        apart: u32,
-    },
+    /// A message has been written to `first` at `since`, and the client may be about to close it.
+    Learning { first: PushStream, since: Instant },
     /// The client reads all messages from one stream.
-    Many(Stream),
+    Many(PushStream),
     /// The client reads one message from a stream.
     One,
+}
+
+/// Outcome of a push that has not failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PushEnd {
+    /// The message has been sent.
+    Sent,
+    /// The message is kept until it is known whether the client reads it: [`Outlet::learn`] tells.
+    Kept,
+}
+
+/// End of the messages that were kept.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum KeptEnd {
+    /// The client reads so many messages from the stream to which they were written.
+    Sent(usize),
+    /// The client has closed the stream without reading these; the oldest is first.
+    Unread(Vec<Bytes>),
 }
 
 /// Outlet to one peer.
@@ -47,6 +66,8 @@ pub(super) struct Outlet {
     streams: StreamOpener,
     peer: PeerId,
     habit: Habit,
+    /// Messages written to the first stream behind its first message. The filter server bounds them: they are in flight.
+    kept: Vec<Bytes>,
 }
 
 impl Outlet {
@@ -55,86 +76,91 @@ impl Outlet {
             streams,
             peer,
             habit: Habit::Unknown,
+            kept: Vec::new(),
         }
     }
 
-    /// Writes a message to the peer; `NotConnected` if the peer has no connection.
-    pub(super) async fn push(&mut self, frame: &[u8]) -> io::Result<()> {
-        if let Habit::Learning { first, apart, .. } = &mut self.habit {
-            if has_ended(first) {
-                self.learnt(false).await;
-            } else if *apart < APART_MAX {
-                // Either kind of client reads the first message of a stream.
-                *apart += 1;
-                let mut stream = open(&self.streams, self.peer).await?;
-                write_frame(&mut stream, frame).await?;
-                return stream.close().await;
-            } else {
-                self.learn().await;
+    /// Writes a message to the peer; `NotConnected` if the peer has no connection. If it is dropped before its end, the
+    /// messages kept before have been written.
+    pub(super) async fn push(&mut self, frame: &Bytes) -> io::Result<PushEnd> {
+        match &mut self.habit {
+            Habit::Learning { first, .. } => {
+                let written = first.write_unless_ended(frame).await;
+                self.kept.push(frame.clone());
+                if written == FirstWrite::Refused {
+                    self.first_has_ended();
+                }
+                return Ok(PushEnd::Kept);
             }
-        }
-        if let Habit::Many(stream) = &mut self.habit {
-            if !has_ended(stream) && write_frame(stream, frame).await.is_ok() {
-                return Ok(());
+            Habit::Many(stream) => {
+                if !stream.has_ended() && stream.write(frame).await.is_ok() {
+                    return Ok(PushEnd::Sent);
+                }
+                // The client or its connection has ended the stream.
+                self.habit = Habit::Unknown;
             }
-            // The client or its connection has ended the stream.
-            self.habit = Habit::Unknown;
+            Habit::One => return self.push_apart(frame).await,
+            Habit::Unknown => {}
         }
-        let mut stream = open(&self.streams, self.peer).await?;
-        write_frame(&mut stream, frame).await?;
-        if matches!(self.habit, Habit::One) {
-            return stream.close().await;
-        }
-        self.habit = Habit::Learning {
-            first: stream,
-            until: Instant::now() + LEARNING,
-            apart: 0,
-        };
-        Ok(())
+        let mut first = self.open().await?;
+        first.write(frame).await?;
+        let since = Instant::now();
+        self.habit = Habit::Learning { first, since };
+        Ok(PushEnd::Sent)
     }
 
-    /// After the first message: waits for a moment to see whether the client closes the stream. Never ends when there is
-    /// nothing to learn. May be dropped at any time.
-    pub(super) async fn learn(&mut self) {
-        let Habit::Learning { first, until, .. } = &mut self.habit else {
+    /// Writes a message on a stream of its own, from which either kind of client reads it.
+    pub(super) async fn push_apart(&mut self, frame: &Bytes) -> io::Result<PushEnd> {
+        let mut stream = self.open().await?;
+        stream.write(frame).await?;
+        stream.close().await?;
+        Ok(PushEnd::Sent)
+    }
+
+    /// Waits until it is known what became of the messages that are kept. Never ends when there is nothing to learn. May be
+    /// dropped at any time.
+    pub(super) async fn learn(&mut self) -> KeptEnd {
+        if let Habit::Learning { first, since } = &mut self.habit {
+            let time = match self.kept.len() > KEPT_FEW {
+                true => LEARNING,
+                false => LEARNING_MAX,
+            };
+            if timeout_at(*since + time, first.ends()).await.is_err() {
+                if let Habit::Learning { first, .. } =
+                    std::mem::replace(&mut self.habit, Habit::Unknown)
+                {
+                    self.habit = Habit::Many(first);
+                }
+                return KeptEnd::Sent(self.give_up());
+            }
+            self.first_has_ended();
+        } else if self.kept.is_empty() {
             return std::future::pending().await;
-        };
-        let stays_open = timeout_at(*until, ends(first)).await.is_err();
-        self.learnt(stays_open).await;
+        }
+        KeptEnd::Unread(std::mem::take(&mut self.kept))
     }
 
-    /// Ends the learning.
-    async fn learnt(&mut self, reads_many: bool) {
-        let Habit::Learning { mut first, .. } = std::mem::replace(&mut self.habit, Habit::One)
-        else {
-            return;
-        };
-        if reads_many {
-            self.habit = Habit::Many(first);
-        } else {
-            // The client has closed its half; the other one may be closed already.
-            let _ = first.close().await;
+    /// Keeps no message any longer; returns the number of those that were kept.
+    pub(super) fn give_up(&mut self) -> usize {
+        std::mem::take(&mut self.kept).len()
+    }
+
+    /// Takes note that the first stream has ended within the time of learning.
+    fn first_has_ended(&mut self) {
+        if let Habit::Learning { first, .. } = std::mem::replace(&mut self.habit, Habit::Unknown)
+            && first.was_closed()
+        {
+            self.habit = Habit::One;
         }
     }
-}
 
-/// Opens a stream for pushed messages; `NotConnected` if the peer has no connection.
-async fn open(streams: &StreamOpener, peer: PeerId) -> io::Result<Stream> {
-    let protocol = StreamProtocol::new(PUSH_PROTOCOL_ID);
-    let opened = streams.open(peer, protocol).await;
-    opened.map_err(|error| match error {
-        StreamOpenError::NotConnected => io::Error::new(io::ErrorKind::NotConnected, error),
-        error => io::Error::other(error),
-    })
-}
-
-/// Waits until the client closes its half of a stream. What it writes is not read by this protocol.
-async fn ends(stream: &mut Stream) {
-    let mut ignored = [0; 64];
-    while stream.read(&mut ignored).await.is_ok_and(|len| len > 0) {}
-}
-
-/// Whether the client has closed its half of a stream.
-fn has_ended(stream: &mut Stream) -> bool {
-    ends(stream).now_or_never().is_some()
+    /// Opens a stream for pushed messages; `NotConnected` if the peer has no connection.
+    async fn open(&mut self) -> io::Result<PushStream> {
+        let protocol = StreamProtocol::new(PUSH_PROTOCOL_ID);
+        let opened = self.streams.open(self.peer, protocol).await;
+        opened.map(PushStream::new).map_err(|error| match error {
+            StreamOpenError::NotConnected => io::Error::new(io::ErrorKind::NotConnected, error),
+            error => io::Error::other(error),
+        })
+    }
 }

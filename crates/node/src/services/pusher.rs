@@ -1,6 +1,6 @@
 //! Pusher of messages to subscribed peers: in order for each peer, and for all peers at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::ErrorKind;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use undertone_services::PeerNo;
 use undertone_services::filter::PUSH_TIMEOUT;
 
 use super::finished_work::FinishedWork;
-use super::outlet::Outlet;
+use super::outlet::{KeptEnd, Outlet, PushEnd};
 use crate::swarm::StreamOpener;
 
 #[cfg(test)]
@@ -105,38 +105,66 @@ async fn run(
     done: mpsc::UnboundedSender<FinishedWork>,
 ) {
     let mut outlet = Outlet::new(streams, peer);
+    // The host may have ended.
+    let report = |delivered| {
+        let pushed = FinishedWork::Pushed {
+            peer: number,
+            delivered,
+        };
+        done.send(pushed).is_ok()
+    };
     let mut idle = IDLE;
+    // Messages that the client has not read from the stream to which they were written, the oldest first.
+    let mut unread = VecDeque::new();
     loop {
-        let next = tokio::select! {
-            biased;
-            next = timeout(idle, frames.recv()) => next,
-            () = outlet.learn() => continue,
-        };
-        let frame = match next {
-            Ok(Some(frame)) => frame,
-            Ok(None) => {
-                // The host may have ended.
-                let _ = done.send(FinishedWork::Idle { peer: number });
-                return;
+        let pushed = if let Some(frame) = unread.pop_front() {
+            timeout(PUSH_TIMEOUT, outlet.push_apart(&frame)).await
+        } else {
+            let next = tokio::select! {
+                biased;
+                kept = outlet.learn() => {
+                    match kept {
+                        KeptEnd::Sent(count) => for _ in 0..count {
+                            report(true);
+                        }
+                        KeptEnd::Unread(frames) => unread.extend(frames),
+                    }
+                    continue;
+                }
+                next = timeout(idle, frames.recv()) => next,
+            };
+            let frame = match next {
+                Ok(Some(frame)) => frame,
+                Ok(None) => {
+                    let _ = done.send(FinishedWork::Idle { peer: number });
+                    return;
+                }
+                Err(_) => {
+                    // A frame that came meanwhile is pushed; the next one finds the queue closed.
+                    frames.close();
+                    continue;
+                }
+            };
+            let pushed = timeout(PUSH_TIMEOUT, outlet.push(&frame)).await;
+            if pushed.is_err() {
+                // The stream took all of what was kept before.
+                for _ in 0..outlet.give_up() {
+                    report(true);
+                }
             }
-            Err(_) => {
-                // A frame that came meanwhile is pushed; the next one finds the queue closed.
-                frames.close();
-                continue;
-            }
+            pushed
         };
-        let pushed = timeout(PUSH_TIMEOUT, outlet.push(&frame)).await;
-        let delivered = matches!(pushed, Ok(Ok(())));
         let is_away = matches!(&pushed, Ok(Err(error)) if error.kind() == ErrorKind::NotConnected);
         idle = if is_away { IDLE_AWAY } else { IDLE };
         if let Ok(Err(error)) = &pushed {
             tracing::debug!(%peer, %error, "cannot push a message");
         }
-        let report = FinishedWork::Pushed {
-            peer: number,
-            delivered,
+        let is_heard = match pushed {
+            Ok(Ok(PushEnd::Kept)) => true,
+            Ok(Ok(PushEnd::Sent)) => report(true),
+            Ok(Err(_)) | Err(_) => report(false),
         };
-        if done.send(report).is_err() {
+        if !is_heard {
             return;
         }
     }
