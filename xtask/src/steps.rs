@@ -16,6 +16,7 @@ mod bindings;
 mod contracts;
 mod deploy;
 mod examples;
+mod lints;
 pub(crate) mod lossy;
 pub(crate) mod mpi;
 pub(crate) mod namespaces;
@@ -232,19 +233,8 @@ impl Step {
         match self {
             Self::Fmt => cargo(root, &["fmt", "--all", "--check"], &[]),
             Self::Tidy => tidy(root),
-            Self::Clippy => clippy(root),
-            Self::Doc => {
-                // With examples, cargo selects the features that all other steps select, and checks no dependency again.
-                let args = [
-                    "doc",
-                    "--workspace",
-                    "--no-deps",
-                    "--lib",
-                    "--bins",
-                    "--examples",
-                ];
-                cargo(root, &args, &[("RUSTDOCFLAGS", "-D warnings")])
-            }
+            Self::Clippy => lints::clippy(root),
+            Self::Doc => lints::doc(root),
             Self::Package => package::run(root),
             Self::Audit => audit::run(root),
             Self::Deploy => deploy::run(root),
@@ -300,21 +290,6 @@ impl Step {
             },
             Self::Hostile => on_nodes(root, &HOSTILE, &[HOSTILE_THREADS], &[]),
         }
-    }
-}
-
-/// Checks all targets, then the program without its laboratory: an operator's. Selecting the whole workspace
-/// for that, too, leaves the features of dependencies as they are, so that only the program is checked anew.
-fn clippy(root: &Path) -> Outcome {
-    let check = |features: &[&str]| {
-        let mut args = vec!["clippy", "--workspace", "--all-targets"];
-        args.extend(features);
-        args.extend(["--", "-D", "warnings"]);
-        cargo(root, &args, &[])
-    };
-    match check(&[]) {
-        Outcome::Passed => check(&["--no-default-features"]),
-        failed => failed,
     }
 }
 

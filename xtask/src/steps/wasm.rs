@@ -58,6 +58,12 @@ fn has_standard_library(root: &Path) -> bool {
 
 /// Folder in which the compiler looks for the target's standard library.
 fn standard_library(root: &Path) -> Option<PathBuf> {
+    let libraries = sysroot(root)?.join("lib/rustlib");
+    Some(libraries.join(TARGET).join("lib"))
+}
+
+/// Folder of the toolchain that compiles the workspace.
+pub(super) fn sysroot(root: &Path) -> Option<PathBuf> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc"));
     let mut command = Command::new(rustc);
     command.current_dir(root).args(["--print", "sysroot"]);
@@ -66,6 +72,5 @@ fn standard_library(root: &Path) -> Option<PathBuf> {
         .ok()
         .filter(|output| output.status.success())?;
     let sysroot = String::from_utf8(output.stdout).ok()?;
-    let libraries = Path::new(sysroot.trim_end()).join("lib/rustlib");
-    Some(libraries.join(TARGET).join("lib"))
+    Some(PathBuf::from(sysroot.trim_end()))
 }
