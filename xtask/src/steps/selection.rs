@@ -1,6 +1,7 @@
 //! Selection of the tests that a step runs. Cargo recompiles a dependency for each set of packages that
 //! enables other features of it, so every step selects the whole workspace, and selects tests by name.
 
+use std::env;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -13,6 +14,10 @@ const OWN_STEP: [&str; 5] = [
     "crates/testbed",
     "interop",
 ];
+
+/// Setting of cargo that compiles the driver for real networks, and each of its test programs, as one unit. Of the usual
+/// sixteen, each compiles again the generic code of others that it uses.
+const ONE_UNIT: &str = "profile.dev.package.undertone-node.codegen-units=1";
 
 /// Integration tests with a step of their own, in packages whose others have none.
 const OWN_TESTS: [&str; 3] = ["openapi", "store_faults", "traces"];
@@ -71,7 +76,17 @@ pub(super) fn program() -> Vec<String> {
 }
 
 fn workspace(command: &str) -> Vec<String> {
-    vec![command.to_owned(), "--workspace".to_owned()]
+    let incremental = env::var("CARGO_INCREMENTAL").ok();
+    let mut args = vec![command.to_owned(), "--workspace".to_owned()];
+    args.extend(units(incremental.as_deref()).map(str::to_owned));
+    args
+}
+
+/// Returns cargo's arguments for the units of packages, given the value of `CARGO_INCREMENTAL`: a package in one unit is
+/// compiled with less work as a whole, but not in part after a change.
+fn units(incremental: Option<&str>) -> impl Iterator<Item = &'static str> {
+    let once = incremental == Some("0");
+    once.then_some(["--config", ONE_UNIT]).into_iter().flatten()
 }
 
 /// Returns the names of the integration tests in a package's folder: `name.rs` or `name/main.rs`.

@@ -41,3 +41,10 @@ fn a_folder_of_other_files_is_no_test() {
     assert!(tests.contains(&"assembled".to_owned()));
     assert!(!tests.contains(&"browser".to_owned()), "that is for npm");
 }
+
+#[test]
+fn only_a_build_that_is_not_repeated_has_a_package_of_one_unit() {
+    assert_eq!(units(Some("0")).count(), 2);
+    assert_eq!(units(Some("1")).count(), 0);
+    assert_eq!(units(None).count(), 0);
+}
