@@ -93,7 +93,7 @@ impl HonestClient {
     }
 }
 
-/// What a client believes of the service node at a position.
+/// Service node at a position, as a client believes it to be.
 fn service_peer(world: &World, at: usize) -> ServicePeer {
     let setup = world.scenario.services.as_ref();
     ServicePeer {
