@@ -205,6 +205,14 @@ impl Mapped {
                     .to_owned(),
             );
         }
+        if self.is("rest", "true") && !is_open && self.is("rest-admin", "true") {
+            self.set("rest-auth", "none".to_owned());
+            self.remarks.push(
+                "rest-auth = none: /admin keeps answering the programs of this machine without a token; without this \
+                 line it wants the one in data/rest-token"
+                    .to_owned(),
+            );
+        }
         if self.is("relay", "false") {
             for key in ["store", "store-sync", "store-resume", "filter", "lightpush"] {
                 if self.is(key, "true") {

@@ -80,14 +80,17 @@ async fn answers_are_as_described() {
     }
 }
 
-/// Node with the admin's paths, and with more flags.
+/// Node with the admin's paths, and with more flags; it asks for a token if these say so.
 async fn start(place: &Place, peers: &[String], more: &[(&str, &str)]) -> Assembled {
     let flags = [
         ("rln", "false"),
         ("rest-admin", "true"),
         ("max-connections", "10"),
     ];
-    let flags = [&flags[..], more].concat();
+    let mut flags = [&flags[..], more].concat();
+    if more.iter().all(|(key, _)| *key != "rest-auth") {
+        flags.push(("rest-auth", "none"));
+    }
     assemble(&place.config(peers, &flags)).await.unwrap()
 }
 

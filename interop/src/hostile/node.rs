@@ -116,6 +116,7 @@ impl Node {
             ("tcp-port", self.port.to_string()),
             ("rest-port", "0".to_owned()),
             ("rest-admin", "true".to_owned()),
+            ("rest-auth", "none".to_owned()),
             ("log-level", "info".to_owned()),
         ] {
             command.arg(format!("--{name}={value}"));

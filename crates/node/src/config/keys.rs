@@ -170,7 +170,7 @@ table! {
             "web pages that may use the REST API []";
         rest_auth: RestAuth = "auto", "rest-auth", "auto, none, admin or all",
             "what needs the token: nothing, /admin, all but /health and /readyz; auto: all unless rest-address is loopback, \
-             then /admin if rest-token is set";
+             then /admin";
         rest_token: String, "rest-token", "16 or more printable characters without spaces",
             "the bearer token [made and kept in <data-dir>/rest-token when one is needed]";
         rest_relay_cache_capacity: usize = "50" [1..=100_000], "rest-relay-cache-capacity",

@@ -106,7 +106,7 @@ from_serde! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RestAuth {
-    /// Chosen by the address that the API listens on and by whether a token is set.
+    /// Chosen by the address that the API listens on.
     Auto,
     /// No path requires a token.
     None,

@@ -76,6 +76,7 @@ impl Node {
                 "--network=local",
                 "--rln=false",
                 "--rest-admin=true",
+                "--rest-auth=none",
             ])
             .args(["--discv5-discovery=true", "--peer-exchange=false"])
             .arg(format!("--shards={}", shards.join(",")))

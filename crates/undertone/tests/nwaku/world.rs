@@ -102,7 +102,8 @@ impl World {
     pub(crate) fn node(&self, name: &str, flags: &[&str]) -> Node {
         let (home, _) = self.member(name);
         let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
-        command.args(["node", "--json", "--network=local", "--rest-admin=true"]);
+        command.args(["node", "--json", "--network=local"]);
+        command.args(["--rest-admin=true", "--rest-auth=none"]);
         command.args([
             "--listen-address=127.0.0.1",
             "--tcp-port=0",

@@ -35,7 +35,7 @@ impl Home {
         command.args(["node", "--json", "--network", "local", "--rln=false"]);
         command.args(["--listen-address", "127.0.0.1", "--tcp-port", "0"]);
         command
-            .args(["--rest-port", "0", "--rest-admin"])
+            .args(["--rest-port", "0", "--rest-admin", "--rest-auth=none"])
             .args(flags);
         command.arg("--data-dir").arg(self.path("data"));
         command.env_remove("UNDERTONE_LOG").stdin(Stdio::null());

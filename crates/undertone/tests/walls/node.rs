@@ -30,6 +30,7 @@ impl Node {
                 "--network=local",
                 "--rln=false",
                 "--rest-admin=true",
+                "--rest-auth=none",
                 "--shards=0",
             ])
             .args(["--log-level=debug", "--quic-support=true"])

@@ -27,16 +27,17 @@ impl Resolver {
         }
         let ip = raw.rest_address.get()?;
         let port = self.shifted(&raw.rest_port)?;
+        let admin = raw.rest_admin.get()?;
         let token_for = match raw.rest_auth.get()? {
             RestAuth::None => None,
             RestAuth::Admin => Some(TokenScope::Admin),
             RestAuth::All => Some(TokenScope::Everything),
             RestAuth::Auto if !ip.is_loopback() => Some(TokenScope::Everything),
-            RestAuth::Auto => token.as_ref().map(|_| TokenScope::Admin),
+            RestAuth::Auto => (admin || token.is_some()).then_some(TokenScope::Admin),
         };
         Ok(Some(RestListen {
             address: SocketAddr::new(ip, port),
-            admin: raw.rest_admin.get()?,
+            admin,
             relay_cache_capacity,
             hosts: raw.rest_allow_host.get()?.unwrap_or_default(),
             origins: raw.rest_allow_origin.get()?.unwrap_or_default(),

@@ -13,6 +13,9 @@ fn a_token_is_asked_for_by_where_the_server_listens() {
     let wide = ("rest-address", "0.0.0.0");
     assert_eq!(token_for(&[]), None);
     assert_eq!(token_for(&[secret]), Some(TokenScope::Admin));
+    let served = ("rest-admin", "true");
+    assert_eq!(token_for(&[served]), Some(TokenScope::Admin));
+    assert_eq!(token_for(&[served, ("rest-auth", "none")]), None);
     assert_eq!(token_for(&[wide]), Some(TokenScope::Everything));
     assert_eq!(token_for(&[wide, ("rest-auth", "none")]), None);
     let admin = [wide, ("rest-auth", "admin")];
