@@ -198,8 +198,9 @@ impl Client {
             Ok(Ok(events)) => find(&events).unwrap_or_default(),
             Ok(Err(_)) => panic!("{step}: {} has ended", self.label),
             Err(_) => panic!(
-                "{step}: {}: no event {name} within {patience:?}",
-                self.label
+                "{step}: {}: no such event {name} within {patience:?}, only {:?}",
+                self.label,
+                self.events(name)
             ),
         }
     }
