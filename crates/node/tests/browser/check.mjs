@@ -189,11 +189,13 @@ async function site(host) {
   return { origin: `http://${host}:${server.address().port}` };
 }
 
-/** A node of network `local` without rate limiting. */
+/** A node of network `local` without rate limiting, which asks for a token only if it is given one. */
 async function node(name, flags) {
+  const isGuarded = flags.some((flag) => flag.startsWith("--rest-token="));
   const args = [
     "node", "--json", "--network=local", "--rln=false", "--listen-address=127.0.0.1", "--tcp-port=0",
     "--rest-port=0", "--rest-admin=true", `--data-dir=${join(folder, name)}`, "--log-level=warn", ...flags,
+    ...(isGuarded ? [] : ["--rest-auth=none"]),
   ];
   const child = spawn(undertone, args, { stdio: ["ignore", "pipe", "inherit"] });
   children.push(child);
