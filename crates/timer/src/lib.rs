@@ -11,17 +11,20 @@ use tokio::time::{Instant, Sleep, sleep_until};
 #[cfg(test)]
 mod tests;
 
+/// The name by which libp2p asks for it.
+pub use self::WheelTimer as Delay;
+
 /// Longest wait, about 30 years: a deadline further away than clocks reach is as good as none.
 const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 /// Future that ends after a time.
-pub struct Delay {
+pub struct WheelTimer {
     deadline: Instant,
     /// Entry in the timer wheel, made when the future is polled first: it may be created outside of a runtime.
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
-impl Delay {
+impl WheelTimer {
     /// Creates a future that ends after `duration`, counted from now.
     #[must_use]
     pub fn new(duration: Duration) -> Self {
@@ -44,7 +47,7 @@ fn deadline(duration: Duration) -> Instant {
     Instant::now() + duration.min(LONGEST)
 }
 
-impl Future for Delay {
+impl Future for WheelTimer {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -56,8 +59,8 @@ impl Future for Delay {
     }
 }
 
-impl fmt::Debug for Delay {
+impl fmt::Debug for WheelTimer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Delay").finish_non_exhaustive()
+        f.debug_struct("WheelTimer").finish_non_exhaustive()
     }
 }
