@@ -3,7 +3,6 @@
 //! Both ends of a connection ask. The frames are [`WakuMetadata`]; [`MetadataExchange`] says whom to ask and whom to
 //! answer, and [`judge`] what follows from what a peer says.
 
-use std::hash::Hash;
 use std::time::Duration;
 
 use undertone_gossip::Time;
@@ -51,7 +50,7 @@ pub struct MetadataExchange<P> {
     asked: RateLimiter<P>,
 }
 
-impl<P: Copy + Ord + Hash> MetadataExchange<P> {
+impl<P: Copy + Ord> MetadataExchange<P> {
     /// Makes a budget of which nothing is spent.
     pub fn new(limits: MetadataLimits) -> Self {
         Self {

@@ -31,10 +31,8 @@ impl LightNode {
             };
             slot.is_given_up |= !slot.is_offered && is_unreached;
         }
-        let offered = |slot: &PeerSlot| slot.is_offered;
-        let known: Vec<_> = (0..self.peers.len())
-            .filter(|peer| offered(&self.peers[*peer]))
-            .collect();
+        let known = (0..self.peers.len()).filter(|peer| self.peers[*peer].is_offered);
+        let known: Vec<_> = known.collect();
         if known.len() >= wanted as usize {
             return;
         }
@@ -59,11 +57,11 @@ impl LightNode {
         let setup = step.world.scenario.services.as_ref();
         let wanted = setup.map_or(0, |setup| setup.peers_per_client as usize);
         for node in answers::peers(body) {
-            let mut present = self.peers.iter().filter(|slot| !slot.is_given_up);
+            let present = self.peers.iter().filter(|slot| !slot.is_given_up);
             let is_known = present.clone().any(|slot| slot.node == node);
             // A number that no node has is an address at which nobody listens.
             let exists = node < step.world.scenario.nodes;
-            if is_known || !exists || present.by_ref().count() >= wanted {
+            if is_known || !exists || present.count() >= wanted {
                 continue;
             }
             self.peers.push(PeerSlot::named(node));
