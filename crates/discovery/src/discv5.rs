@@ -15,6 +15,7 @@ use crate::record::{NodeRecordError, WakuRecord};
 
 mod host_addresses;
 mod lookup;
+mod target;
 #[cfg(test)]
 mod tests;
 

@@ -13,6 +13,7 @@ use undertone_peers::{PeerFacts, PeerOffer, PeerSource};
 
 use super::RecordValues;
 use super::host_addresses::HostAddresses;
+use super::target::Targets;
 use crate::record::WakuRecord;
 
 /// Keys of a record that change while the node runs; those that [`super::Discv5Service::set_content`] leaves out are removed.
@@ -55,6 +56,7 @@ pub(super) struct LookupTask {
     record: watch::Sender<String>,
     known: watch::Sender<Vec<Bytes>>,
     addresses: HostAddresses,
+    targets: Targets,
     pause: Duration,
 }
 
@@ -100,6 +102,7 @@ impl LookupTask {
             record,
             known,
             addresses: HostAddresses::default(),
+            targets: Targets::default(),
             pause: LOOKUP_PAUSE_MIN,
         };
         for node in &task.bootstrap {
@@ -205,30 +208,22 @@ impl LookupTask {
         self.discv5.shutdown();
     }
 
-    /// Looks for nodes around a random point of the network, and offers those of the table that fit.
+    /// Looks for nodes ([`Targets`] says where), and offers those of the table that fit.
     async fn look_up(&mut self) {
         self.begin_again();
-        let shards = self.shards();
-        let cluster = self.cluster;
-        let is_wanted = move |enr: &Enr| {
-            let record = WakuRecord::from_enr(enr.clone());
-            record.is_ok_and(|record| fits(&record.facts(), cluster, &shards))
-        };
-        let search =
-            self.discv5
-                .find_node_predicate(NodeId::random(), Box::new(is_wanted), LOOKUP_NODES);
-        let found = match search.await {
-            Ok(found) => found,
-            Err(error) => {
-                tracing::debug!(%error, "a discv5 look-up failed");
-                Vec::new()
+        let mut found = Vec::new();
+        for target in self.targets.next(&self.discv5.table_entries_id()) {
+            found.extend(self.search(target).await);
+            if self.discv5.connected_peers() == 0 {
+                // Each further search would wait for the same nodes, which do not answer.
+                break;
             }
-        };
+        }
         let known_before = self.known.borrow().len();
         let records = found.into_iter().chain(self.discv5.table_entries_enr());
         let records: Vec<_> = records
             .filter_map(|enr| WakuRecord::from_enr(enr).ok())
-            .filter(|record| fits(&record.facts(), cluster, &self.shards()))
+            .filter(|record| fits(&record.facts(), self.cluster, &self.shards()))
             .collect();
         for record in &records {
             self.offer(record);
@@ -243,6 +238,23 @@ impl LookupTask {
         tracing::debug!(nodes = known.len(), "a discv5 look-up ended");
         self.known.send_replace(known);
         self.tell_record();
+    }
+
+    /// Looks for nodes around one point of the network.
+    async fn search(&self, target: NodeId) -> Vec<Enr> {
+        let shards = self.shards();
+        let cluster = self.cluster;
+        let is_wanted = move |enr: &Enr| {
+            let record = WakuRecord::from_enr(enr.clone());
+            record.is_ok_and(|record| fits(&record.facts(), cluster, &shards))
+        };
+        let search = self
+            .discv5
+            .find_node_predicate(target, Box::new(is_wanted), LOOKUP_NODES);
+        search.await.unwrap_or_else(|error| {
+            tracing::debug!(%error, "a discv5 look-up failed");
+            Vec::new()
+        })
     }
 
     fn on_event(&mut self, event: Event) {

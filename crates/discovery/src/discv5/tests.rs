@@ -284,3 +284,27 @@ fn a_record_that_another_source_found_replaces_no_newer_one() {
     assert!(!is_news(Some(known.enr()), &signed(8)));
     assert!(is_news(Some(known.enr()), &signed(9)));
 }
+
+/// Logarithmic distance of two nodes, by the first byte of their identifiers alone: 249 to 256, or `None` if it is less.
+fn distance(left: u8, right: u8) -> Option<u32> {
+    let id = |number| {
+        let record = WakuRecord::parse(&record(number, 9000, 16)).expect("signed above");
+        record.enr().node_id().raw()[0]
+    };
+    let differing = id(left) ^ id(right);
+    (differing > 0).then(|| 256 - differing.leading_zeros())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_nodes_near_to_the_only_one_that_knows_them_find_each_other() {
+    let first = 50;
+    let mut near = (51..=u8::MAX).filter(|number| distance(first, *number) == Some(250));
+    let mut next = || near.next().expect("one node in 128 is at this distance");
+    let (left, right) = (next(), next());
+
+    let first = node(first, 16, Vec::new()).await;
+    let begin = vec![WakuRecord::parse(&first.service.record().borrow()).expect("its own record")];
+    let left = node(left, 16, begin.clone()).await;
+    let mut right = node(right, 16, begin).await;
+    hears_of(&mut right, &BTreeSet::from([first.peer, left.peer])).await;
+}
