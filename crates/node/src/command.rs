@@ -69,6 +69,8 @@ pub enum Command {
     Connect {
         /// Address of the peer.
         address: Multiaddr,
+        /// Who gave the address.
+        given_by: AddressGiver,
         /// Channel for the answer.
         reply: oneshot::Sender<Result<(), ConnectFailure>>,
     },
@@ -278,6 +280,15 @@ pub enum SubscribeFailure {
     /// The node is stopping or has stopped.
     #[error("the node is shutting down")]
     ShuttingDown,
+}
+
+/// Source of an address that a node is to connect to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressGiver {
+    /// The operator of the node, whose host names may lead into private networks.
+    Operator,
+    /// Another peer.
+    Stranger,
 }
 
 /// Reason why a peer could not be connected.

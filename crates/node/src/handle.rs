@@ -11,8 +11,8 @@ use undertone_gossip::MessageId;
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 
 use crate::command::{
-    Command, ConnectFailure, GossipSnapshot, HealthReport, MetricsSnapshot, NodeInfo, PeerSnapshot,
-    Post, PublishFailure, Published, RlnSnapshot, SenderQuestion, SubscribeFailure,
+    AddressGiver, Command, ConnectFailure, GossipSnapshot, HealthReport, MetricsSnapshot, NodeInfo,
+    PeerSnapshot, Post, PublishFailure, Published, RlnSnapshot, SenderQuestion, SubscribeFailure,
 };
 use crate::traces::Tracer;
 
@@ -226,9 +226,26 @@ impl NodeHandle {
 
     /// Connects to a peer and waits until the attempt has ended.
     pub async fn connect(&self, address: Multiaddr) -> Result<(), ConnectFailure> {
-        self.ask(|reply| Command::Connect { address, reply })
-            .await
-            .unwrap_or(Err(ConnectFailure::ShuttingDown))
+        self.connect_given(address, AddressGiver::Operator).await
+    }
+
+    /// Connects to a peer of which another one has told, whose host name must not lead into a private network.
+    pub(crate) async fn connect_found(&self, address: Multiaddr) -> Result<(), ConnectFailure> {
+        self.connect_given(address, AddressGiver::Stranger).await
+    }
+
+    async fn connect_given(
+        &self,
+        address: Multiaddr,
+        given_by: AddressGiver,
+    ) -> Result<(), ConnectFailure> {
+        self.ask(|reply| Command::Connect {
+            address,
+            given_by,
+            reply,
+        })
+        .await
+        .unwrap_or(Err(ConnectFailure::ShuttingDown))
     }
 
     /// Replaces the peers that the node stays connected to, and dials new ones. Former ones stay connected, but as peers

@@ -14,7 +14,7 @@ pub mod store;
 #[cfg(test)]
 mod tests;
 
-pub use address::AddressRules;
+pub use address::{AddressHost, AddressRules, host_of};
 pub use facts::{Capabilities, PeerFacts, PeerOffer, PeerSource};
 pub use io::{CloseReason, Input, Output, PeerDemand};
 pub use manager::{ConnectionManager, ConnectionTargets, ManagerConfig};

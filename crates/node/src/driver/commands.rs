@@ -15,7 +15,7 @@ use super::peers::{KnownPeer, without_peer_id};
 use super::requests::PendingPublish;
 use super::rln::RlnService;
 use crate::command::{
-    Command, ConnectFailure, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot,
+    AddressGiver, Command, ConnectFailure, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot,
     PublishFailure, Published, SubscribeFailure, TopicSnapshot,
 };
 use crate::swarm::is_relayed;
@@ -66,7 +66,14 @@ impl EventLoop {
             Command::Peers { reply } => {
                 let _ = reply.send(self.snapshots());
             }
-            Command::Connect { address, reply } => {
+            Command::Connect {
+                address,
+                given_by,
+                reply,
+            } => {
+                if given_by == AddressGiver::Operator {
+                    self.trusted_names.trust(&address);
+                }
                 let tcp = address.iter().any(|part| matches!(part, Protocol::Tcp(_)));
                 let quic = address.iter().any(|part| part == Protocol::QuicV1);
                 if tcp || quic {

@@ -48,8 +48,11 @@ impl EventLoop {
         let _ = tokio::time::timeout(CLOSING, closing).await;
     }
 
-    /// Exempts static peers from the bounds on connections, in both directions.
+    /// Exempts static peers from the bounds on connections, in both directions, and from those on host names.
     pub(crate) fn keep_static_peers(&mut self) {
+        for address in &self.static_peers {
+            self.trusted_names.trust(address);
+        }
         let known: Vec<_> = self.static_peers.iter().filter_map(peer_id_of).collect();
         for peer in known {
             self.swarm.behaviour_mut().admission.places().keep(peer);

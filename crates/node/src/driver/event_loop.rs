@@ -30,7 +30,7 @@ use super::traced::MessageTraces;
 use super::waiting_dials::WaitingDials;
 use crate::command::{Command, NodeTotals, PayloadTotals, PublishFailure};
 use crate::handle::Delivery;
-use crate::swarm::{Behaviour, Boxed, CertificateWatch, Gate, InTransit, Received};
+use crate::swarm::{Behaviour, Boxed, CertificateWatch, Gate, InTransit, Received, TrustedNames};
 
 /// Interval at which static peers are redialled and scores are reported to admission.
 const REDIAL: Duration = Duration::from_secs(2);
@@ -64,6 +64,8 @@ pub(crate) struct EventLoop {
     pub(crate) is_relay: bool,
     pub(crate) cluster_id: u16,
     pub(crate) static_peers: Vec<Multiaddr>,
+    /// Host names that the operator has given.
+    pub(crate) trusted_names: TrustedNames,
     /// Peers that the static addresses without an identity led to when they were last dialled.
     pub(crate) static_identities: BTreeMap<Multiaddr, PeerId>,
     pub(crate) fragmenter: Fragmenter,

@@ -27,7 +27,7 @@ use super::traced::MessageTraces;
 use crate::handle::{Deliveries, Delivery, NodeEndpoint, NodeHandle, node_channel};
 use crate::swarm::{
     self, CertificateWatch, ConnectionLimits, Gate, InTransit, InboundFrames, PubsubConfig,
-    ServiceStreams, SwarmOptions,
+    ServiceStreams, SwarmOptions, TrustedNames,
 };
 
 /// Node running on its own thread.
@@ -130,6 +130,11 @@ async fn build(
     let connections = options
         .discovery
         .map(|ports| PeerConnections::new(own, cluster, manager_seed, ports));
+    let allows_private = |connections: &PeerConnections| connections.ports.allows_private;
+    let trusted_names = match connections.as_ref().is_some_and(allows_private) {
+        true => TrustedNames::all(),
+        false => TrustedNames::default(),
+    };
     let certificate = options.certificate.map(CertificateWatch::open);
     let certificate = certificate.transpose()?;
     let mut swarm = swarm::build(SwarmOptions {
@@ -144,6 +149,7 @@ async fn build(
         has_quic: options.listen.iter().any(swarm::is_quic),
         hides_listening: options.announced.hides_listening(),
         certificate: certificate.as_ref().map(CertificateWatch::renewed),
+        trusted_names: trusted_names.clone(),
     })
     .map_err(|error| StartError::Transport(error.to_string()))?;
     let addresses = super::listen::listen(&mut swarm, options.listen.clone()).await?;
@@ -185,6 +191,7 @@ async fn build(
         is_relay,
         cluster_id: options.relay.cluster_id,
         static_peers: options.static_peers,
+        trusted_names,
         static_identities: BTreeMap::new(),
         publishing: Default::default(),
         proofs_asked: Default::default(),

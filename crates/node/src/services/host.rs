@@ -212,6 +212,11 @@ impl ServicesHost {
                         false => filter::Input::TooMany { request },
                     };
                     filter.handle(now, input);
+                    if filter.is_subscribed(now, peer)
+                        && let Some(identity) = self.peers.peer(peer)
+                    {
+                        self.pusher.prepare(peer, identity);
+                    }
                 }
             }
             id @ (lightpush::PROTOCOL_ID | lightpush::legacy::PROTOCOL_ID) => {

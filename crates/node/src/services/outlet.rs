@@ -5,6 +5,8 @@
 //! older nwaku) close a stream after its first message and read no further one from it. Which kind a client is of shows
 //! after its first message. Until then, messages are written to its first stream and kept: if the client closes the
 //! stream, it has read none but the first, and those behind it are sent again, each on a stream of its own.
+//!
+//! The first stream can be opened before there is a message, so that the message does not wait for it.
 
 use std::io;
 use std::time::Duration;
@@ -33,8 +35,8 @@ const KEPT_FEW: usize = 16;
 
 /// Use that a client makes of streams.
 enum Habit {
-    /// Nothing is known yet.
-    Unknown,
+    /// No message has been written; a stream may have been opened for the first one.
+    Unknown(Option<PushStream>),
     /// A message has been written to `first` at `since`, and the client may be about to close it.
     Learning { first: PushStream, since: Instant },
     /// The client reads all messages from one stream.
@@ -75,9 +77,17 @@ impl Outlet {
         Self {
             streams,
             peer,
-            habit: Habit::Unknown,
+            habit: Habit::Unknown(None),
             kept: Vec::new(),
         }
+    }
+
+    /// Opens the stream of the first message, if none has been sent; `NotConnected` if the peer has no connection.
+    pub(super) async fn prepare(&mut self) -> io::Result<()> {
+        if matches!(self.habit, Habit::Unknown(None)) {
+            self.habit = Habit::Unknown(Some(self.open().await?));
+        }
+        Ok(())
     }
 
     /// Writes a message to the peer; `NotConnected` if the peer has no connection. If it is dropped before its end, the
@@ -97,13 +107,12 @@ impl Outlet {
                     return Ok(PushEnd::Sent);
                 }
                 // The client or its connection has ended the stream.
-                self.habit = Habit::Unknown;
+                self.habit = Habit::Unknown(None);
             }
             Habit::One => return self.push_apart(frame).await,
-            Habit::Unknown => {}
+            Habit::Unknown(_) => {}
         }
-        let mut first = self.open().await?;
-        first.write(frame).await?;
+        let first = self.write_first(frame).await?;
         let since = Instant::now();
         self.habit = Habit::Learning { first, since };
         Ok(PushEnd::Sent)
@@ -127,7 +136,7 @@ impl Outlet {
             };
             if timeout_at(*since + time, first.ends()).await.is_err() {
                 if let Habit::Learning { first, .. } =
-                    std::mem::replace(&mut self.habit, Habit::Unknown)
+                    std::mem::replace(&mut self.habit, Habit::Unknown(None))
                 {
                     self.habit = Habit::Many(first);
                 }
@@ -147,11 +156,26 @@ impl Outlet {
 
     /// Takes note that the first stream has ended within the time of learning.
     fn first_has_ended(&mut self) {
-        if let Habit::Learning { first, .. } = std::mem::replace(&mut self.habit, Habit::Unknown)
+        if let Habit::Learning { first, .. } =
+            std::mem::replace(&mut self.habit, Habit::Unknown(None))
             && first.was_closed()
         {
             self.habit = Habit::One;
         }
+    }
+
+    /// Writes a message to the stream that is open for the first one, or to a new one if the client has ended that stream.
+    async fn write_first(&mut self, frame: &Bytes) -> io::Result<PushStream> {
+        let habit = std::mem::replace(&mut self.habit, Habit::Unknown(None));
+        if let Habit::Unknown(Some(mut ready)) = habit
+            && !ready.has_ended()
+            && ready.write(frame).await.is_ok()
+        {
+            return Ok(ready);
+        }
+        let mut first = self.open().await?;
+        first.write(frame).await?;
+        Ok(first)
     }
 
     /// Opens a stream for pushed messages; `NotConnected` if the peer has no connection.

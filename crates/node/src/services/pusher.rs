@@ -8,7 +8,7 @@ use bytes::Bytes;
 use libp2p::PeerId;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 use undertone_services::PeerNo;
 use undertone_services::filter::PUSH_TIMEOUT;
 
@@ -25,6 +25,10 @@ const IDLE: Duration = Duration::from_secs(600);
 /// Time after which an idle task ends whose peer had no connection, so that peers that come and go under new
 /// names do not leave tasks behind.
 const IDLE_AWAY: Duration = Duration::from_secs(1);
+
+/// Time from a peer's subscription to the opening of its stream. Clients reset streams of nodes at which they do not know
+/// that they have subscribed (go-waku), and they know it when the answer has reached them.
+const PREPARE_AFTER: Duration = Duration::from_secs(1);
 
 /// Tasks that push messages, one for each peer that is being pushed to.
 pub(super) struct Pusher {
@@ -63,18 +67,40 @@ impl Pusher {
             },
             None => frame,
         };
-        let (queue, frames) = mpsc::unbounded_channel();
-        let pushing = run(
-            self.streams.clone(),
-            number,
-            peer,
-            frames,
-            self.done.clone(),
-        );
+        let queue = self.start(number, peer, None);
         // Its receiver is in the task that starts here.
         let _ = queue.send(frame);
-        let task = tokio::spawn(pushing);
-        self.tasks.insert(number, PushTask { queue, task });
+    }
+
+    /// Has a stream opened soon for the messages of a peer that has subscribed, unless one may be open.
+    pub(super) fn prepare(&mut self, number: PeerNo, peer: PeerId) {
+        if !self.pushes_to(number) {
+            self.start(number, peer, Some(Instant::now() + PREPARE_AFTER));
+        }
+    }
+
+    /// Starts the task of a peer, which opens its first stream at the given time, or when a message comes.
+    fn start(
+        &mut self,
+        number: PeerNo,
+        peer: PeerId,
+        prepare_at: Option<Instant>,
+    ) -> mpsc::UnboundedSender<Bytes> {
+        let (queue, frames) = mpsc::unbounded_channel();
+        let outlet = Outlet::new(self.streams.clone(), peer);
+        let pushing = run(
+            outlet,
+            (number, peer),
+            frames,
+            self.done.clone(),
+            prepare_at,
+        );
+        let task = PushTask {
+            queue: queue.clone(),
+            task: tokio::spawn(pushing),
+        };
+        self.tasks.insert(number, task);
+        queue
     }
 
     /// Ends the task of a peer, without reports.
@@ -98,13 +124,12 @@ impl Pusher {
 }
 
 async fn run(
-    streams: StreamOpener,
-    number: PeerNo,
-    peer: PeerId,
+    mut outlet: Outlet,
+    (number, peer): (PeerNo, PeerId),
     mut frames: mpsc::UnboundedReceiver<Bytes>,
     done: mpsc::UnboundedSender<FinishedWork>,
+    mut prepare_at: Option<Instant>,
 ) {
-    let mut outlet = Outlet::new(streams, peer);
     // The host may have ended.
     let report = |delivered| {
         let pushed = FinishedWork::Pushed {
@@ -128,6 +153,14 @@ async fn run(
                             report(true);
                         }
                         KeptEnd::Unread(frames) => unread.extend(frames),
+                    }
+                    continue;
+                }
+                () = until(prepare_at) => {
+                    prepare_at = None;
+                    if let Ok(Err(error)) = timeout(PUSH_TIMEOUT, outlet.prepare()).await {
+                        tracing::debug!(%peer, %error, "cannot open a stream for messages");
+                        idle = IDLE_AWAY;
                     }
                     continue;
                 }
@@ -167,5 +200,13 @@ async fn run(
         if !is_heard {
             return;
         }
+    }
+}
+
+/// Waits until the given time, or for ever.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }

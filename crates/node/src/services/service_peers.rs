@@ -167,19 +167,25 @@ impl ServicePeers {
             Ok(plan) => plan,
             Err(events) => return state.tell(events),
         };
+        let is_configured = state.table.is_configured(peer);
         drop(state);
         let dialling = self.clone();
         tokio::spawn(async move {
-            let succeeded = dialling.try_all(plan.addresses).await;
+            let succeeded = dialling.try_all(plan.addresses, is_configured).await;
             let mut state = dialling.state.lock();
             let events = state.table.dialled(peer, succeeded);
             state.tell(events);
         });
     }
 
-    async fn try_all(&self, addresses: Vec<Multiaddr>) -> bool {
+    /// Dials the addresses of a peer, which the operator has given if the peer is configured, until one leads to it.
+    async fn try_all(&self, addresses: Vec<Multiaddr>, is_configured: bool) -> bool {
         for address in addresses {
-            match self.node.connect(address).await {
+            let connected = match is_configured {
+                true => self.node.connect(address).await,
+                false => self.node.connect_found(address).await,
+            };
+            match connected {
                 Ok(()) => return true,
                 Err(error) => tracing::debug!(%error, "cannot connect to a service peer"),
             }

@@ -15,6 +15,7 @@ mod handshakes;
 mod in_transit;
 mod limits;
 mod metadata;
+mod named;
 mod outbox;
 mod passage;
 mod places;
@@ -40,6 +41,7 @@ pub(crate) use frames::Incoming;
 pub(crate) use in_transit::InTransit;
 pub use limits::ConnectionLimits;
 pub(crate) use metadata::{METADATA_PROTOCOL, MetadataCodec};
+pub(crate) use named::TrustedNames;
 pub(crate) use outbox::Gate;
 pub use passage::{CircuitLimits, PassageOptions, RelayClient};
 pub(crate) use passage::{HOP_PROTOCOL, PassageEvent};
@@ -119,6 +121,8 @@ pub(crate) struct SwarmOptions {
     pub(crate) hides_listening: bool,
     /// Certificate of the WebSocket port, if it has one.
     pub(crate) certificate: Option<RenewedCertificate>,
+    /// Host names that may lead into private networks.
+    pub(crate) trusted_names: TrustedNames,
 }
 
 /// Builds a swarm that does not listen or dial yet.
@@ -136,6 +140,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Boxed<Behaviour>>, Sw
         has_quic,
         hides_listening,
         certificate,
+        trusted_names,
     } = options;
     let identify = identify::Config::new("ipfs/0.1.0".into(), keypair.public())
         .with_agent_version(agent)
@@ -165,6 +170,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Boxed<Behaviour>>, Sw
         has_quic,
         certificate.unwrap_or_default(),
         circuits,
+        &trusted_names,
     )?;
     let config = libp2p::swarm::Config::with_tokio_executor()
         .with_idle_connection_timeout(IDLE_TIMEOUT)

@@ -12,9 +12,10 @@ use libp2p::core::muxing::StreamMuxerBox;
 use libp2p::core::transport::timeout::TransportTimeout;
 use libp2p::core::transport::{Boxed, DialOpts, ListenerId, TransportError, TransportEvent};
 use libp2p::identity::Keypair;
-use libp2p::{Multiaddr, PeerId, Transport, dns, quic};
+use libp2p::{Multiaddr, PeerId, Transport, quic};
 
 use super::address_kind::is_quic;
+use super::named::{Named, TrustedNames};
 
 /// Time for a handshake with a peer that this node dials. Where UDP is blocked nothing answers, so this is how long the
 /// peer's other addresses wait.
@@ -39,10 +40,10 @@ const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
 
 type QuicTransport = Boxed<(PeerId, StreamMuxerBox)>;
 
-/// Builds the transport from UDP sockets to streams.
-pub(super) fn build(keypair: &Keypair) -> io::Result<QuicTransport> {
+/// Builds the transport from UDP sockets to streams. Host names lead into private networks only if they are `trusted`.
+pub(super) fn build(keypair: &Keypair, trusted: &TrustedNames) -> io::Result<QuicTransport> {
     let transport = quic::tokio::Transport::new(config(keypair));
-    let named = dns::tokio::Transport::system(transport)?;
+    let named = Named::system(transport, trusted.clone())?;
     let muxed = named.map(|(peer, connection), _| (peer, StreamMuxerBox::new(connection)));
     let timed = TransportTimeout::with_outgoing_timeout(muxed, DIAL_TIMEOUT);
     Ok(QuicOnly(timed.boxed()).boxed())

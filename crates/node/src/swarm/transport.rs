@@ -8,13 +8,14 @@ use libp2p::core::transport::timeout::TransportTimeout;
 use libp2p::core::transport::{Boxed, OptionalTransport, OrTransport};
 use libp2p::core::upgrade::{SelectUpgrade, Version};
 use libp2p::identity::Keypair;
-use libp2p::{PeerId, Transport, dns, noise, relay, tcp, websocket};
+use libp2p::{PeerId, Transport, noise, relay, tcp, websocket};
 
 use super::SwarmError;
 use super::certificate::RenewedCertificate;
 use super::closing::Closing;
 use super::doorway::Doorway;
 use super::limits::ConnectionLimits;
+use super::named::{Named, TrustedNames};
 use super::renewable_tls::RenewableTls;
 use super::source_address::{ListenAddresses, SourceAddress};
 use super::yamux::YamuxUpgrade;
@@ -40,17 +41,20 @@ const MPLEX_BUFFERED_FRAMES_MAX: usize = 2;
 type Streams = Boxed<(PeerId, StreamMuxerBox)>;
 
 /// Builds the transport from socket to streams, with QUIC if asked for, and with TLS on the WebSocket port if there
-/// is a `certificate`; `circuits` carries connections through relays. Handshakes of peers that dial are bounded by `limits`.
+/// is a `certificate`; `circuits` carries connections through relays. Handshakes of peers that dial are bounded by `limits`. Host
+/// names lead into private networks only if they are `trusted`.
 pub(crate) fn build(
     keypair: &Keypair,
     limits: ConnectionLimits,
     has_quic: bool,
     certificate: RenewedCertificate,
     circuits: Option<relay::client::Transport>,
+    trusted: &TrustedNames,
 ) -> Result<Streams, SwarmError> {
     let listening = ListenAddresses::default();
-    let plain = dns::tokio::Transport::system(sockets(&listening))?;
-    let mut websocket = websocket::Config::new(dns::tokio::Transport::system(sockets(&listening))?);
+    let named = || Named::system(sockets(&listening), trusted.clone());
+    let plain = named()?;
+    let mut websocket = websocket::Config::new(named()?);
     websocket.set_max_data_size(WEBSOCKET_MESSAGE_BYTES_MAX);
     let websocket = RenewableTls::new(websocket, certificate);
     let mut mplex = libp2p_mplex::Config::default();
@@ -66,7 +70,7 @@ pub(crate) fn build(
         .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(Closing::new(muxer))))
         .boxed();
     let upgraded = match has_quic {
-        true => with_quic(keypair, upgraded)?,
+        true => with_quic(keypair, trusted, upgraded)?,
         false => upgraded,
     };
     let dialled = TransportTimeout::with_outgoing_timeout(upgraded, DIAL_TIMEOUT);
@@ -76,14 +80,18 @@ pub(crate) fn build(
 
 /// Puts QUIC before `others`.
 #[cfg(feature = "quic")]
-fn with_quic(keypair: &Keypair, others: Streams) -> Result<Streams, SwarmError> {
-    let quic = super::quic::build(keypair)?;
+fn with_quic(
+    keypair: &Keypair,
+    trusted: &TrustedNames,
+    others: Streams,
+) -> Result<Streams, SwarmError> {
+    let quic = super::quic::build(keypair, trusted)?;
     let either = OrTransport::new(quic, others);
     Ok(either.map(|either, _| either.into_inner()).boxed())
 }
 
 #[cfg(not(feature = "quic"))]
-fn with_quic(_: &Keypair, _: Streams) -> Result<Streams, SwarmError> {
+fn with_quic(_: &Keypair, _: &TrustedNames, _: Streams) -> Result<Streams, SwarmError> {
     Err(SwarmError::WithoutQuic)
 }
 

@@ -273,7 +273,7 @@ async fn answer(
             }
             Command::Posts { reply } => drop(reply.send(script.posts.clone())),
             Command::Peers { reply } => drop(reply.send(script.peers.clone())),
-            Command::Connect { address, reply } => {
+            Command::Connect { address, reply, .. } => {
                 note(format!("connect {address}"));
                 let outcome = if script.unreachable.contains(&address) {
                     let reason = "refused".to_owned();

@@ -244,7 +244,7 @@ async fn a_peer_that_is_gone_is_dialled_again_while_there_are_subscriptions() {
         .unwrap()
         .unwrap();
     for attempt in 0..2 {
-        let Some(Command::Connect { address, reply }) = rig.node.commands.recv().await else {
+        let Some(Command::Connect { address, reply, .. }) = rig.node.commands.recv().await else {
             panic!("no attempt {attempt}");
         };
         assert!(address.to_string().ends_with(&peer.to_string()));

@@ -125,6 +125,39 @@ async fn a_client_that_reads_many_messages_gets_all_on_one_stream() {
 }
 
 #[tokio::test]
+async fn the_first_message_takes_the_stream_that_was_opened_when_the_client_subscribed() {
+    let mut pair = Pair::connected().await;
+    let (mut pusher, mut results) = pair.pusher();
+    let client = pair.client.peer_id;
+    pusher.prepare(CLIENT, client);
+    let mut stream = pair.stream().await;
+    for number in 0..2 {
+        pusher.push(CLIENT, client, frame(number));
+        assert_eq!(next(&mut stream).await, Some(frame(number)));
+    }
+    delivered(&mut results).await;
+    assert!(!pair.has_another_stream());
+}
+
+#[tokio::test]
+async fn a_client_that_ends_the_stream_before_the_first_message_gets_it_on_another() {
+    let mut pair = Pair::connected().await;
+    let mut outlet = pair.outlet();
+    outlet.prepare().await.unwrap();
+    // Dropped, it is reset.
+    drop(pair.stream().await);
+    let Habit::Unknown(Some(ready)) = &mut outlet.habit else {
+        panic!("no stream was opened");
+    };
+    timeout(HANG, ready.ends()).await.unwrap();
+    assert_eq!(outlet.push(&frame(0)).await.unwrap(), PushEnd::Sent);
+    let mut stream = pair.stream().await;
+    assert_eq!(next(&mut stream).await, Some(frame(0)));
+    outlet.prepare().await.unwrap();
+    assert!(!pair.has_another_stream(), "one is in use");
+}
+
+#[tokio::test]
 async fn a_client_that_reads_one_message_of_a_stream_gets_each_once_and_in_order() {
     let mut pair = Pair::connected().await;
     let (mut pusher, mut results) = pair.pusher();

@@ -305,7 +305,7 @@ async fn a_configured_peer_is_dialled_at_its_addresses_in_turn() {
     assert_eq!(events.recv().await, Some(found(0, only_store, None)));
     peers.connect(PeerNo(0));
     for expected in addresses {
-        let Some(Command::Connect { address, reply }) = node.commands.recv().await else {
+        let Some(Command::Connect { address, reply, .. }) = node.commands.recv().await else {
             panic!("no attempt");
         };
         assert_eq!(address, expected);

@@ -9,7 +9,9 @@ fn address(text: &str) -> Multiaddr {
 
 #[tokio::test]
 async fn other_addresses_are_left_to_the_next_transport() {
-    let mut transport = build(&Keypair::generate_ed25519()).expect("DNS is configured");
+    let keypair = Keypair::generate_ed25519();
+    let transport = build(&keypair, &TrustedNames::default());
+    let mut transport = transport.expect("DNS is configured");
     for other in ["/ip4/1.2.3.4/tcp/1", "/dns4/node.example/tcp/8000/ws"] {
         let options = DialOpts {
             role: Endpoint::Dialer,

@@ -1,0 +1,189 @@
+//! Dials by host name, which keep names of strangers out of private networks.
+//!
+//! A stranger names a host of the Internet, and answers for it with an address of this host's own network. Rules about
+//! addresses that are given ([`AddressRules`]) cannot see that, as the name is resolved when it is dialled.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use libp2p::core::transport::{DialOpts, ListenerId, TransportError, TransportEvent};
+use libp2p::{Multiaddr, Transport, dns};
+use parking_lot::Mutex;
+use undertone_peers::{AddressHost, AddressRules, host_of};
+
+/// Host names that the operator of this node has given, which may lead into private networks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TrustedNames(Arc<Mutex<Names>>);
+
+#[derive(Debug)]
+enum Names {
+    All,
+    These(BTreeSet<String>),
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self::These(BTreeSet::new())
+    }
+}
+
+impl TrustedNames {
+    /// Returns the names of a node whose peers may be in private networks, whoever names them.
+    pub(crate) fn all() -> Self {
+        Self(Arc::new(Mutex::new(Names::All)))
+    }
+
+    /// Adds the name in an address, if there is one.
+    pub(crate) fn trust(&self, address: &Multiaddr) {
+        if let Names::These(names) = &mut *self.0.lock() {
+            names.extend(name_of(address));
+        }
+    }
+
+    /// Whether an address has a name of these, or none.
+    fn trusts(&self, address: &Multiaddr) -> bool {
+        match &*self.0.lock() {
+            Names::All => true,
+            Names::These(names) => name_of(address).is_none_or(|name| names.contains(&name)),
+        }
+    }
+}
+
+/// Name that an address begins with, in lower case, as resolvers do not tell case apart.
+fn name_of(address: &Multiaddr) -> Option<String> {
+    match host_of(address)? {
+        AddressHost::Name(name) => Some(name.to_ascii_lowercase()),
+        AddressHost::Ip(_) => None,
+    }
+}
+
+/// Transport `T`, which dials IP addresses, with resolution of names before it.
+pub(super) struct Named<T> {
+    /// For addresses without a name, and with one of the trusted names. It has the listeners.
+    anywhere: Resolved<T>,
+    /// For all other addresses.
+    in_public: Resolved<T>,
+    trusted: TrustedNames,
+}
+
+pub(super) type Resolved<T> = dns::tokio::Transport<AfterResolution<T>>;
+
+impl<T: Transport> Named<T> {
+    /// Puts the system's resolver before a transport.
+    ///
+    /// # Errors
+    /// The system's configuration of DNS cannot be read.
+    pub(super) fn system(inner: T, trusted: TrustedNames) -> io::Result<Self> {
+        let inner = Arc::new(Mutex::new(inner));
+        let resolved = |rules| {
+            dns::tokio::Transport::system(AfterResolution {
+                inner: Arc::clone(&inner),
+                rules,
+            })
+        };
+        Ok(Self {
+            anywhere: resolved(None)?,
+            in_public: resolved(Some(AddressRules::default()))?,
+            trusted,
+        })
+    }
+}
+
+impl<T> Transport for Named<T>
+where
+    T: Transport + Send + Unpin + 'static,
+    T::Error: Send,
+    T::Dial: Send,
+{
+    type Output = T::Output;
+    type Error = dns::Error<T::Error>;
+    type ListenerUpgrade = <Resolved<T> as Transport>::ListenerUpgrade;
+    type Dial = <Resolved<T> as Transport>::Dial;
+
+    fn listen_on(
+        &mut self,
+        id: ListenerId,
+        address: Multiaddr,
+    ) -> Result<(), TransportError<Self::Error>> {
+        self.anywhere.listen_on(id, address)
+    }
+
+    fn remove_listener(&mut self, id: ListenerId) -> bool {
+        self.anywhere.remove_listener(id)
+    }
+
+    fn dial(
+        &mut self,
+        address: Multiaddr,
+        options: DialOpts,
+    ) -> Result<Self::Dial, TransportError<Self::Error>> {
+        match self.trusted.trusts(&address) {
+            true => self.anywhere.dial(address, options),
+            false => self.in_public.dial(address, options),
+        }
+    }
+
+    fn poll(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<TransportEvent<Self::ListenerUpgrade, Self::Error>> {
+        Pin::new(&mut self.anywhere).poll(cx)
+    }
+}
+
+/// Transport that is given the addresses which a name stands for, and refuses those that the rules do not accept.
+pub(super) struct AfterResolution<T> {
+    /// Transport that the two resolvers of a [`Named`] share.
+    inner: Arc<Mutex<T>>,
+    rules: Option<AddressRules>,
+}
+
+impl<T: Transport + Unpin> Transport for AfterResolution<T> {
+    type Output = T::Output;
+    type Error = T::Error;
+    type ListenerUpgrade = T::ListenerUpgrade;
+    type Dial = T::Dial;
+
+    fn listen_on(
+        &mut self,
+        id: ListenerId,
+        address: Multiaddr,
+    ) -> Result<(), TransportError<Self::Error>> {
+        self.inner.lock().listen_on(id, address)
+    }
+
+    fn remove_listener(&mut self, id: ListenerId) -> bool {
+        self.inner.lock().remove_listener(id)
+    }
+
+    fn dial(
+        &mut self,
+        address: Multiaddr,
+        options: DialOpts,
+    ) -> Result<Self::Dial, TransportError<Self::Error>> {
+        if let Some(rules) = &self.rules {
+            let is_accepted = match host_of(&address) {
+                Some(AddressHost::Ip(ip)) => rules.accepts_ip(ip),
+                Some(AddressHost::Name(_)) | None => false,
+            };
+            if !is_accepted {
+                tracing::debug!(%address, "not dialled: a stranger's host name stands for an address of a private network");
+                return Err(TransportError::MultiaddrNotSupported(address));
+            }
+        }
+        self.inner.lock().dial(address, options)
+    }
+
+    fn poll(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<TransportEvent<Self::ListenerUpgrade, Self::Error>> {
+        Pin::new(&mut *self.inner.lock()).poll(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests;
