@@ -4,12 +4,13 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::process::Command;
 use undertone_interop::hostile::node::wait_until;
 use undertone_interop::programs;
 
 use crate::client::Client;
 use crate::relay_node::{self, PATIENCE, record, start_for_clients, wait_mesh};
-use crate::stage::TOPIC;
+use crate::stage::{TOPIC, program};
 use crate::zone::Zone;
 
 /// Name at which the lists stand.
@@ -36,6 +37,8 @@ pub(crate) async fn find_listed(network: Ipv4Addr, sign: impl AsyncFnOnce(&[Stri
 
     let list = format!("--dns-discovery-url={}", zone.url);
     let server = format!("--dns-discovery-name-server={}", zone.serve_udp().await);
+    let ids = [first.peer_id(), second.peer_id()];
+    diagnose(&[&list, &server], ids.map(|id| id.to_string())).await;
     let flags = [&list, &server, "--discv5-discovery=false"];
     let finder = relay_node::start(folder.path(), "finder", at(3), &flags).await;
     wait_mesh(&finder, &first).await;
@@ -60,4 +63,18 @@ pub(crate) async fn find_listed(network: Ipv4Addr, sign: impl AsyncFnOnce(&[Stri
     });
     assert!(arrives.await, "{}", finder.state().await);
     client.quit().await;
+}
+
+/// Has `undertone doctor` read the list that the flags name, and name one of its nodes.
+async fn diagnose(flags: &[&str], listed: [String; 2]) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut doctor = Command::new(program());
+    doctor.args(["doctor", "--ntp-server=none", "--network=local"]);
+    doctor.args(["--cluster-id=66", "--rln=false", "--tcp-port=0"]);
+    doctor.args(["--rest-port=0", "--discv5-udp-port=0"]);
+    doctor.arg("--data-dir").arg(folder.path()).args(flags);
+    let output = doctor.output().await.unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let names = |id: &String| said.contains(&format!("{DOMAIN} lists {id}"));
+    assert!(listed.iter().any(names), "{said}");
 }

@@ -261,8 +261,10 @@ pub struct ProtocolPeers {
 }
 
 /// All counters and gauges, at one moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MetricsSnapshot {
+    /// Share of the last ten seconds for which the threads of the runtime were at work, 0 to 1.
+    pub runtime_load: f64,
     /// Number of connected peers.
     pub peers: usize,
     /// Connected peers that speak a pubsub protocol of this node.

@@ -329,6 +329,7 @@ impl EventLoop {
                 .unwrap_or_default(),
         };
         MetricsSnapshot {
+            runtime_load: self.runtime_load.load(),
             peers: self.peers.connected_count(),
             pubsub_peers: self.peers.count(|ix| router.is_connected(ix)),
             known_peers: self.peers.iter().count(),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt;
 use libp2p::{Multiaddr, PeerId, Swarm};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use undertone_gossip::{PeerIx, RequestId};
 use undertone_message::PubsubTopic;
@@ -23,6 +24,7 @@ use super::posts::Posts;
 use super::record::NodeRecord;
 use super::requests::{PendingDial, PendingPublish, ProofReply};
 use super::rln::{RlnEvent, RlnService};
+use super::runtime_load::RuntimeLoad;
 use super::shard_changes::ShardChanges;
 use super::shard_watch::ShardWatch;
 use super::time::Clock;
@@ -47,6 +49,7 @@ pub(crate) struct EventLoop {
     pub(crate) frames: mpsc::Receiver<Received>,
     pub(crate) relay: Relay,
     pub(crate) clock: Clock,
+    pub(crate) runtime_load: RuntimeLoad,
     pub(crate) gate: Gate,
     pub(crate) in_transit: InTransit,
     pub(crate) peers: PeerTable,
@@ -168,6 +171,8 @@ impl EventLoop {
                 }
                 _ = clock_sync.tick() => {
                     self.set_clock();
+                    let runtime = Handle::current().metrics();
+                    self.runtime_load.sample(Instant::now(), &runtime);
                     false
                 }
                 command = self.commands.recv() => match command {

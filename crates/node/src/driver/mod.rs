@@ -38,6 +38,7 @@ mod reports;
 mod requests;
 mod reservations;
 mod rln;
+mod runtime_load;
 mod sending;
 mod shard_changes;
 mod shard_watch;

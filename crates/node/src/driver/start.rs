@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::thread;
+use std::time::Instant;
 
 use libp2p::swarm::StreamProtocol;
 use libp2p::{Multiaddr, PeerId};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use undertone_gossip::{QueueLimits, Time};
@@ -22,6 +24,7 @@ use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
 use super::rln::RlnService;
+use super::runtime_load::RuntimeLoad;
 use super::time::Clock;
 use super::traced::MessageTraces;
 use crate::handle::{Deliveries, Delivery, NodeEndpoint, NodeHandle, node_channel};
@@ -177,6 +180,7 @@ async fn build(
         frames,
         relay,
         clock,
+        runtime_load: RuntimeLoad::new(Instant::now(), &Handle::current().metrics()),
         gate,
         in_transit,
         peers: PeerTable::default(),

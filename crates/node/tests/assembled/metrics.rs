@@ -106,6 +106,8 @@ async fn values_move_when_a_message_is_published() {
     }
     assert!(bobs["undertone_received_bytes_total"] > 335.0);
     assert!(bobs["waku_rln_proof_verification_duration_seconds"] > 0.0);
+    let load = bobs["waku_event_loop_load"];
+    assert!((0.0..=1.0).contains(&load), "{load}");
     alice.stop().await;
     bob.stop().await;
 }

@@ -176,6 +176,8 @@ impl MetricsPage<'_> {
     }
 
     fn waku(&mut self, snapshot: &MetricsSnapshot) -> fmt::Result {
+        let help = "Share of the last ten seconds for which the threads of the node were at work";
+        self.share("event_loop_load", help, snapshot.runtime_load)?;
         self.gauge("peer_store_size", "Known peers", snapshot.known_peers)?;
         let relayed = [("relay", snapshot.totals.delivered)].into_iter();
         self.counters("node_messages", "Messages received", "type", relayed)?;
@@ -241,6 +243,11 @@ impl MetricsPage<'_> {
             Some(members) => self.gauge("rln_number_registered_memberships", "Members", members),
             None => Ok(()),
         }
+    }
+
+    fn share(&mut self, name: &str, help: &str, value: f64) -> fmt::Result {
+        let mut metric = self.metric(name, help, None, MetricType::Gauge)?;
+        metric.encode_gauge(&value)
     }
 
     fn seconds(&mut self, name: &str, help: &str, value: Duration) -> fmt::Result {
