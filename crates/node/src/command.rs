@@ -69,7 +69,7 @@ pub enum Command {
     Connect {
         /// Address of the peer.
         address: Multiaddr,
-        /// Who gave the address.
+        /// Source of the address.
         given_by: AddressGiver,
         /// Channel for the answer.
         reply: oneshot::Sender<Result<(), ConnectFailure>>,
@@ -287,7 +287,7 @@ pub enum SubscribeFailure {
 pub enum AddressGiver {
     /// The operator of the node, whose host names may lead into private networks.
     Operator,
-    /// Another peer.
+    /// Peer of the node, whose word counts for less.
     Stranger,
 }
 
