@@ -19,6 +19,9 @@ use crate::report::ServingFigures;
 
 /// Time limit for a message to reach all clients.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Time from the last subscription to the first message, so that all clients have been subscribed for longer than the second
+/// after which the node opens their streams.
+const SETTLE: Duration = Duration::from_secs(3);
 /// Pause between two messages, and time for the node's log to be complete.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -46,6 +49,7 @@ pub(crate) async fn measure(
         clients.push(client);
     }
     eprintln!("{} clients are subscribed", clients.len());
+    sleep(SETTLE).await;
     let each = clients.len();
     let before = network.look();
     let mut arrivals: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
