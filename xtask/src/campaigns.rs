@@ -27,6 +27,9 @@ const SENDING_KILL: &str = "sending_kill::";
 /// Variable with the path of the reference node.
 const NWAKU: &str = "UNDERTONE_NWAKU";
 
+/// Variable with the path of a program of an earlier version.
+const EARLIER: &str = "UNDERTONE_EARLIER";
+
 /// Percentage of packets that light nodes and their peers lose.
 const LIGHT_LOSS: (&str, &str) = ("UNDERTONE_LIGHT_LOSS", "10");
 
@@ -49,13 +52,15 @@ pub(crate) enum Campaign {
     Discovery,
     Start,
     Nwaku,
+    Upgrade,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Tables,
         Self::Start,
+        Self::Upgrade,
         Self::RandomProofs,
         Self::Sync,
         Self::Ray,
@@ -89,6 +94,7 @@ impl Campaign {
             Self::Discovery => "discovery",
             Self::Start => "start",
             Self::Nwaku => "nwaku",
+            Self::Upgrade => "upgrade",
         }
     }
 
@@ -130,6 +136,10 @@ impl Campaign {
             Self::Nwaku => {
                 "the reference node in one network with ours, minutes; needs UNDERTONE_NWAKU=PATH of its program wakunode2, \
                  and npm"
+            }
+            Self::Upgrade => {
+                "nodes of an earlier version in one network with the present one, a minute; needs UNDERTONE_EARLIER=PATH of its \
+                 program"
             }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
@@ -200,6 +210,18 @@ impl Campaign {
                 "--ignored",
                 "--nocapture",
             ]],
+            // With the dev profile, because it waits most of the time.
+            Self::Upgrade => &[
+                &["test", "--workspace", "--test=node_cli", "--no-run"],
+                &[
+                    "test",
+                    "--workspace",
+                    "--test=upgrade",
+                    "--",
+                    "--ignored",
+                    "--nocapture",
+                ],
+            ],
             // With the dev profile, because it waits most of the time.
             Self::Discovery => &[&[
                 "test",
@@ -294,8 +316,13 @@ impl Campaign {
         {
             return Outcome::Failed(reason);
         }
-        if self == Self::Nwaku
-            && let Err(reason) = reference_node(env::var_os(NWAKU).as_deref())
+        let needed = match self {
+            Self::Nwaku => Some(REFERENCE),
+            Self::Upgrade => Some(EARLIER_VERSION),
+            _ => None,
+        };
+        if let Some(program) = needed
+            && let Err(reason) = program.check(env::var_os(program.variable).as_deref())
         {
             return Outcome::Failed(reason);
         }
@@ -335,17 +362,45 @@ impl Campaign {
     }
 }
 
-/// Checks that the variable names a program that may be the reference node; an error says how to get one.
-fn reference_node(path: Option<&OsStr>) -> Result<(), String> {
-    let path = path.map(Path::new);
-    let how = "build it with `make wakunode2` in a clone of its repository (logos-messaging/logos-delivery), or take \
-               /usr/bin/wakunode out of its container image";
-    match path {
-        None => Err(format!(
-            "no reference node: set {NWAKU} to the path of wakunode2; {how}"
-        )),
-        Some(path) if !path.is_file() => Err(format!("{NWAKU}: no file {}; {how}", path.display())),
-        Some(_) => Ok(()),
+/// Variable with the path of a program that a campaign needs, and the way to get one.
+struct GivenProgram {
+    variable: &'static str,
+    what: &'static str,
+    how: &'static str,
+}
+
+/// Reference node.
+const REFERENCE: GivenProgram = GivenProgram {
+    variable: NWAKU,
+    what: "wakunode2",
+    how: "build it with `make wakunode2` in a clone of its repository (logos-messaging/logos-delivery), or take \
+          /usr/bin/wakunode out of its container image",
+};
+
+/// Program of an earlier version.
+const EARLIER_VERSION: GivenProgram = GivenProgram {
+    variable: EARLIER,
+    what: "the program `undertone` of an earlier version",
+    how: "build it with `cargo build --release` in a worktree of its commit",
+};
+
+impl GivenProgram {
+    /// Checks that the variable names a program; an error says how to get one.
+    fn check(&self, path: Option<&OsStr>) -> Result<(), String> {
+        let Self {
+            variable,
+            what,
+            how,
+        } = self;
+        match path.map(Path::new) {
+            None => Err(format!(
+                "no program: set {variable} to the path of {what}; {how}"
+            )),
+            Some(path) if !path.is_file() => {
+                Err(format!("{variable}: no file {}; {how}", path.display()))
+            }
+            Some(_) => Ok(()),
+        }
     }
 }
 

@@ -30,6 +30,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// Interval at which state without events is polled.
 pub(super) const POLL: Duration = Duration::from_millis(20);
 
+/// Flags of the present version that earlier ones do not know: without a token, tests reach `/admin`.
+const NEW_FLAGS: [&str; 1] = ["--rest-auth=none"];
+
 /// Parameters for starting a node.
 #[derive(Clone, Debug)]
 pub struct NodeSpec {
@@ -83,11 +86,25 @@ pub struct Node {
     /// Port on which the node listens, the same after each restart.
     port: u16,
     rest: SocketAddr,
+    /// Flags that programs of earlier versions do not know.
+    new_flags: &'static [&'static str],
 }
 
 impl Node {
     /// Starts a node and waits until it listens.
     pub async fn start(spec: NodeSpec) -> Result<Self, HostileError> {
+        Self::start_of(spec, &NEW_FLAGS).await
+    }
+
+    /// Starts a node of an earlier version, which does not know the flags that were added last.
+    pub async fn start_earlier(spec: NodeSpec) -> Result<Self, HostileError> {
+        Self::start_of(spec, &[]).await
+    }
+
+    async fn start_of(
+        spec: NodeSpec,
+        new_flags: &'static [&'static str],
+    ) -> Result<Self, HostileError> {
         let data = spec.folder.join(&spec.name);
         fs::create_dir_all(&data).map_err(HostileError::io("cannot make a node's folder"))?;
         let mut node = Self {
@@ -97,6 +114,7 @@ impl Node {
             peer_id: PeerId::random(),
             port: ports::free()?,
             rest: SocketAddr::from(([127, 0, 0, 1], 0)),
+            new_flags,
         };
         node.launch().await?;
         Ok(node)
@@ -116,11 +134,11 @@ impl Node {
             ("tcp-port", self.port.to_string()),
             ("rest-port", "0".to_owned()),
             ("rest-admin", "true".to_owned()),
-            ("rest-auth", "none".to_owned()),
             ("log-level", "info".to_owned()),
         ] {
             command.arg(format!("--{name}={value}"));
         }
+        command.args(self.new_flags);
         // The flags alone configure the node.
         for (name, _) in std::env::vars_os() {
             if name.as_encoded_bytes().starts_with(b"UNDERTONE_") {
@@ -214,6 +232,12 @@ impl Node {
 
     fn delivery_log(&self) -> PathBuf {
         self.data.join("deliveries")
+    }
+
+    /// Replaces the program of the node by the present version, from the next start on.
+    pub fn upgrade(&mut self, program: PathBuf) {
+        self.spec.program = program;
+        self.new_flags = &NEW_FLAGS;
     }
 
     /// Replaces the node's flags, from the next start on.

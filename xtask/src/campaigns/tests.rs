@@ -31,6 +31,12 @@ fn campaigns_of_tests_name_tests_that_are_there() {
     let nwaku = fs::read_to_string(program.join("tests/nwaku/main.rs")).unwrap();
     assert!(nwaku.contains("#[ignore") && nwaku.contains("--only nwaku"));
     assert!(nwaku.contains(NWAKU));
+    let upgrade = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../interop/tests/upgrade.rs"),
+    )
+    .unwrap();
+    assert!(upgrade.contains("#[ignore") && upgrade.contains("--only upgrade"));
+    assert!(upgrade.contains(EARLIER));
     let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/archive");
     let crash = archive.join(format!("tests/{ARCHIVE}/{CRASH}.rs"));
     let killed = fs::read_to_string(crash).unwrap();
@@ -48,13 +54,15 @@ fn campaigns_of_tests_name_tests_that_are_there() {
 
 #[test]
 fn without_a_reference_node_the_campaign_says_how_to_get_one() {
-    let error = reference_node(None).unwrap_err();
+    let error = REFERENCE.check(None).unwrap_err();
     assert!(
         error.contains(NWAKU) && error.contains("make wakunode2"),
         "{error}"
     );
-    let error = reference_node(Some(OsStr::new("/no/such/file"))).unwrap_err();
+    let error = REFERENCE
+        .check(Some(OsStr::new("/no/such/file")))
+        .unwrap_err();
     assert!(error.contains("/no/such/file"), "{error}");
     let present = env::current_exe().unwrap();
-    assert_eq!(reference_node(Some(present.as_os_str())), Ok(()));
+    assert_eq!(REFERENCE.check(Some(present.as_os_str())), Ok(()));
 }
