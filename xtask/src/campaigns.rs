@@ -369,7 +369,7 @@ struct GivenProgram {
     how: &'static str,
 }
 
-/// Reference node.
+/// Program of the reference node.
 const REFERENCE: GivenProgram = GivenProgram {
     variable: NWAKU,
     what: "wakunode2",
