@@ -1,5 +1,6 @@
 //! Look-ups in the network of discv5, and changes of the node's own record.
 
+use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -57,6 +58,10 @@ pub(super) struct LookupTask {
     known: watch::Sender<Vec<Bytes>>,
     addresses: HostAddresses,
     targets: Targets,
+    /// Targets of the look-up under way that were not searched yet.
+    targets_left: VecDeque<NodeId>,
+    /// Number of nodes that were known when the look-up under way began.
+    known_before: usize,
     pause: Duration,
 }
 
@@ -103,6 +108,8 @@ impl LookupTask {
             known,
             addresses: HostAddresses::default(),
             targets: Targets::default(),
+            targets_left: VecDeque::new(),
+            known_before: 0,
             pause: LOOKUP_PAUSE_MIN,
         };
         for node in &task.bootstrap {
@@ -170,7 +177,9 @@ impl LookupTask {
         let mut next = Instant::now();
         let mut idle = Instant::now() + LOOKUP_IDLE;
         loop {
+            // A look-up under way goes on, with turns for what else happens between its searches.
             let wake = match is_wished {
+                _ if !self.targets_left.is_empty() => Instant::now(),
                 true => next,
                 false => idle,
             };
@@ -198,7 +207,9 @@ impl LookupTask {
                 Some(node) = added.recv() => self.add(&node),
                 Some(event) = events.recv() => self.on_event(event),
                 () = sleep_until(wake) => {
-                    is_wished = false;
+                    if self.targets_left.is_empty() {
+                        is_wished = false;
+                    }
                     self.look_up().await;
                     next = Instant::now() + self.pause;
                     idle = Instant::now() + LOOKUP_IDLE;
@@ -208,18 +219,21 @@ impl LookupTask {
         self.discv5.shutdown();
     }
 
-    /// Looks for nodes ([`Targets`] says where), and offers those of the table that fit.
+    /// Searches the next target of the look-up under way, or the first one of a new look-up ([`Targets`] says which), and
+    /// offers those nodes of the table that fit.
     async fn look_up(&mut self) {
-        self.begin_again();
-        let mut found = Vec::new();
-        for target in self.targets.next(&self.discv5.table_entries_id()) {
-            found.extend(self.search(target).await);
-            if self.discv5.connected_peers() == 0 {
-                // Each further search would wait for the same nodes, which do not answer.
-                break;
-            }
+        if self.targets_left.is_empty() {
+            self.begin_again();
+            self.known_before = self.known.borrow().len();
+            let next = self.targets.next(&self.discv5.table_entries_id());
+            self.targets_left.extend(next);
         }
-        let known_before = self.known.borrow().len();
+        let target = self.targets_left.pop_front();
+        let found = self.search(target.unwrap_or_else(NodeId::random)).await;
+        if self.discv5.connected_peers() == 0 {
+            // Each further search would wait for the same nodes, which do not answer.
+            self.targets_left.clear();
+        }
         let records = found.into_iter().chain(self.discv5.table_entries_enr());
         let records: Vec<_> = records
             .filter_map(|enr| WakuRecord::from_enr(enr).ok())
@@ -231,11 +245,13 @@ impl LookupTask {
         let mut known: Vec<Bytes> = records.iter().map(WakuRecord::to_rlp).collect();
         known.sort();
         known.dedup();
-        self.pause = match known.len() > known_before {
-            true => LOOKUP_PAUSE_MIN,
-            false => (self.pause * 2).min(LOOKUP_PAUSE_MAX),
-        };
-        tracing::debug!(nodes = known.len(), "a discv5 look-up ended");
+        if self.targets_left.is_empty() {
+            self.pause = match known.len() > self.known_before {
+                true => LOOKUP_PAUSE_MIN,
+                false => (self.pause * 2).min(LOOKUP_PAUSE_MAX),
+            };
+            tracing::debug!(nodes = known.len(), "a discv5 look-up ended");
+        }
         self.known.send_replace(known);
         self.tell_record();
     }
