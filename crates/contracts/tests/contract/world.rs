@@ -1,5 +1,7 @@
 //! A chain with the contract on it, and accounts that may spend tokens.
 
+use std::time::Duration;
+
 use alloy::primitives::{Address, U256};
 use alloy::sol_types::SolCall;
 use undertone_contracts::abi::{RlnMembership, TestToken};
@@ -23,6 +25,8 @@ pub(crate) const BURN_BPS: u16 = 3_333;
 pub(crate) const UPGRADE_DELAY_S: u32 = 10 * 24 * 60 * 60;
 /// Gas that is enough for any call.
 const GAS: u64 = 5_000_000;
+/// Longest time for transactions to arrive among those that wait for a block.
+const PENDING_MAX: Duration = Duration::from_secs(60);
 
 pub(crate) struct World {
     pub(crate) chain: DevChain,
@@ -150,9 +154,13 @@ impl World {
             let pending = status["pending"].as_str().unwrap();
             u64::from_str_radix(pending.trim_start_matches("0x"), 16).unwrap()
         };
-        while waiting().await < count {
-            tokio::task::yield_now().await;
-        }
+        let all = async {
+            while waiting().await < count {
+                tokio::task::yield_now().await;
+            }
+        };
+        let waited = tokio::time::timeout(PENDING_MAX, all).await;
+        assert!(waited.is_ok(), "{count} transactions never waited at once");
     }
 
     /// Seconds since 1970 at the newest block, and its number.
