@@ -99,6 +99,16 @@ async fn has_history(asker: &Node, store: Option<&Node>, expected: &[&str]) {
     panic!("{} finds {last:?}, not {expected:?}", asker.name());
 }
 
+/// Program of the present version.
+fn present() -> PathBuf {
+    program(Path::new(env!("CARGO_BIN_EXE_hostile")))
+}
+
+#[tokio::test]
+async fn the_present_version_goes_on_in_its_own_folder() {
+    upgrade(&present()).await;
+}
+
 #[tokio::test]
 #[ignore = "needs a program of an earlier version; cargo xtask campaign --only upgrade"]
 async fn nodes_of_an_earlier_version_and_the_present_one_are_one_network() {
@@ -106,12 +116,17 @@ async fn nodes_of_an_earlier_version_and_the_present_one_are_one_network() {
     let earlier = earlier.unwrap_or_else(|| {
         panic!("set {EARLIER} to the path of the program `undertone` of an earlier version")
     });
-    let present = program(Path::new(env!("CARGO_BIN_EXE_hostile")));
+    upgrade(&earlier).await;
+}
+
+/// Has nodes of an earlier version in one network with the present one, and replaces the program of one of them.
+async fn upgrade(earlier: &Path) {
+    let present = present();
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let first = spec(&earlier, folder, "first", 1, &[]);
+    let first = spec(earlier, folder, "first", 1, &[]);
     let mut first = Node::start_earlier(first).await.unwrap();
-    let second = spec(&earlier, folder, "second", 2, &[&first]);
+    let second = spec(earlier, folder, "second", 2, &[&first]);
     let second = Node::start_earlier(second).await.unwrap();
     let third = spec(&present, folder, "third", 3, &[&first, &second]);
     let third = Node::start(third).await.unwrap();

@@ -43,8 +43,8 @@ const TESTBED: [&str; 2] = ["killed", "tun_pair"];
 /// Integration tests with other implementations.
 const INTEROP: [&str; 4] = ["benches", "line", "live", "peers_alone"];
 
-/// Integration tests that attack real nodes, or kill and suspend those that light nodes depend on.
-const HOSTILE: [&str; 2] = ["hostile", "light"];
+/// Integration tests that attack real nodes, kill and suspend those that light nodes depend on, or replace their program.
+const HOSTILE: [&str; 3] = ["hostile", "light", "upgrade"];
 
 /// Integration tests of the archive of messages, with a database.
 const ARCHIVE: [&str; 1] = ["archive"];

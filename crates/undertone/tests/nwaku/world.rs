@@ -187,6 +187,7 @@ fn flags_are_those_of_the_reference_node() {
         "network",
         "data-dir",
         "rest-port",
+        "rest-auth",
         "static-peers",
         "websocket",
         "ws-port",
