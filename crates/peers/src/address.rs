@@ -131,8 +131,20 @@ pub enum AddressHost {
 }
 
 /// Returns the host that an address leads to; `None` if it begins with none.
+///
+/// An address with a second host leads to none: transports take the last one, whatever the first is.
 pub fn host_of(address: &Multiaddr) -> Option<AddressHost> {
-    match address.iter().next()? {
+    let mut parts = address.iter().map(host_in);
+    let first = parts.next()?;
+    match parts.any(|part| part.is_some()) {
+        true => None,
+        false => first,
+    }
+}
+
+/// Host that one part of an address names.
+fn host_in(part: Protocol<'_>) -> Option<AddressHost> {
+    match part {
         Protocol::Ip4(ip) => Some(AddressHost::Ip(ip.into())),
         Protocol::Ip6(ip) => Some(AddressHost::Ip(ip.into())),
         Protocol::Dns(name)

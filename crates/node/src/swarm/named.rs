@@ -43,11 +43,15 @@ impl TrustedNames {
         }
     }
 
-    /// Whether an address has a name of these, or none.
+    /// Whether an address has a name of these, or an IP address in place of a name.
     fn trusts(&self, address: &Multiaddr) -> bool {
         match &*self.0.lock() {
             Names::All => true,
-            Names::These(names) => name_of(address).is_none_or(|name| names.contains(&name)),
+            Names::These(names) => match host_of(address) {
+                Some(AddressHost::Ip(_)) => true,
+                Some(AddressHost::Name(name)) => names.contains(&name.to_ascii_lowercase()),
+                None => false,
+            },
         }
     }
 }

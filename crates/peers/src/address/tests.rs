@@ -160,3 +160,19 @@ fn all_hosts_of_a_domain_are_one_network() {
         Some(AddressNetwork::Named("localhost".into()))
     );
 }
+
+#[test]
+fn an_address_with_a_second_host_is_refused_since_transports_dial_the_last() {
+    let rules = AddressRules::default();
+    for text in [
+        "/ip4/20.0.0.1/ip4/10.0.0.1/tcp/80",
+        "/ip4/20.0.0.1/dns4/example.org/tcp/80",
+        "/dns4/example.org/ip4/127.0.0.1/tcp/80",
+        "/ip4/20.0.0.1/tcp/80/ip6/::1/tcp/80",
+    ] {
+        let address: Multiaddr = text.parse().unwrap();
+        assert_eq!(host_of(&address), None, "{text}");
+        assert!(!rules.accepts(&address), "{text}");
+    }
+    assert!(rules.accepts(&"/ip4/20.0.0.1/tcp/80".parse().unwrap()));
+}

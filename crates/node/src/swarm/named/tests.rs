@@ -33,6 +33,10 @@ async fn a_name_leads_into_a_private_network_only_if_the_operator_gave_it() {
     // Those who give an IP address are judged by the rules about addresses.
     dial(&resolved, &trusted).await.unwrap();
 
+    // The transport would dial the last of several hosts.
+    let twofold = address("ip4/20.0.0.1/ip4/127.0.0.1");
+    dial(&twofold, &trusted).await.unwrap_err();
+
     trusted.trust(&address("dns/LocalHost"));
     dial(&named, &trusted).await.unwrap();
     dial(&named, &TrustedNames::all()).await.unwrap();
