@@ -49,7 +49,7 @@ pub use sender::{
     SenderHandle, WaitingMessage,
 };
 pub use sync::{SessionHistogram, SyncFailure, SyncHandle, SyncOutcome, SyncTotals};
-pub use totals::{DurationHistogram, ProtocolTotals, ServiceTotals};
+pub use totals::{DurationHistogram, ProtocolTotals, RendezvousTotals, ServiceTotals};
 pub use undertone_services::filter::FilterCriterion;
 pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed};
 

@@ -208,6 +208,8 @@ pub struct NodeTotals {
     pub graylisted: u64,
     /// Questions for metadata that were not answered, because their peer had asked too often.
     pub metadata_refused: u64,
+    /// Peers that rendezvous points named; one that is named again counts again.
+    pub found_by_rendezvous: u64,
     /// Dials by this node that led to a connection.
     pub dials_succeeded: u64,
     /// Dials by this node that did not.

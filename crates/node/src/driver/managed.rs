@@ -108,10 +108,10 @@ impl EventLoop {
 
     /// Gives the manager a peer that discovery has found.
     pub(crate) fn found(&mut self, offer: PeerOffer) {
+        let is_hearsay = offer.source == PeerSource::Rendezvous;
+        self.totals.found_by_rendezvous += u64::from(is_hearsay);
         let offer = match &self.connections {
-            Some(connections) if offer.source == PeerSource::Rendezvous => {
-                connections.without_hearsay(offer)
-            }
+            Some(connections) if is_hearsay => connections.without_hearsay(offer),
             _ => offer,
         };
         self.manage(Input::Offer(offer));

@@ -30,11 +30,13 @@ use crate::traces::TraceTotals;
 mod chain;
 mod dashboards;
 mod passage;
+mod rendezvous;
 mod services;
 mod shards;
 mod sync;
 
 use dashboards::{LibP2pNames, WakuNames};
+use rendezvous::RendezvousNames;
 use services::ServiceNames;
 use sync::{SyncDetails, SyncMetrics};
 
@@ -84,8 +86,8 @@ async fn page(
     names: MetricsNames,
 ) -> Result<Response, ApiError> {
     let snapshot = SharedSnapshot(Arc::from(handle.metrics().await?));
-    let service_names = match services {
-        Some(services) => services.totals().await.ok().map(ServiceNames),
+    let service_totals = match services {
+        Some(services) => services.totals().await.ok(),
         None => None,
     };
     let mut registry = Registry::default();
@@ -105,6 +107,9 @@ async fn page(
         registry.register_collector(Box::new(SyncMetrics(totals)));
     }
     registry.register_collector(Box::new(LibP2pNames(snapshot.clone())));
+    if let Some(totals) = service_totals.as_ref().and_then(|all| all.rendezvous) {
+        registry.register_collector(Box::new(RendezvousNames(totals)));
+    }
     for prefix in names.prefixes() {
         let archive = services.and_then(ServicesHandle::archive_counts);
         let named = registry.sub_registry_with_prefix(*prefix);
@@ -112,8 +117,8 @@ async fn page(
             snapshot: snapshot.clone(),
             archive,
         }));
-        if let Some(names) = &service_names {
-            named.register_collector(Box::new(names.clone()));
+        if let Some(totals) = &service_totals {
+            named.register_collector(Box::new(ServiceNames(totals.clone())));
         }
     }
     let mut text = String::new();

@@ -53,6 +53,19 @@ pub struct ProtocolTotals {
     pub sent_bytes: u64,
 }
 
+/// What this node does as a rendezvous point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RendezvousTotals {
+    /// Requests to register since the start, those that were refused included.
+    pub register_requests: u64,
+    /// Questions for registrations since the start, those that were refused included.
+    pub discover_requests: u64,
+    /// Registrations that are kept now.
+    pub registrations: usize,
+    /// Namespaces that have registrations now.
+    pub namespaces: usize,
+}
+
 /// Totals of the services since the start, and what they hold now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServiceTotals {
@@ -62,6 +75,8 @@ pub struct ServiceTotals {
     pub filter_peers: Option<usize>,
     /// Node records given by peer exchange; `None` without the service.
     pub records_sent: Option<u64>,
+    /// What this node does as a rendezvous point; `None` if it is none.
+    pub rendezvous: Option<RendezvousTotals>,
     /// Times that the archive took for the queries of peers.
     pub query_times: DurationHistogram,
     /// Times for comparing a message with the filter subscriptions, and for handing it to the subscribers' queues; empty

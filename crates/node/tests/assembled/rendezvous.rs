@@ -7,7 +7,7 @@ use libp2p::multiaddr::Protocol;
 use undertone_node::command::Connectedness;
 
 use crate::discovery::{Finder, own_address};
-use crate::support::{HANG, Place};
+use crate::support::{HANG, Place, metrics, metrics_until};
 
 /// Flags of a node that finds others by rendezvous alone.
 const ALONE: [(&str, &str); 3] = [
@@ -73,6 +73,21 @@ async fn two_nodes_that_know_only_a_rendezvous_point_find_each_other_there() {
     connects(&one, &[&point, &two]).await;
     one.has_mesh(2.0).await;
     two.has_mesh(2.0).await;
+    let at_point = metrics_until(&point.node, |now| {
+        now["libp2p_rendezvous_registered"] >= 2.0
+    })
+    .await;
+    for requests in ["register", "discover"] {
+        let total = at_point[&format!("libp2p_rendezvous_{requests}_total")];
+        assert!(total >= 1.0, "{requests}: {total}");
+    }
+    // Each registers on each of its shards, which are the namespaces.
+    let namespaces = at_point["libp2p_rendezvous_namespaces"];
+    assert!(namespaces >= 1.0);
+    assert_eq!(at_point["libp2p_rendezvous_registered"], 2.0 * namespaces);
+    let found = metrics(one.node.rest.unwrap()).await["rendezvousPeerFoundTotal_total"]
+        + metrics(two.node.rest.unwrap()).await["rendezvousPeerFoundTotal_total"];
+    assert!(found >= 1.0, "neither found the other at the point");
     point.stop().await;
     one.publish("found at a point that is gone").await;
     two.gets("found at a point that is gone").await;

@@ -152,7 +152,7 @@ pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
     for line in body.lines().filter(|line| !line.starts_with('#')) {
         let (series, value) = line.rsplit_once(' ').unwrap();
-        // The last two are those of the reference node for store synchronisation.
+        // The last three are those of the reference node for store synchronisation and rendezvous.
         let prefixes = [
             "undertone_",
             "libp2p_",
@@ -160,6 +160,7 @@ pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
             "logos_delivery_",
             "reconciliation_",
             "total_",
+            "rendezvousPeerFoundTotal_",
         ];
         assert!(prefixes.iter().any(|p| series.starts_with(p)), "{line}");
         let value = value.parse().unwrap();

@@ -4,16 +4,16 @@
 // would be gone from the first one's cache. Then the node's own page is watched (page.mjs). Every finding is a line
 // on standard error; the exit status is 1 if there is one.
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { chromium } from "playwright-core";
-import { watchPage } from "./page.mjs";
+import { watchPage, watchQuota } from "./page.mjs";
 
 const PUBSUB_TOPIC = "/waku/2/rs/66/0";
 const MESSAGES = `/relay/v1/messages/${encodeURIComponent(PUBSUB_TOPIC)}`;
@@ -66,12 +66,14 @@ try {
 
   const token = "the-token-of-this-test";
   const guarded = await node("guarded", [`--rest-token=${token}`]);
+  const [member, relay] = await members(2);
+  await watchQuota({ browser, member, limit: 2, publish: () => publish(member, "within the limit"), say });
+  await Promise.all([member, relay].map(stop));
   await watchPage({ browser, node: one, neighbour: two, guarded, token, say });
 } finally {
   await browser?.close();
   for (const server of servers) server.close();
-  for (const child of children) child.kill("SIGTERM");
-  await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? once(child, "exit")));
+  await Promise.all(children.map((child) => stop({ child })));
   await rm(folder, { recursive: true, force: true });
 }
 
@@ -189,19 +191,50 @@ async function site(host) {
   return { origin: `http://${host}:${server.address().port}` };
 }
 
-/** A node of network `local` without rate limiting, which asks for a token only if it is given one. */
+/** A node of network `local`, without rate limiting unless it is given a registry, which asks for a token only if it is given one. */
 async function node(name, flags) {
-  const isGuarded = flags.some((flag) => flag.startsWith("--rest-token="));
+  const has = (start) => flags.some((flag) => flag.startsWith(start));
   const args = [
-    "node", "--json", "--network=local", "--rln=false", "--listen-address=127.0.0.1", "--tcp-port=0",
+    "node", "--json", "--network=local", `--rln=${has("--rln-registry=")}`, "--listen-address=127.0.0.1", "--tcp-port=0",
     "--rest-port=0", "--rest-admin=true", `--data-dir=${join(folder, name)}`, "--log-level=warn", ...flags,
-    ...(isGuarded ? [] : ["--rest-auth=none"]),
+    ...(has("--rest-token=") ? [] : ["--rest-auth=none"]),
   ];
   const child = spawn(undertone, args, { stdio: ["ignore", "pipe", "inherit"] });
   children.push(child);
-  const [line] = await once(createInterface(child.stdout), "line");
+  const failed = once(child, "exit").then(([code]) => {
+    throw new Error(`node ${name} ended with status ${code} before it listened; its flags: ${flags.join(" ")}`);
+  });
+  const [line] = await Promise.race([once(createInterface(child.stdout), "line"), failed]);
+  failed.catch(() => {});
   const { listenAddresses, peerId, rest } = JSON.parse(line);
   return { api: rest, addresses: listenAddresses, peerId, child };
+}
+
+/**
+ * Two connected nodes with rate limiting: a member with this limit, and one that only relays. Their epochs last a day, so
+ * that none ends within the test.
+ */
+async function members(limit) {
+  const registry = join(folder, "members.sqlite");
+  const identity = join(folder, "member", "rln-identity.json");
+  await mkdir(join(folder, "member"));
+  execFileSync(undertone, ["rln", "keygen", "--out", identity], { stdio: "pipe" });
+  const register = ["rln", "register", "--registry", registry, "--identity", identity, "--limit", String(limit)];
+  execFileSync(undertone, register, { stdio: "pipe" });
+  const limited = [`--rln-registry=${registry}`, "--rln-epoch-s=86400"];
+  const member = await node("member", limited);
+  const relay = await node("relay", [...limited, `--static-peers=${member.addresses[0]}`]);
+  await until("the member has a mesh, and its membership", async () => {
+    const mesh = await json(member, "/admin/v1/peers/mesh");
+    const { rln } = await json(member, "/admin/v1/status");
+    return rln?.mayPublish && mesh.some((s) => s.shard === 0 && s.peers.length > 0);
+  });
+  return [member, relay];
+}
+
+async function stop({ child }) {
+  child.kill("SIGTERM");
+  await (child.exitCode ?? child.signalCode ?? once(child, "exit"));
 }
 
 async function json({ api }, path) {

@@ -41,6 +41,21 @@ export async function watchPage({ browser, node, neighbour, guarded, token, say 
   await tab.context().close();
 }
 
+/** The page counts the messages of an epoch, and says so when none is left. */
+export async function watchQuota({ browser, member, limit, publish, say }) {
+  const tab = await open(browser, member, say, {});
+  for (let used = 0; used <= limit; used += 1) {
+    if (used > 0) await publish();
+    await shows(tab, "#quota", `Messages used${used} of ${limit}`);
+    await shows(tab, "#quota", `Messages left${limit - used}`);
+    await shows(tab, "#quota", `May publish${used < limit ? "yes" : "no"}`);
+  }
+  await shows(tab, "#quota", "of 86400 s");
+  const marked = await tab.evaluate(() => [...document.querySelectorAll("#quota .bad")].map((e) => e.textContent));
+  if (!marked.includes("0") || !marked.includes("no")) say(`a member that may not publish sees in red only: ${marked}`);
+  await tab.context().close();
+}
+
 /** The page of a node with a token says so, takes it, and keeps it out of its address. */
 async function withToken(browser, node, token, say) {
   const tab = await open(browser, node, say, {});

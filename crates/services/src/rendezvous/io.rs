@@ -66,6 +66,10 @@ pub enum Output {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RendezvousStats {
+    /// Requests to register that could be read, whatever came of them.
+    pub register_requests: u64,
+    /// Questions for registrations that could be read, whatever came of them.
+    pub discover_requests: u64,
     /// Registrations that were kept, renewals included.
     pub registered: u64,
     /// Questions that were answered with registrations, possibly none.

@@ -260,4 +260,8 @@ impl Registrations {
     pub(super) fn len(&self) -> usize {
         self.by_number.len()
     }
+
+    pub(super) fn namespaces(&self) -> usize {
+        self.by_namespace.len()
+    }
 }

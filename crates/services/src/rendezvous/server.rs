@@ -159,6 +159,11 @@ impl RendezvousServer {
         self.registrations.len()
     }
 
+    /// Returns the number of namespaces that have registrations.
+    pub fn namespaces(&self) -> usize {
+        self.registrations.namespaces()
+    }
+
     /// Whether a peer has a registration, so that its number must stay its own.
     pub fn is_registered(&self, peer: PeerNo) -> bool {
         self.registrations.has_peer(peer)
@@ -170,10 +175,13 @@ impl RendezvousServer {
                 namespace,
                 record,
                 ttl_s,
-            }) => match self.judged(peer, namespace, bytes.slice_ref(record), ttl_s) {
-                Ok(registration) => self.register(now, request, registration),
-                Err(status) => self.refuse_register(request, status),
-            },
+            }) => {
+                self.stats.register_requests += 1;
+                match self.judged(peer, namespace, bytes.slice_ref(record), ttl_s) {
+                    Ok(registration) => self.register(now, request, registration),
+                    Err(status) => self.refuse_register(request, status),
+                }
+            }
             Ok(RendezvousRequest::Unregister { namespace }) => {
                 if let Ok(namespace) = std::str::from_utf8(namespace) {
                     self.registrations.remove(peer, namespace);
@@ -184,10 +192,13 @@ impl RendezvousServer {
                 namespace,
                 limit,
                 cookie,
-            }) => match self.discover(now, namespace, limit, cookie) {
-                Ok(response) => self.respond(request, response.encode()),
-                Err(status) => self.refuse_discover(request, status),
-            },
+            }) => {
+                self.stats.discover_requests += 1;
+                match self.discover(now, namespace, limit, cookie) {
+                    Ok(response) => self.respond(request, response.encode()),
+                    Err(status) => self.refuse_discover(request, status),
+                }
+            }
             // Without a type there is no kind of answer that the peer could read.
             Err(_) => {
                 self.stats.refused += 1;

@@ -88,6 +88,12 @@ impl MetricsPage<'_> {
         let rejected = totals.rejected.values().sum();
         for (name, help, total) in [
             (
+                // nwaku gives this one neither a prefix nor the case of the others.
+                "rendezvousPeerFoundTotal",
+                "Peers named by rendezvous points",
+                totals.found_by_rendezvous,
+            ),
+            (
                 "libp2p_pubsub_subscriptions",
                 "Topics joined so far",
                 totals.joined,

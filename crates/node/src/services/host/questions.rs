@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 
 use super::ServicesHost;
 use crate::services::handle::FilterSubscriber;
-use crate::services::totals::ServiceTotals;
+use crate::services::totals::{RendezvousTotals, ServiceTotals};
 
 /// Question of the program to the host.
 pub(in crate::services) enum HostCall {
@@ -32,6 +32,12 @@ impl ServicesHost {
         ServiceTotals {
             filter_peers: machines.filter.as_ref().map(|f| f.usage().peers),
             records_sent: machines.exchange.as_ref().map(|e| e.stats().enrs),
+            rendezvous: machines.rendezvous.as_ref().map(|point| RendezvousTotals {
+                register_requests: point.stats().register_requests,
+                discover_requests: point.stats().discover_requests,
+                registrations: point.registrations(),
+                namespaces: point.namespaces(),
+            }),
             ..self.totals.clone()
         }
     }
