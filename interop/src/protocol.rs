@@ -181,17 +181,19 @@ pub struct Stat {
 /// Answer to the command [`Command::Control`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Control {
-    /// Control entries that the peer sent.
+    /// Messages and control entries that the peer sent.
     pub sent: ControlCounts,
-    /// Control entries that the peer received.
+    /// Messages and control entries that the peer received.
     pub received: ControlCounts,
 }
 
-/// Numbers of control entries on the wire in one direction, over all peers. An entry is one element of
+/// Numbers of messages and control entries on the wire in one direction, over all peers. An entry is one element of
 /// a repeated field of `ControlMessage`, regardless of the number of message ids that it lists;
 /// Undertone counts the ids in `ihave`, `iwant` and `idontwant` instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlCounts {
+    /// Number of copies of messages.
+    pub messages: u64,
     /// Number of GRAFT entries.
     pub graft: u64,
     /// Number of PRUNE entries.

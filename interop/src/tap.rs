@@ -40,6 +40,7 @@ impl TrafficCounter {
             Direction::Sent => &mut control.sent,
             Direction::Received => &mut control.received,
         };
+        counts.messages += more.messages;
         counts.graft += more.graft;
         counts.prune += more.prune;
         counts.prune_with_backoff += more.prune_with_backoff;

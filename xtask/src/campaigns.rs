@@ -1,6 +1,7 @@
 //! Campaigns of `cargo xtask campaign`: tests and measurements that take minutes, too slow for
 //! `cargo xtask test`.
 
+mod profiles;
 mod start;
 
 use std::env;
@@ -53,11 +54,12 @@ pub(crate) enum Campaign {
     Start,
     Nwaku,
     Upgrade,
+    Profiles,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 16] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::Tables,
         Self::Start,
         Self::Upgrade,
@@ -71,6 +73,7 @@ impl Campaign {
         Self::SendKill,
         Self::Light,
         Self::Discovery,
+        Self::Profiles,
         Self::ArchiveKill,
         Self::Archive,
         Self::Hostile,
@@ -95,6 +98,7 @@ impl Campaign {
             Self::Start => "start",
             Self::Nwaku => "nwaku",
             Self::Upgrade => "upgrade",
+            Self::Profiles => "profiles",
         }
     }
 
@@ -141,6 +145,10 @@ impl Campaign {
                 "nodes of an earlier version in one network with the present one, a minute; needs UNDERTONE_EARLIER=PATH of its \
                  program"
             }
+            Self::Profiles => {
+                "a hundred nodes of other implementations beside simulated ones, 25 minutes; needs network namespaces and npm; \
+                 -- --help"
+            }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
             }
@@ -156,7 +164,7 @@ impl Campaign {
         }
     }
 
-    /// Returns the campaign's cargo commands, of which the last one gets the arguments; none for those of Python and MPI.
+    /// Returns the campaign's cargo commands, of which the last one gets the arguments; none for those that run in another way.
     fn commands(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Tables => &[&[
@@ -288,7 +296,7 @@ impl Campaign {
                     "--",
                 ],
             ],
-            Self::Mpi | Self::Ray | Self::Notebooks | Self::Start => &[],
+            Self::Mpi | Self::Ray | Self::Notebooks | Self::Start | Self::Profiles => &[],
         }
     }
 
@@ -309,6 +317,7 @@ impl Campaign {
             Self::Notebooks => return python::notebooks(root),
             Self::Mpi => return mpi::campaign(root),
             Self::Start => return start::run(root),
+            Self::Profiles => return profiles::run(root, arguments),
             _ => {}
         }
         if matches!(self, Self::ArchiveKill | Self::Archive | Self::SendKill)

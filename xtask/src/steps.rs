@@ -38,7 +38,7 @@ const TEST_THREADS: &str = "RUST_TEST_THREADS";
 const SNAPSHOTS: (&str, &str) = ("INSTA_UPDATE", "no");
 
 /// Integration tests of the testbed's devices.
-const TESTBED: [&str; 2] = ["killed", "tun_pair"];
+const TESTBED: [&str; 3] = ["killed", "profiles", "tun_pair"];
 
 /// Integration tests with other implementations.
 const INTEROP: [&str; 4] = ["benches", "line", "live", "peers_alone"];
@@ -395,7 +395,7 @@ fn answers(program: &str, argument: &str) -> Result<(), String> {
 }
 
 /// Returns the path of a file that cargo builds with the dev profile.
-fn built_file(root: &Path, name: &str) -> PathBuf {
+pub(crate) fn built_file(root: &Path, name: &str) -> PathBuf {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     target.join("debug").join(name)
 }

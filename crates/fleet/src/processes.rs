@@ -27,6 +27,7 @@ pub use campaigner::Campaigner;
 pub use costs::Costs;
 pub use error::{CampaignError, RunError};
 pub use hops::{Connections, MeasuredHop};
+pub use network::emulated;
 pub use nodes::Setup;
 pub use report::CampaignReport;
 pub use runner::Packets;

@@ -24,6 +24,17 @@ def test_a_sweep_has_a_row_for_each_point_and_run(tmp_path: Path) -> None:
     assert "8 of 8 runs" in str(result)
 
 
+def test_deliveries_of_a_sweep_are_grouped_by_the_values_of_its_keys(tmp_path: Path) -> None:
+    result = ut.sweep("small", {"relay.d": [6, 8], "network.loss": [0.0, 0.05]}, seeds=2, out=tmp_path, progress=False)
+    runs = pl.DataFrame(result.runs).lazy()
+    rows = pl.scan_parquet(result.files, include_file_paths="file").join(runs, on="file")
+    made = rows.group_by("relay.d", "network.loss", "seed").len("rows").collect().sort("relay.d", "network.loss", "seed")
+    expected = runs.select("relay.d", "network.loss", "seed", rows="delivered").collect()
+    assert made.rows() == expected.sort("relay.d", "network.loss", "seed").rows()
+    late = rows.group_by("network.loss").agg(pl.col("latency_ms").quantile(0.99)).collect().sort("network.loss")
+    assert late["latency_ms"][1] > late["latency_ms"][0], "losses make the slowest deliveries slower"
+
+
 def test_a_run_of_a_sweep_is_a_run(tmp_path: Path) -> None:
     result = ut.sweep("small", {"relay.d": [7]}, seeds=[3], out=tmp_path, progress=False)
     single = ut.run("small", seed=3, set={"relay.d": 7}, progress=False)

@@ -1,11 +1,12 @@
-// Counts the control messages of a GossipSub instance by wrapping the methods through which every RPC
+// Counts the messages and control messages of a GossipSub instance by wrapping the methods through which every RPC
 // goes. Neither library offers such counters for both directions without a metrics registry.
 
 function zero() {
-  return { graft: 0, prune: 0, prune_with_backoff: 0, prune_backoff_s: null, ihave: 0, iwant: 0, idontwant: 0 };
+  return { messages: 0, graft: 0, prune: 0, prune_with_backoff: 0, prune_backoff_s: null, ihave: 0, iwant: 0, idontwant: 0 };
 }
 
-function add(counts, control, times) {
+function add(counts, { messages, control }, times) {
+  counts.messages += times * (messages?.length ?? 0);
   if (control == null) return;
   counts.graft += times * (control.graft?.length ?? 0);
   counts.prune += times * (control.prune?.length ?? 0);
@@ -30,7 +31,7 @@ export function countControl(gossip) {
   gossip.sendRpc = (peer, rpc) => {
     const sent = send(peer, rpc);
     // After the call, because sendRpc adds waiting control messages to the RPC it is given.
-    if (sent) add(counts.sent, rpc.control, 1);
+    if (sent) add(counts.sent, rpc, 1);
     return sent;
   };
   if (typeof gossip.sendRpcInBatch === "function") {
@@ -38,12 +39,12 @@ export function countControl(gossip) {
     gossip.sendRpcInBatch = (peers, rpc) => {
       batch(peers, rpc);
       // The library removes from the set those whom it could not reach.
-      add(counts.sent, rpc.control, peers.size);
+      add(counts.sent, rpc, peers.size);
     };
   }
   const handle = gossip.handleReceivedRpc.bind(gossip);
   gossip.handleReceivedRpc = (from, rpc) => {
-    add(counts.received, rpc.control, 1);
+    add(counts.received, rpc, 1);
     return handle(from, rpc);
   };
   return counts;

@@ -36,6 +36,17 @@ const node = await createLibp2p({
   transports: [tcp(), ...quic],
   connectionEncrypters: [noise()],
   streamMuxers: [yamux()],
+  // A node that joins a network of a hundred is dialled by more than ten at once, which is the default; and a hundred nodes on one
+  // machine take more than the default's seconds for a handshake.
+  connectionManager: {
+    maxIncomingPendingConnections: 1_000,
+    inboundConnectionThreshold: 1_000,
+    dialTimeout: 50_000,
+    addressDialTimeout: 50_000,
+    inboundUpgradeTimeout: 50_000,
+    inboundStreamProtocolNegotiationTimeout: 50_000,
+    outboundStreamProtocolNegotiationTimeout: 50_000,
+  },
   services: {
     identify: identify(),
     ping: ping(),

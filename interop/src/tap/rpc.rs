@@ -5,6 +5,8 @@ use crate::protocol::ControlCounts;
 #[cfg(test)]
 mod tests;
 
+/// Protobuf field number of `RPC.publish`, of which each is a message.
+const PUBLISH: u32 = 2;
 /// Protobuf field number of `RPC.control`.
 const CONTROL: u32 = 3;
 /// Field numbers of `ControlMessage.{ihave, iwant, graft, prune, idontwant}`, from here to `IDONTWANT`.
@@ -16,11 +18,13 @@ const IDONTWANT: u32 = 5;
 /// Field number of `ControlPrune.backoff`, in seconds.
 const BACKOFF: u32 = 3;
 
-/// Adds the control entries of an encoded `RPC` to `counts`. A parse error ends the counting of its message.
+/// Adds the messages and control entries of an encoded `RPC` to `counts`. A parse error ends the counting of its message.
 pub(super) fn count(rpc: &[u8], counts: &mut ControlCounts) {
     for (field, value) in fields(rpc) {
-        if let (CONTROL, FieldValue::Bytes(control)) = (field, value) {
-            count_control(control, counts);
+        match (field, value) {
+            (PUBLISH, FieldValue::Bytes(_)) => counts.messages += 1,
+            (CONTROL, FieldValue::Bytes(control)) => count_control(control, counts),
+            _ => {}
         }
     }
 }

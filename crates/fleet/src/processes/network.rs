@@ -7,10 +7,22 @@ use undertone_sim::scenario::Qdisc;
 use undertone_sim::{Plan, Scenario};
 use undertone_testbed::{AddressPlan, Congestion, TestbedConfig, TestbedError};
 
+use super::error::RunError;
+use super::refuse;
+
 /// Congestion control that the simulator's profile `linux` models best; see docs/network-model.md.
 const CONGESTION: Congestion = Congestion::Reno;
 
 const MILLION: f64 = 1e6;
+
+/// Returns the testbed's configuration for a scenario whose plan was made with `seed`, for nodes of any program.
+///
+/// # Errors
+/// Returns [`RunError`] when the scenario has what no real network or node can do here.
+pub fn emulated(scenario: &Scenario, plan: &Plan, seed: u64) -> Result<TestbedConfig, RunError> {
+    refuse::check(scenario)?;
+    Ok(config(scenario, plan, seed)?)
+}
 
 /// Returns the testbed's configuration for a scenario whose plan was made with `seed`.
 pub(crate) fn config(

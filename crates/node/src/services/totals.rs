@@ -53,7 +53,7 @@ pub struct ProtocolTotals {
     pub sent_bytes: u64,
 }
 
-/// What this node does as a rendezvous point.
+/// Totals of this node as a rendezvous point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RendezvousTotals {
     /// Requests to register since the start, those that were refused included.
@@ -75,7 +75,7 @@ pub struct ServiceTotals {
     pub filter_peers: Option<usize>,
     /// Node records given by peer exchange; `None` without the service.
     pub records_sent: Option<u64>,
-    /// What this node does as a rendezvous point; `None` if it is none.
+    /// Totals of this node as a rendezvous point; `None` if it is none.
     pub rendezvous: Option<RendezvousTotals>,
     /// Times that the archive took for the queries of peers.
     pub query_times: DurationHistogram,

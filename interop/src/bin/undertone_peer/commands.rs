@@ -138,13 +138,17 @@ async fn peers(
 
 fn control(stats: &Stats) -> Control {
     Control {
-        sent: counts(&stats.sent),
-        received: counts(&stats.received),
+        sent: counts(&stats.sent, stats.messages_sent),
+        received: counts(
+            &stats.received,
+            stats.messages_received + stats.duplicates_received,
+        ),
     }
 }
 
-fn counts(stats: &ControlStats) -> ControlCounts {
+fn counts(stats: &ControlStats, messages: u64) -> ControlCounts {
     ControlCounts {
+        messages,
         graft: stats.graft,
         prune: stats.prune,
         prune_with_backoff: stats.prune_with_backoff,

@@ -37,6 +37,7 @@ fn every_kind_of_entry_is_counted_once() {
     let message = field(2, &field(2, b"\x1a\x02\x1a\x00"));
     let rpc = [subscription, message, field(3, &control)].concat();
     let expected = ControlCounts {
+        messages: 1,
         graft: 1,
         prune: 1,
         prune_with_backoff: 1,

@@ -1,0 +1,118 @@
+//! Figures of one run, computed in the same way for real and simulated nodes.
+
+use serde::Serialize;
+use undertone_sim::outcome::{Delivery, Message};
+
+/// Totals of a run besides its deliveries, over all nodes and the whole run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RunTotals {
+    /// Deliveries that there would be without failures, warm-up included.
+    pub(crate) expected: u64,
+    /// Copies of messages received.
+    pub(crate) copies: u64,
+    /// IDONTWANT entries sent.
+    pub(crate) idontwant: u64,
+    /// IHAVE entries sent.
+    pub(crate) ihave: u64,
+    /// IWANT entries sent.
+    pub(crate) iwant: u64,
+    /// GRAFT and PRUNE entries sent.
+    pub(crate) mesh_changes: u64,
+    /// Mean size of the meshes at the end.
+    pub(crate) mesh_mean: f64,
+}
+
+/// Figures of one run; latencies and hops without the warm-up.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct ProfileFigures {
+    /// Share of the expected deliveries that were made.
+    pub(crate) delivered: f64,
+    /// Median latency of a delivery, milliseconds.
+    pub(crate) p50_ms: f64,
+    /// Latency that 95 % of deliveries do not exceed, milliseconds.
+    pub(crate) p95_ms: f64,
+    /// Latency of a message's last delivery, mean over messages, milliseconds.
+    pub(crate) last_ms: f64,
+    /// Mean number of hops of a delivery.
+    pub(crate) hops: f64,
+    /// Mean size of a mesh at the end.
+    pub(crate) mesh: f64,
+    /// Copies after the first one for each delivery.
+    pub(crate) duplicates: f64,
+    /// IDONTWANT entries sent for each delivery.
+    pub(crate) idontwant: f64,
+    /// IHAVE entries sent for each delivery.
+    pub(crate) ihave: f64,
+    /// IWANT entries sent for each delivery.
+    pub(crate) iwant: f64,
+    /// GRAFT and PRUNE entries sent by each node.
+    pub(crate) mesh_changes: f64,
+}
+
+impl ProfileFigures {
+    /// Computes the figures of `nodes` nodes.
+    pub(crate) fn new(
+        nodes: u32,
+        messages: &[Message],
+        deliveries: &[Delivery],
+        totals: RunTotals,
+    ) -> Self {
+        let of = |delivery: &Delivery| &messages[delivery.message as usize];
+        let latency_ms = |delivery: &Delivery| {
+            let sent_ns = of(delivery).published_ns;
+            delivery.received_ns.saturating_sub(sent_ns) as f64 / 1e6
+        };
+        let counted: Vec<_> = deliveries.iter().filter(|d| !of(d).warm_up).collect();
+        let mut latencies: Vec<_> = counted.iter().map(|d| latency_ms(d)).collect();
+        latencies.sort_by(f64::total_cmp);
+        let quantile = |share: f64| {
+            let at = (latencies.len() as f64 * share) as usize;
+            latencies.get(at.min(latencies.len().saturating_sub(1)))
+        };
+        let last = counted
+            .chunk_by(|a, b| a.message == b.message)
+            .map(|of_one| of_one.iter().map(|d| latency_ms(d)).fold(0.0, f64::max));
+        let hops = counted.iter().map(|d| f64::from(d.hops));
+        let made = deliveries.len() as f64;
+        let per_delivery = |total: u64| total as f64 / made;
+        Self {
+            delivered: made / totals.expected as f64,
+            p50_ms: quantile(0.5).copied().unwrap_or(f64::NAN),
+            p95_ms: quantile(0.95).copied().unwrap_or(f64::NAN),
+            last_ms: mean(last),
+            hops: mean(hops),
+            mesh: totals.mesh_mean,
+            duplicates: per_delivery(totals.copies) - 1.0,
+            idontwant: per_delivery(totals.idontwant),
+            ihave: per_delivery(totals.ihave),
+            iwant: per_delivery(totals.iwant),
+            mesh_changes: totals.mesh_changes as f64 / f64::from(nodes),
+        }
+    }
+
+    /// Names and values, in the order of the table.
+    pub(crate) fn named(&self) -> [(&'static str, f64); 11] {
+        [
+            ("delivered", self.delivered),
+            ("p50 ms", self.p50_ms),
+            ("p95 ms", self.p95_ms),
+            ("last ms", self.last_ms),
+            ("hops", self.hops),
+            ("mesh", self.mesh),
+            ("duplicates", self.duplicates),
+            ("IDONTWANT", self.idontwant),
+            ("IHAVE", self.ihave),
+            ("IWANT", self.iwant),
+            ("GRAFT + PRUNE", self.mesh_changes),
+        ]
+    }
+}
+
+/// Mean of some values; NaN of none.
+pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    sum / count
+}
+
+#[cfg(test)]
+mod tests;

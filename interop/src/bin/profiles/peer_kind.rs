@@ -1,0 +1,61 @@
+use std::fmt;
+
+use undertone_interop::PeerCommand;
+use undertone_interop::npm::NpmError;
+use undertone_interop::programs;
+
+/// PeerKind of GossipSub whose nodes can be run here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum PeerKind {
+    /// `libp2p-gossipsub`, of Rust.
+    Rust,
+    /// `@libp2p/gossipsub`, of JavaScript.
+    Js,
+    /// This project's own.
+    Undertone,
+}
+
+impl PeerKind {
+    /// All implementations, in the order in which they run.
+    pub(crate) const ALL: [Self; 3] = [Self::Rust, Self::Js, Self::Undertone];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::Js => "js",
+            Self::Undertone => "undertone",
+        }
+    }
+
+    /// Profiles to simulate: the implementation's own, and this project's beside it.
+    pub(crate) fn profiles(self) -> Vec<&'static str> {
+        match self {
+            Self::Undertone => vec![self.name()],
+            other => vec![other.name(), Self::Undertone.name()],
+        }
+    }
+
+    /// Overrides that make simulated connections those of the implementation.
+    pub(crate) fn overrides(self) -> [String; 2] {
+        let name = self.name();
+        [
+            format!("network.mux=yamux-{name}"),
+            format!("network.handshake={name}"),
+        ]
+    }
+
+    /// Returns the command that starts a node.
+    pub(crate) fn command(self) -> Result<PeerCommand, NpmError> {
+        match self {
+            Self::Rust => Ok(programs::rust_gossipsub()),
+            Self::Js => programs::js_gossipsub(),
+            Self::Undertone => Ok(programs::undertone()),
+        }
+    }
+}
+
+impl fmt::Display for PeerKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

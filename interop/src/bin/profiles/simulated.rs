@@ -1,0 +1,39 @@
+use undertone_lab::report::DatasetChoice;
+use undertone_lab::run::{RunRequest, threads};
+use undertone_lab::scenario::Loaded;
+use undertone_sim::SimError;
+
+use std::ops::ControlFlow;
+
+use crate::figures::{ProfileFigures, RunTotals};
+
+/// Simulates the scenario with a seed.
+pub(crate) fn run(loaded: &Loaded, seed: u64) -> Result<ProfileFigures, SimError> {
+    let request = RunRequest {
+        loaded,
+        seed,
+        threads: threads(None),
+        commit: "unknown",
+        datasets: DatasetChoice::default(),
+    };
+    let outcome = request.run(&mut |_| ControlFlow::Continue(()))?.outcome;
+    let mut totals = RunTotals {
+        expected: outcome.expected,
+        mesh_mean: outcome.mesh_degree.mean,
+        ..RunTotals::default()
+    };
+    for node in &outcome.nodes {
+        totals.copies += node.first_copies + node.duplicates;
+        totals.idontwant += node.idontwant.count;
+        totals.ihave += node.ihave.count;
+        totals.iwant += node.iwant.count;
+        totals.mesh_changes += node.graft.count + node.prune.count;
+    }
+    let nodes = loaded.scenario.nodes;
+    Ok(ProfileFigures::new(
+        nodes,
+        &outcome.messages,
+        &outcome.deliveries,
+        totals,
+    ))
+}
