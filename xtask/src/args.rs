@@ -91,7 +91,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, Stri
 /// Parses the arguments after `campaign`.
 fn campaign(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
     let mut list = false;
-    let mut campaigns = Campaign::ALL.to_vec();
+    let mut only: Vec<String> = Vec::new();
     let mut arguments = Vec::new();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -104,7 +104,7 @@ fn campaign(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
                     _ => other.strip_prefix("--only=").map(str::to_owned),
                 };
                 match names {
-                    Some(names) => campaigns = named_campaigns(&names)?,
+                    Some(names) => only.push(names),
                     None if other == "--only" => {
                         return Err("--only needs names, as in --only hostile".to_owned());
                     }
@@ -116,6 +116,10 @@ fn campaign(mut args: impl Iterator<Item = String>) -> Result<Task, String> {
     if list {
         return Ok(Task::ListCampaigns);
     }
+    let campaigns = match only.is_empty() {
+        true => Campaign::ALL.to_vec(),
+        false => named_campaigns(&only.join(","))?,
+    };
     if campaigns.len() > 1 && !arguments.is_empty() {
         return Err("arguments after -- are for one campaign; name it with --only".to_owned());
     }

@@ -56,6 +56,11 @@ fn campaigns_are_named_and_get_what_follows_two_dashes() {
     assert_eq!(parsed("campaign --only hostile"), expected(&[]));
     let line = "campaign --only=hostile -- --json --only a1-restart";
     assert_eq!(parsed(line), expected(&["--json", "--only", "a1-restart"]));
+    let two = Task::Campaign {
+        campaigns: vec![Campaign::Sync, Campaign::Archive],
+        arguments: Vec::new(),
+    };
+    assert_eq!(parsed("campaign --only archive --only sync"), Ok(two));
     assert_eq!(parsed("campaign --list"), Ok(Task::ListCampaigns));
     assert_eq!(parsed("campaign --help"), Ok(Task::CampaignHelp));
     for (line, named) in [
