@@ -194,6 +194,8 @@ pub struct Control {
 pub struct ControlCounts {
     /// Number of copies of messages.
     pub messages: u64,
+    /// Number of neighbours to or from which a message went; `None` for Undertone, which does not report it.
+    pub links: Option<u64>,
     /// Number of GRAFT entries.
     pub graft: u64,
     /// Number of PRUNE entries.

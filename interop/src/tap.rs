@@ -7,6 +7,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use futures::io::{AsyncRead, AsyncWrite};
@@ -31,15 +32,17 @@ impl TrafficCounter {
         *self.0.lock()
     }
 
-    fn add(&self, direction: Direction, more: ControlCounts) {
+    fn add(&self, direction: Direction, more: ControlCounts, carried: &CarriedMessages) {
         if more == ControlCounts::default() {
             return;
         }
         let mut control = self.0.lock();
-        let counts = match direction {
-            Direction::Sent => &mut control.sent,
-            Direction::Received => &mut control.received,
+        let (counts, carried) = match direction {
+            Direction::Sent => (&mut control.sent, &carried.sent),
+            Direction::Received => (&mut control.received, &carried.received),
         };
+        let is_first = more.messages > 0 && !carried.swap(true, Ordering::Relaxed);
+        counts.links = Some(counts.links.unwrap_or(0) + u64::from(is_first));
         counts.messages += more.messages;
         counts.graft += more.graft;
         counts.prune += more.prune;
@@ -57,24 +60,45 @@ enum Direction {
     Received,
 }
 
-/// Wrapper of a multiplexed connection, or of one of its streams, that counts control entries.
+/// Whether a connection has carried a message, in each direction.
+#[derive(Debug, Default)]
+struct CarriedMessages {
+    sent: AtomicBool,
+    received: AtomicBool,
+}
+
+/// Wrapper of a multiplexed connection, or of one of its streams, that counts messages and control entries.
 #[derive(Debug)]
 pub struct Tap<T> {
     inner: T,
     counter: TrafficCounter,
+    /// Shared by the connection and its streams.
+    carried: Arc<CarriedMessages>,
     sent: Frames,
     received: Frames,
 }
 
 impl<T> Tap<T> {
-    /// Wraps `inner` and counts into `counter`.
+    /// Wraps a connection and counts into `counter`.
     pub fn new(inner: T, counter: TrafficCounter) -> Self {
+        Self::of_connection(inner, counter, Arc::default())
+    }
+
+    fn of_connection(inner: T, counter: TrafficCounter, carried: Arc<CarriedMessages>) -> Self {
         Self {
             inner,
             counter,
+            carried,
             sent: Frames::default(),
             received: Frames::default(),
         }
+    }
+}
+
+impl<M> Tap<M> {
+    /// Wraps a stream of this connection.
+    fn stream<S>(&self, stream: S) -> Tap<S> {
+        Tap::of_connection(stream, self.counter.clone(), Arc::clone(&self.carried))
     }
 }
 
@@ -90,7 +114,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Result<Self::Substream, Self::Error>> {
         let polled = Pin::new(&mut self.inner).poll_inbound(cx);
-        polled.map_ok(|stream| Tap::new(stream, self.counter.clone()))
+        polled.map_ok(|stream| self.stream(stream))
     }
 
     fn poll_outbound(
@@ -98,7 +122,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Result<Self::Substream, Self::Error>> {
         let polled = Pin::new(&mut self.inner).poll_outbound(cx);
-        polled.map_ok(|stream| Tap::new(stream, self.counter.clone()))
+        polled.map_ok(|stream| self.stream(stream))
     }
 
     fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
@@ -122,7 +146,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Tap<S> {
         let polled = Pin::new(&mut self.inner).poll_read(cx, buffer);
         if let Poll::Ready(Ok(length)) = polled {
             let seen = self.received.feed(&buffer[..length]);
-            self.counter.add(Direction::Received, seen);
+            self.counter.add(Direction::Received, seen, &self.carried);
         }
         polled
     }
@@ -137,7 +161,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Tap<S> {
         let polled = Pin::new(&mut self.inner).poll_write(cx, bytes);
         if let Poll::Ready(Ok(length)) = polled {
             let seen = self.sent.feed(&bytes[..length]);
-            self.counter.add(Direction::Sent, seen);
+            self.counter.add(Direction::Sent, seen, &self.carried);
         }
         polled
     }

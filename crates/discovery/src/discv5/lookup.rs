@@ -1,6 +1,5 @@
 //! Look-ups in the network of discv5, and changes of the node's own record.
 
-use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -58,8 +57,6 @@ pub(super) struct LookupTask {
     known: watch::Sender<Vec<Bytes>>,
     addresses: HostAddresses,
     targets: Targets,
-    /// Targets of the look-up under way that were not searched yet.
-    targets_left: VecDeque<NodeId>,
     /// Number of nodes that were known when the look-up under way began.
     known_before: usize,
     pause: Duration,
@@ -108,7 +105,6 @@ impl LookupTask {
             known,
             addresses: HostAddresses::default(),
             targets: Targets::default(),
-            targets_left: VecDeque::new(),
             known_before: 0,
             pause: LOOKUP_PAUSE_MIN,
         };
@@ -179,7 +175,7 @@ impl LookupTask {
         loop {
             // A look-up under way goes on, with turns for what else happens between its searches.
             let wake = match is_wished {
-                _ if !self.targets_left.is_empty() => Instant::now(),
+                _ if self.targets.is_under_way() => Instant::now(),
                 true => next,
                 false => idle,
             };
@@ -207,7 +203,7 @@ impl LookupTask {
                 Some(node) = added.recv() => self.add(&node),
                 Some(event) = events.recv() => self.on_event(event),
                 () = sleep_until(wake) => {
-                    if self.targets_left.is_empty() {
+                    if !self.targets.is_under_way() {
                         is_wished = false;
                     }
                     self.look_up().await;
@@ -222,17 +218,18 @@ impl LookupTask {
     /// Searches the next target of the look-up under way, or the first one of a new look-up ([`Targets`] says which), and
     /// offers those nodes of the table that fit.
     async fn look_up(&mut self) {
-        if self.targets_left.is_empty() {
-            self.begin_again();
-            self.known_before = self.known.borrow().len();
-            let next = self.targets.next(&self.discv5.table_entries_id());
-            self.targets_left.extend(next);
-        }
-        let target = self.targets_left.pop_front();
-        let found = self.search(target.unwrap_or_else(NodeId::random)).await;
+        let target = match self.targets.take() {
+            Some(target) => target,
+            None => {
+                self.begin_again();
+                self.known_before = self.known.borrow().len();
+                self.targets.begin(&self.discv5.table_entries_id())
+            }
+        };
+        let found = self.search(target).await;
         if self.discv5.connected_peers() == 0 {
             // Each further search would wait for the same nodes, which do not answer.
-            self.targets_left.clear();
+            self.targets.give_up();
         }
         let records = found.into_iter().chain(self.discv5.table_entries_enr());
         let records: Vec<_> = records
@@ -245,7 +242,7 @@ impl LookupTask {
         let mut known: Vec<Bytes> = records.iter().map(WakuRecord::to_rlp).collect();
         known.sort();
         known.dedup();
-        if self.targets_left.is_empty() {
+        if !self.targets.is_under_way() {
             self.pause = match known.len() > self.known_before {
                 true => LOOKUP_PAUSE_MIN,
                 false => (self.pause * 2).min(LOOKUP_PAUSE_MAX),

@@ -1,5 +1,7 @@
 //! Targets of look-ups: points of the identifier space that the next look-up goes towards.
 
+use std::collections::VecDeque;
+
 use enr::NodeId;
 
 /// Bits of an identifier, which is the greatest logarithmic distance of discv5.
@@ -14,29 +16,47 @@ const POINTS: usize = 5;
 /// Nodes in the table from which on the network counts as large: one bucket of discv5.
 const LARGE: usize = 16;
 
-/// Sequence of targets.
+/// Targets of one look-up after another.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
+    /// Number of look-ups among few nodes so far.
     looked: usize,
+    /// Targets of the look-up under way that were not searched yet.
+    left: VecDeque<NodeId>,
 }
 
 impl Targets {
-    /// Returns the targets of the next look-up, given the nodes of the table.
+    /// Whether the look-up under way has targets that were not searched yet.
+    pub(super) fn is_under_way(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// Takes the next target of the look-up under way.
+    pub(super) fn take(&mut self) -> Option<NodeId> {
+        self.left.pop_front()
+    }
+
+    /// Ends the look-up under way.
+    pub(super) fn give_up(&mut self) {
+        self.left.clear();
+    }
+
+    /// Begins a look-up, given the nodes of the table, and takes its first target.
     ///
-    /// In a large network it is a random point. In a small one that would leave neighbours unknown: half of all random points
+    /// In a large network that is a random point, and the only one. In a small one that would leave neighbours unknown: half of all random points
     /// are at the greatest distance from a node, a quarter at the next, and a node is asked only for nodes at the distance of
     /// the target and the two distances beside it. One node in eight is nearer to a given node than those three. So the known
     /// nodes are taken in turn, one a look-up, and each is asked for every distance at which a small network has nodes.
-    pub(super) fn next(&mut self, known: &[NodeId]) -> Vec<NodeId> {
+    pub(super) fn begin(&mut self, known: &[NodeId]) -> NodeId {
+        self.give_up();
         if known.is_empty() || known.len() >= LARGE {
-            return vec![NodeId::random()];
+            return NodeId::random();
         }
         let node = &known[self.looked % known.len()];
         self.looked = self.looked.wrapping_add(1);
-        let distances = (0..POINTS).map(|point| BITS - DISTANCES_ASKED * point);
-        distances
-            .map(|distance| at_distance(node, distance))
-            .collect()
+        let further = (1..POINTS).map(|point| at_distance(node, BITS - DISTANCES_ASKED * point));
+        self.left.extend(further);
+        at_distance(node, BITS)
     }
 }
 
@@ -65,13 +85,25 @@ mod tests {
         BITS - same
     }
 
+    /// All targets of a look-up that begins now.
+    fn look_up(targets: &mut Targets, known: &[NodeId]) -> Vec<NodeId> {
+        let first = targets.begin(known);
+        let all = std::iter::once(first).chain(std::iter::from_fn(|| targets.take()));
+        let all = all.collect();
+        assert!(!targets.is_under_way());
+        all
+    }
+
     #[test]
     fn each_of_few_nodes_is_asked_for_all_near_distances_in_turn() {
         let known = [NodeId::new(&[0x5a; 32]), NodeId::new(&[0xc3; 32])];
         let mut targets = Targets::default();
         for node in known.iter().chain(&known) {
-            let next = targets.next(&known);
-            let distances: Vec<_> = next.iter().map(|target| distance(node, target)).collect();
+            let searched = look_up(&mut targets, &known);
+            let distances: Vec<_> = searched
+                .iter()
+                .map(|target| distance(node, target))
+                .collect();
             assert_eq!(distances, [256, 253, 250, 247, 244]);
         }
     }
@@ -81,7 +113,7 @@ mod tests {
         let many: Vec<_> = (0..16).map(|_| NodeId::random()).collect();
         for known in [&[][..], &many] {
             let mut targets = Targets::default();
-            let found: Vec<_> = (0..32).flat_map(|_| targets.next(known)).collect();
+            let found: Vec<_> = (0..32).flat_map(|_| look_up(&mut targets, known)).collect();
             assert_eq!(found.len(), 32);
             // A bit that were the same in all 32 would be a chance of one in 2^31 for each of eight.
             let (mut all, mut any) = (u8::MAX, 0);

@@ -5,6 +5,9 @@ use undertone_sim::scenario::{FaultKind, TcpProfile};
 use super::ValidityRule;
 use super::facts::RunFacts;
 
+/// Profiles of routers that were compared with nodes of their implementations, see `docs/network-model.md`.
+const COMPARED_PROFILES: [&str; 3] = ["undertone", "rust", "js"];
+
 /// Receive window with which streams of every yamux begin, bytes.
 const YAMUX_BYTES: u64 = 256 << 10;
 const KB: u64 = 1_000;
@@ -107,7 +110,7 @@ pub const RULES: &[ValidityRule] = &[
     ValidityRule {
         name: "router-profile",
         says: "the router follows rules read in another implementation's source, and was not compared with its nodes",
-        applies: |run| run.scenario.relay.gossip.policy.profile != "undertone",
+        applies: |run| !COMPARED_PROFILES.contains(&run.scenario.relay.gossip.policy.profile),
     },
     ValidityRule {
         name: "loss",

@@ -10,6 +10,8 @@ pub(crate) struct RunTotals {
     pub(crate) expected: u64,
     /// Copies of messages received.
     pub(crate) copies: u64,
+    /// Directions of connections in which a message went; `None` if the nodes do not report it.
+    pub(crate) links: Option<u64>,
     /// IDONTWANT entries sent.
     pub(crate) idontwant: u64,
     /// IHAVE entries sent.
@@ -39,6 +41,8 @@ pub(crate) struct ProfileFigures {
     pub(crate) mesh: f64,
     /// Copies after the first one for each delivery.
     pub(crate) duplicates: f64,
+    /// Neighbours from which a node received messages, mean over the nodes; `None` if the nodes do not report it.
+    pub(crate) links: Option<f64>,
     /// IDONTWANT entries sent for each delivery.
     pub(crate) idontwant: f64,
     /// IHAVE entries sent for each delivery.
@@ -83,6 +87,7 @@ impl ProfileFigures {
             hops: mean(hops),
             mesh: totals.mesh_mean,
             duplicates: per_delivery(totals.copies) - 1.0,
+            links: totals.links.map(|links| links as f64 / f64::from(nodes)),
             idontwant: per_delivery(totals.idontwant),
             ihave: per_delivery(totals.ihave),
             iwant: per_delivery(totals.iwant),
@@ -91,7 +96,7 @@ impl ProfileFigures {
     }
 
     /// Names and values, in the order of the table.
-    pub(crate) fn named(&self) -> [(&'static str, f64); 11] {
+    pub(crate) fn named(&self) -> [(&'static str, f64); 12] {
         [
             ("delivered", self.delivered),
             ("p50 ms", self.p50_ms),
@@ -100,6 +105,7 @@ impl ProfileFigures {
             ("hops", self.hops),
             ("mesh", self.mesh),
             ("duplicates", self.duplicates),
+            ("links", self.links.unwrap_or(f64::NAN)),
             ("IDONTWANT", self.idontwant),
             ("IHAVE", self.ihave),
             ("IWANT", self.iwant),

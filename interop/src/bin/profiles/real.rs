@@ -96,6 +96,9 @@ impl RealRun<'_> {
             meshes.push(peer.mesh(topic).await?.len());
             let counts = peer.control().await?;
             totals.copies += counts.received.messages;
+            if let Some(links) = counts.received.links {
+                totals.links = Some(totals.links.unwrap_or(0) + links);
+            }
             totals.idontwant += counts.sent.idontwant;
             totals.ihave += counts.sent.ihave;
             totals.iwant += counts.sent.iwant;

@@ -9,17 +9,23 @@ use crate::figures::{ProfileFigures, RunTotals};
 
 /// Simulates the scenario with a seed.
 pub(crate) fn run(loaded: &Loaded, seed: u64) -> Result<ProfileFigures, SimError> {
+    let mut datasets = DatasetChoice::default();
+    datasets.links = true;
     let request = RunRequest {
         loaded,
         seed,
         threads: threads(None),
         commit: "unknown",
-        datasets: DatasetChoice::default(),
+        datasets,
     };
     let outcome = request.run(&mut |_| ControlFlow::Continue(()))?.outcome;
     let mut totals = RunTotals {
         expected: outcome.expected,
         mesh_mean: outcome.mesh_degree.mean,
+        links: outcome.recorded.as_ref().map(|recorded| {
+            let used = recorded.links.iter().filter(|link| link.messages.count > 0);
+            used.count() as u64
+        }),
         ..RunTotals::default()
     };
     for node in &outcome.nodes {

@@ -74,9 +74,10 @@ pub(crate) fn text(rows: &[ComparedRow]) -> String {
 }
 
 fn rounded(value: f64) -> String {
-    match value.abs() >= 100.0 {
-        true => format!("{value:.0}"),
-        false => format!("{value:.2}"),
+    match value.abs() {
+        nothing if nothing.is_nan() => "-".to_owned(),
+        large if large >= 100.0 => format!("{value:.0}"),
+        _ => format!("{value:.2}"),
     }
 }
 

@@ -149,6 +149,8 @@ fn control(stats: &Stats) -> Control {
 fn counts(stats: &ControlStats, messages: u64) -> ControlCounts {
     ControlCounts {
         messages,
+        // The node counts over all peers.
+        links: None,
         graft: stats.graft,
         prune: stats.prune,
         prune_with_backoff: stats.prune_with_backoff,

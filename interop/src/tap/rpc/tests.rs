@@ -38,6 +38,7 @@ fn every_kind_of_entry_is_counted_once() {
     let rpc = [subscription, message, field(3, &control)].concat();
     let expected = ControlCounts {
         messages: 1,
+        links: None,
         graft: 1,
         prune: 1,
         prune_with_backoff: 1,

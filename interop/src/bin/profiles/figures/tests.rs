@@ -36,6 +36,7 @@ fn latencies_are_without_the_warm_up_and_totals_with_it() {
     let totals = RunTotals {
         expected: 4,
         copies: 6,
+        links: Some(3),
         idontwant: 2,
         ihave: 8,
         iwant: 1,
@@ -46,6 +47,8 @@ fn latencies_are_without_the_warm_up_and_totals_with_it() {
     let named = figures.named().map(|(_, value)| value);
     assert_eq!(
         named,
-        [1.0, 230.0, 230.0, 230.0, 1.5, 1.5, 0.5, 0.5, 2.0, 0.25, 2.0]
+        [
+            1.0, 230.0, 230.0, 230.0, 1.5, 1.5, 0.5, 1.0, 0.5, 2.0, 0.25, 2.0
+        ]
     );
 }
