@@ -18,10 +18,14 @@ pub(crate) struct RunTotals {
     pub(crate) ihave: u64,
     /// IWANT entries sent.
     pub(crate) iwant: u64,
-    /// GRAFT and PRUNE entries sent.
-    pub(crate) mesh_changes: u64,
+    /// GRAFT entries sent.
+    pub(crate) graft: u64,
+    /// PRUNE entries sent.
+    pub(crate) prune: u64,
     /// Mean size of the meshes at the end.
     pub(crate) mesh_mean: f64,
+    /// Size of the largest mesh at the end.
+    pub(crate) mesh_max: u32,
 }
 
 /// Figures of one run; latencies and hops without the warm-up.
@@ -39,6 +43,8 @@ pub(crate) struct ProfileFigures {
     pub(crate) hops: f64,
     /// Mean size of a mesh at the end.
     pub(crate) mesh: f64,
+    /// Size of the largest mesh at the end.
+    pub(crate) mesh_max: u32,
     /// Copies after the first one for each delivery.
     pub(crate) duplicates: f64,
     /// Neighbours from which a node received messages, mean over the nodes; `None` if the nodes do not report it.
@@ -49,8 +55,10 @@ pub(crate) struct ProfileFigures {
     pub(crate) ihave: f64,
     /// IWANT entries sent for each delivery.
     pub(crate) iwant: f64,
-    /// GRAFT and PRUNE entries sent by each node.
-    pub(crate) mesh_changes: f64,
+    /// GRAFT entries sent by each node.
+    pub(crate) graft: f64,
+    /// PRUNE entries sent by each node.
+    pub(crate) prune: f64,
 }
 
 impl ProfileFigures {
@@ -86,17 +94,19 @@ impl ProfileFigures {
             last_ms: mean(last),
             hops: mean(hops),
             mesh: totals.mesh_mean,
+            mesh_max: totals.mesh_max,
             duplicates: per_delivery(totals.copies) - 1.0,
             links: totals.links.map(|links| links as f64 / f64::from(nodes)),
             idontwant: per_delivery(totals.idontwant),
             ihave: per_delivery(totals.ihave),
             iwant: per_delivery(totals.iwant),
-            mesh_changes: totals.mesh_changes as f64 / f64::from(nodes),
+            graft: totals.graft as f64 / f64::from(nodes),
+            prune: totals.prune as f64 / f64::from(nodes),
         }
     }
 
     /// Names and values, in the order of the table.
-    pub(crate) fn named(&self) -> [(&'static str, f64); 12] {
+    pub(crate) fn named(&self) -> [(&'static str, f64); 14] {
         [
             ("delivered", self.delivered),
             ("p50 ms", self.p50_ms),
@@ -104,12 +114,14 @@ impl ProfileFigures {
             ("last ms", self.last_ms),
             ("hops", self.hops),
             ("mesh", self.mesh),
+            ("largest", f64::from(self.mesh_max)),
             ("duplicates", self.duplicates),
             ("links", self.links.unwrap_or(f64::NAN)),
             ("IDONTWANT", self.idontwant),
             ("IHAVE", self.ihave),
             ("IWANT", self.iwant),
-            ("GRAFT + PRUNE", self.mesh_changes),
+            ("GRAFT", self.graft),
+            ("PRUNE", self.prune),
         ]
     }
 }

@@ -93,7 +93,9 @@ impl RealRun<'_> {
             ..RunTotals::default()
         };
         for (peer, receiver) in peers.iter_mut().zip(0u32..) {
-            meshes.push(peer.mesh(topic).await?.len());
+            let mesh = u32::try_from(peer.mesh(topic).await?.len()).unwrap_or(u32::MAX);
+            totals.mesh_max = totals.mesh_max.max(mesh);
+            meshes.push(f64::from(mesh));
             let counts = peer.control().await?;
             totals.copies += counts.received.messages;
             if let Some(links) = counts.received.links {
@@ -102,7 +104,8 @@ impl RealRun<'_> {
             totals.idontwant += counts.sent.idontwant;
             totals.ihave += counts.sent.ihave;
             totals.iwant += counts.sent.iwant;
-            totals.mesh_changes += counts.sent.graft + counts.sent.prune;
+            totals.graft += counts.sent.graft;
+            totals.prune += counts.sent.prune;
             while let Some(arrival) = peer.try_message() {
                 let stamp = arrival.seq.zip(arrival.latency_ns);
                 let stamp = stamp
@@ -120,7 +123,7 @@ impl RealRun<'_> {
                 }
             }
         }
-        totals.mesh_mean = mean(meshes.into_iter().map(|size| size as f64));
+        totals.mesh_mean = mean(meshes.into_iter());
         let nodes = self.scenario.nodes;
         let deliveries = trace_back(messages, nodes, firsts);
         Ok(ProfileFigures::new(nodes, messages, &deliveries, totals))

@@ -22,6 +22,7 @@ pub(crate) fn run(loaded: &Loaded, seed: u64) -> Result<ProfileFigures, SimError
     let mut totals = RunTotals {
         expected: outcome.expected,
         mesh_mean: outcome.mesh_degree.mean,
+        mesh_max: outcome.mesh_degree.max,
         links: outcome.recorded.as_ref().map(|recorded| {
             let used = recorded.links.iter().filter(|link| link.messages.count > 0);
             used.count() as u64
@@ -33,7 +34,8 @@ pub(crate) fn run(loaded: &Loaded, seed: u64) -> Result<ProfileFigures, SimError
         totals.idontwant += node.idontwant.count;
         totals.ihave += node.ihave.count;
         totals.iwant += node.iwant.count;
-        totals.mesh_changes += node.graft.count + node.prune.count;
+        totals.graft += node.graft.count;
+        totals.prune += node.prune.count;
     }
     let nodes = loaded.scenario.nodes;
     Ok(ProfileFigures::new(

@@ -40,15 +40,15 @@ fn latencies_are_without_the_warm_up_and_totals_with_it() {
         idontwant: 2,
         ihave: 8,
         iwant: 1,
-        mesh_changes: 6,
+        graft: 3,
+        prune: 6,
         mesh_mean: 1.5,
+        mesh_max: 2,
     };
     let figures = ProfileFigures::new(3, &messages, &trace_back(&messages, 3, firsts), totals);
     let named = figures.named().map(|(_, value)| value);
-    assert_eq!(
-        named,
-        [
-            1.0, 230.0, 230.0, 230.0, 1.5, 1.5, 0.5, 1.0, 0.5, 2.0, 0.25, 2.0
-        ]
-    );
+    let expected = [
+        1.0, 230.0, 230.0, 230.0, 1.5, 1.5, 2.0, 0.5, 1.0, 0.5, 2.0, 0.25, 1.0, 2.0,
+    ];
+    assert_eq!(named, expected);
 }
