@@ -35,13 +35,18 @@ impl PeerKind {
         }
     }
 
-    /// Overrides that make simulated connections those of the implementation.
-    pub(crate) fn overrides(self) -> [String; 2] {
+    /// Overrides that make simulated nodes those of the implementation, but for the router's profile.
+    pub(crate) fn overrides(self) -> Vec<String> {
         let name = self.name();
-        [
+        let mut all = vec![
             format!("network.mux=yamux-{name}"),
             format!("network.handshake={name}"),
-        ]
+        ];
+        if self == Self::Undertone {
+            // Its peer program has the parameters and scores of a network of Waku.
+            all.push("relay.base=waku".to_owned());
+        }
+        all
     }
 
     /// Returns the command that starts a node.
