@@ -146,7 +146,7 @@ impl Campaign {
                  program"
             }
             Self::Profiles => {
-                "a hundred nodes of other implementations beside simulated ones, 25 minutes; needs network namespaces and npm; \
+                "a hundred nodes of other implementations beside simulated ones, a quarter of an hour; needs network namespaces and npm; \
                  -- --help"
             }
             Self::Hostile => {

@@ -1,6 +1,7 @@
 //! Figures of one run, computed in the same way for real and simulated nodes.
 
 use serde::Serialize;
+use undertone_lab::report::Sorted;
 use undertone_sim::outcome::{Delivery, Message};
 
 /// Totals of a run besides its deliveries, over all nodes and the whole run.
@@ -75,12 +76,8 @@ impl ProfileFigures {
             delivery.received_ns.saturating_sub(sent_ns) as f64 / 1e6
         };
         let counted: Vec<_> = deliveries.iter().filter(|d| !of(d).warm_up).collect();
-        let mut latencies: Vec<_> = counted.iter().map(|d| latency_ms(d)).collect();
-        latencies.sort_by(f64::total_cmp);
-        let quantile = |share: f64| {
-            let at = (latencies.len() as f64 * share) as usize;
-            latencies.get(at.min(latencies.len().saturating_sub(1)))
-        };
+        let latencies = Sorted::new(counted.iter().map(|d| latency_ms(d)).collect());
+        let quantile = |share: f64| latencies.quantile(share).unwrap_or(f64::NAN);
         let last = counted
             .chunk_by(|a, b| a.message == b.message)
             .map(|of_one| of_one.iter().map(|d| latency_ms(d)).fold(0.0, f64::max));
@@ -89,8 +86,8 @@ impl ProfileFigures {
         let per_delivery = |total: u64| total as f64 / made;
         Self {
             delivered: made / totals.expected as f64,
-            p50_ms: quantile(0.5).copied().unwrap_or(f64::NAN),
-            p95_ms: quantile(0.95).copied().unwrap_or(f64::NAN),
+            p50_ms: quantile(0.5),
+            p95_ms: quantile(0.95),
             last_ms: mean(last),
             hops: mean(hops),
             mesh: totals.mesh_mean,
@@ -116,7 +113,7 @@ impl ProfileFigures {
             ("mesh", self.mesh),
             ("largest", f64::from(self.mesh_max)),
             ("duplicates", self.duplicates),
-            ("links", self.links.unwrap_or(f64::NAN)),
+            ("neighbours", self.links.unwrap_or(f64::NAN)),
             ("IDONTWANT", self.idontwant),
             ("IHAVE", self.ihave),
             ("IWANT", self.iwant),
@@ -128,8 +125,7 @@ impl ProfileFigures {
 
 /// Mean of some values; NaN of none.
 pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
-    sum / count
+    Sorted::new(values.collect()).mean().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -72,8 +72,9 @@ fn check(scenario: &Scenario) -> Result<(), ProfilesError> {
 async fn run(options: &ProfilesOptions) -> Result<Vec<ComparedRow>, ProfilesError> {
     let mut rows = Vec::new();
     for implementation in options.implementations() {
-        let own = implementation.overrides();
-        let set: Vec<_> = options.set.iter().cloned().chain(own).collect();
+        // What the user sets comes last and holds.
+        let mut set = implementation.overrides();
+        set.extend(options.set.iter().cloned());
         let loaded = scenario::load(&options.scenario(), &set)?;
         check(&loaded.scenario)?;
         let mut measured = Vec::new();

@@ -35,17 +35,22 @@ impl PeerKind {
         }
     }
 
-    /// Overrides that make simulated nodes those of the implementation, but for the router's profile.
+    /// Overrides of the scenario that the implementation needs, and that make simulated nodes its own, but for the router's
+    /// profile.
     pub(crate) fn overrides(self) -> Vec<String> {
         let name = self.name();
         let mut all = vec![
             format!("network.mux=yamux-{name}"),
             format!("network.handshake={name}"),
         ];
-        if self == Self::Undertone {
+        let more: &[&str] = match self {
+            Self::Rust => &[],
+            // A hundred of its nodes on one machine cannot make their connections faster.
+            Self::Js => &["scenario.start_spread_s=180", "traffic.first_s=220"],
             // Its peer program has the parameters and scores of a network of Waku.
-            all.push("relay.base=waku".to_owned());
-        }
+            Self::Undertone => &["relay.base=waku"],
+        };
+        all.extend(more.iter().map(ToString::to_string));
         all
     }
 

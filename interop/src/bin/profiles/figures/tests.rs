@@ -48,7 +48,7 @@ fn latencies_are_without_the_warm_up_and_totals_with_it() {
     let figures = ProfileFigures::new(3, &messages, &trace_back(&messages, 3, firsts), totals);
     let named = figures.named().map(|(_, value)| value);
     let expected = [
-        1.0, 230.0, 230.0, 230.0, 1.5, 1.5, 2.0, 0.5, 1.0, 0.5, 2.0, 0.25, 1.0, 2.0,
+        1.0, 100.0, 230.0, 230.0, 1.5, 1.5, 2.0, 0.5, 1.0, 0.5, 2.0, 0.25, 1.0, 2.0,
     ];
     assert_eq!(named, expected);
 }
