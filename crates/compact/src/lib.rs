@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::collections::btree_map;
 use std::slice;
 
+mod prefetch;
 #[cfg(test)]
 mod tests;
+
+pub use prefetch::prefetch;
 
 /// Largest number of entries that are kept in a vector.
 const FEW_MAX: usize = 8;

@@ -110,7 +110,9 @@ impl Router {
     /// Records that the peer is subscribed to the topic, within the limits.
     pub(crate) fn peer_joins(&mut self, peer: PeerIx, name: &Topic) {
         let max = self.config.limits.subscriptions_per_peer_max;
-        let Some(ix) = self.intern(name) else {
+        // A new name is copied, because it is part of the frame that brought it.
+        let known = self.topics.find(name);
+        let Some(ix) = known.or_else(|| self.intern(&name.detached())) else {
             return self.report(Report::Capacity {
                 peer,
                 capacity: Capacity::Topics,

@@ -109,7 +109,7 @@ impl Topics {
     }
 
     /// Returns the index of a topic, which is created if there is room. The flag tells whether
-    /// it was created.
+    /// it was created; its name then keeps the memory of `name`.
     pub(crate) fn intern(&mut self, name: &Topic, limits: &Limits) -> Option<(TopicIx, bool)> {
         if let Some(ix) = self.find(name) {
             return Some((ix, false));
@@ -118,7 +118,6 @@ impl Topics {
         {
             return None;
         }
-        let name = name.detached();
         let ix = self.free.pop().unwrap_or_else(|| {
             if self.slots.len() < FEW_TOPICS {
                 self.slots.reserve_exact(1);
@@ -128,7 +127,7 @@ impl Topics {
         });
         self.by_name.insert(name.clone(), ix);
         self.slots[ix.0 as usize] = Some(TopicState {
-            name,
+            name: name.clone(),
             joined: false,
             ours: false,
             subscribers: PeerSet::default(),

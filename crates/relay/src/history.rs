@@ -134,7 +134,7 @@ impl HistoryJudge {
         let at_ns = u64::try_from(timestamp_ns).unwrap_or(0);
         let proof = check_message(
             &self.rln.policy,
-            &mut self.externals,
+            &self.externals,
             at_ns.min(unix_now_ns),
             timestamp_ns,
             UncachedHashes.hash_of(message),

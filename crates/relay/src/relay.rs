@@ -131,6 +131,14 @@ impl Relay {
         self
     }
 
+    /// Shares the external nullifiers that other relays have computed, as in a simulation. They must be those of the generation
+    /// and identifier of the relay's policy; on a network without a rate limit they are not used.
+    #[must_use]
+    pub fn with_external_nullifiers(mut self, externals: &ExternalNullifiers) -> Self {
+        self.externals = self.externals.map(|_| externals.clone());
+        self
+    }
+
     /// Makes room for exactly this many peers, numbered from 0. Without it, room grows as peers connect.
     pub fn reserve_peers(&mut self, count: usize) {
         self.router.reserve_peers(count);

@@ -125,7 +125,7 @@ impl Relay {
         let proof = proof_of(message)?;
         let x = self.signals.hash_of(message);
         let unix_now_ns = self.unix_now_ns();
-        let externals = self.externals.as_mut().ok_or(Rejection::MissingProof)?;
+        let externals = self.externals.as_ref().ok_or(Rejection::MissingProof)?;
         check_with(
             &rln.policy,
             externals,

@@ -111,10 +111,10 @@ pub fn check(
     x: Fr,
     proof: &RateLimitProof,
 ) -> Result<CheckedProof, ProofRejection> {
-    let mut externals = ExternalNullifiers::new(policy.generation, policy.identifier);
+    let externals = ExternalNullifiers::new(policy.generation, policy.identifier);
     check_with(
         policy,
-        &mut externals,
+        &externals,
         roots,
         unix_now_ns,
         timestamp_ns,
@@ -131,7 +131,7 @@ pub fn check(
 /// As [`check`].
 pub fn check_with(
     policy: &Policy,
-    externals: &mut ExternalNullifiers,
+    externals: &ExternalNullifiers,
     roots: &RootWindow,
     unix_now_ns: u64,
     timestamp_ns: i64,
@@ -156,7 +156,7 @@ pub fn check_with(
 /// As [`check`], except for the root.
 pub fn check_message(
     policy: &Policy,
-    externals: &mut ExternalNullifiers,
+    externals: &ExternalNullifiers,
     unix_now_ns: u64,
     timestamp_ns: i64,
     x: Fr,

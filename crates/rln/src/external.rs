@@ -1,5 +1,7 @@
 //! The external nullifier: the epoch and application for which a proof counts its message.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use ark_ff::PrimeField;
 
 use crate::epoch::Epoch;
@@ -52,12 +54,16 @@ pub fn external_nullifier(generation: Generation, epoch: Epoch, identifier: &Rln
 /// clock gap admits, and one spare.
 const REMEMBERED: usize = 4;
 
-/// Cache of the external nullifiers of one application, each computed at its first use.
+/// Cache of the external nullifiers of one application, each computed at its first use. Clones share what they know, as the
+/// nodes of a simulation do.
 ///
 /// Only the last few epochs are remembered, so a peer that sends messages of many epochs costs
 /// computation but no memory.
 #[derive(Clone, Debug)]
-pub struct ExternalNullifiers {
+pub struct ExternalNullifiers(Arc<Mutex<Known>>);
+
+#[derive(Debug)]
+struct Known {
     generation: Generation,
     identifier: RlnIdentifier,
     known: [Option<(Epoch, Fr)>; REMEMBERED],
@@ -70,17 +76,33 @@ pub struct ExternalNullifiers {
 impl ExternalNullifiers {
     /// Creates an empty cache.
     pub fn new(generation: Generation, identifier: RlnIdentifier) -> Self {
-        Self {
+        Self(Arc::new(Mutex::new(Known {
             generation,
             identifier,
             known: [None; REMEMBERED],
             oldest: 0,
             computed_total: 0,
-        }
+        })))
     }
 
     /// Returns the external nullifier of `epoch`, equal to that of [`external_nullifier`].
-    pub fn get(&mut self, epoch: Epoch) -> Fr {
+    pub fn get(&self, epoch: Epoch) -> Fr {
+        self.known().get(epoch)
+    }
+
+    /// Number of external nullifiers computed so far.
+    pub fn computed_total(&self) -> u64 {
+        self.known().computed_total
+    }
+
+    /// Entries of the cache, which are whole after a panic, too: one is stored in a single step.
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Known {
+    fn get(&mut self, epoch: Epoch) -> Fr {
         let known = self.known.iter().flatten().find(|known| known.0 == epoch);
         if let Some((_, nullifier)) = known {
             return *nullifier;
@@ -90,11 +112,6 @@ impl ExternalNullifiers {
         self.oldest = (self.oldest + 1) % REMEMBERED;
         self.computed_total += 1;
         nullifier
-    }
-
-    /// Number of external nullifiers computed so far.
-    pub fn computed_total(&self) -> u64 {
-        self.computed_total
     }
 }
 

@@ -36,13 +36,19 @@ pub(crate) struct Scheduled<T> {
     pub(crate) event: T,
 }
 
+/// Entry of the queue: due time, node, and where the content is.
+type Entry = (EventKey, u32, u32);
+
 /// Scheduled events of one thread.
 #[derive(Debug)]
 pub(crate) struct EventQueue<T> {
-    near: BinaryHeap<Reverse<(EventKey, u32, u32)>>,
-    /// Time up to which the buckets have been emptied into `near`.
+    /// Events of the present bucket that were scheduled before it began, the next one last.
+    sorted: Vec<Entry>,
+    /// Events of the present bucket that were scheduled since it began.
+    late: BinaryHeap<Reverse<Entry>>,
+    /// End of the present bucket.
     near_until_ns: u64,
-    boxes: BTreeMap<u64, Vec<(EventKey, u32, u32)>>,
+    boxes: BTreeMap<u64, Vec<Entry>>,
     /// Content of the events, indexed by the last number of an entry.
     slots: Vec<Option<T>>,
     free: Vec<u32>,
@@ -51,7 +57,8 @@ pub(crate) struct EventQueue<T> {
 impl<T> EventQueue<T> {
     pub(crate) fn new() -> Self {
         Self {
-            near: BinaryHeap::new(),
+            sorted: Vec::new(),
+            late: BinaryHeap::new(),
             near_until_ns: 0,
             boxes: BTreeMap::new(),
             slots: Vec::new(),
@@ -72,42 +79,63 @@ impl<T> EventQueue<T> {
             }
         };
         if key.at_ns < self.near_until_ns {
-            self.near.push(Reverse((key, node, slot)));
+            self.late.push(Reverse((key, node, slot)));
         } else {
             let boxed = self.boxes.entry(key.at_ns / BOX_NS).or_default();
             boxed.push((key, node, slot));
         }
     }
 
-    /// Empties buckets into the heap until it holds an event.
+    /// Begins the next bucket that has an event when the present one is done.
     fn fill(&mut self) {
-        while self.near.is_empty()
+        while self.sorted.is_empty()
+            && self.late.is_empty()
             && let Some((number, boxed)) = self.boxes.pop_first()
         {
             self.near_until_ns = (number + 1).saturating_mul(BOX_NS);
-            let entries: Vec<_> = boxed.into_iter().map(Reverse).collect();
-            self.near = BinaryHeap::from(entries);
+            self.sorted = boxed;
+            self.sorted.sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+
+    /// The next entry, and whether it is one of `late`.
+    fn first(&mut self) -> Option<(Entry, bool)> {
+        self.fill();
+        match (self.sorted.last(), self.late.peek()) {
+            (Some(sorted), Some(Reverse(late))) if late < sorted => Some((*late, true)),
+            (None, Some(Reverse(late))) => Some((*late, true)),
+            (Some(sorted), _) => Some((*sorted, false)),
+            (None, None) => None,
         }
     }
 
     /// Time of the next event, nanoseconds.
     pub(crate) fn next_ns(&mut self) -> Option<u64> {
-        self.fill();
-        self.near.peek().map(|Reverse((key, ..))| key.at_ns)
+        self.first().map(|((key, ..), _)| key.at_ns)
     }
 
     /// Removes and returns the next event, if it is before `until_ns`.
     pub(crate) fn pop(&mut self, until_ns: u64) -> Option<Scheduled<T>> {
-        self.fill();
-        let Reverse((key, ..)) = self.near.peek()?;
+        let ((key, node, slot), is_late) = self.first()?;
         if key.at_ns >= until_ns {
             return None;
         }
-        let Reverse((key, node, slot)) = self.near.pop()?;
+        if is_late {
+            self.late.pop();
+        } else {
+            self.sorted.pop();
+        }
         self.free.push(slot);
         let event = self.slots[slot as usize].take();
         let event = event.expect("an entry names a slot that is filled");
         Some(Scheduled { key, node, event })
+    }
+
+    /// Node and content of an event that will be due soon, `ahead` events from now if none is scheduled before it.
+    pub(crate) fn upcoming(&self, ahead: usize) -> Option<(u32, &Option<T>)> {
+        let at = self.sorted.len().checked_sub(ahead + 1)?;
+        let (_, node, slot) = self.sorted[at];
+        Some((node, &self.slots[slot as usize]))
     }
 
     /// Content of all scheduled events, in no particular order.

@@ -63,7 +63,9 @@ pub(crate) struct Node {
     long_frame_bytes: u64,
     /// Connections to be made, as (time, index), the next one last.
     to_connect: Vec<(u64, ConnIx)>,
-    member: Option<SimMember>,
+    /// Membership of a node that has published.
+    member: Option<Box<SimMember>>,
+    /// The worker that verifies proofs, while there are any.
     verifier: Option<Box<VerifierModel>>,
     mux_overhead_bytes: u32,
     spams: bool,
@@ -94,7 +96,6 @@ pub(crate) struct ServiceSide {
 
 impl Node {
     pub(crate) fn new(world: &World, id: u32) -> Self {
-        let rln = world.scenario.rln.as_ref();
         Self {
             id,
             relay: None,
@@ -108,8 +109,8 @@ impl Node {
             in_transit: FewMap::new(),
             long_frame_bytes: world.scenario.relay.gossip.large.transfer_bytes as u64,
             to_connect: Vec::new(),
-            member: rln.map(|rln| SimMember::new(world.seed, id, rln.message_limit)),
-            verifier: rln.and_then(VerifierModel::new).map(Box::new),
+            member: None,
+            verifier: None,
             mux_overhead_bytes: world.scenario.network.mux_overhead_bytes,
             spams: false,
             is_silent: false,

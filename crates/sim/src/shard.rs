@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use undertone_compact::prefetch;
+
 use crate::events::{EventKey, EventQueue, Scheduled};
 use crate::layout::Layout;
 use crate::light::LightNode;
@@ -10,6 +12,14 @@ use crate::node::event::{Event, Scratch, ServiceEvent, Step};
 use crate::node::find::FindEvent;
 use crate::scenario::FaultKind;
 use crate::world::World;
+
+/// Number of events between the one handled and the one whose node is fetched into the cache, and, when that has been fetched,
+/// what the node refers to. Anything from 2 and 1 to 16 and 8 is as good (docs/benchmarks.md).
+const NODE_AHEAD: usize = 4;
+const RELAY_AHEAD: usize = 2;
+
+/// Bytes of a frame that are fetched ahead: its control entries, or the start of a message.
+const FRAME_START_BYTES: usize = 512;
 
 /// A shard: the nodes of one thread of this process.
 #[derive(Debug)]
@@ -122,11 +132,33 @@ impl NodeShard {
         all && self.layout.slot(node) < self.nodes.len() + self.clients.len()
     }
 
+    /// Asks the processor for the memory of the next events' nodes. In a large network that is in no cache, and an event would
+    /// wait for it line by line.
+    fn prefetch_upcoming(&self) {
+        if let Some((node, event)) = self.events.upcoming(NODE_AHEAD) {
+            prefetch(event);
+            if let Some(node) = self.nodes.get(self.layout.slot(node)) {
+                prefetch(node);
+            }
+        }
+        if let Some((node, event)) = self.events.upcoming(RELAY_AHEAD) {
+            if let Some(Event::Frame { frame, .. }) = event {
+                prefetch(&frame[..frame.len().min(FRAME_START_BYTES)]);
+            }
+            if let Some(node) = self.nodes.get(self.layout.slot(node))
+                && let Some(relay) = &node.relay
+            {
+                prefetch(&**relay);
+            }
+        }
+    }
+
     /// Handles all events before `until_ns`.
     pub(crate) fn run(&mut self, world: &World, until_ns: u64) {
         let me = self.number();
         while let Some(Scheduled { key, node, event }) = self.events.pop(until_ns) {
             self.handled += 1;
+            self.prefetch_upcoming();
             let slot = self.layout.slot(node);
             let step = &mut Step {
                 world,

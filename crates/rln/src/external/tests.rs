@@ -65,7 +65,7 @@ fn epoch_identifier_and_generation_all_matter() {
 #[test]
 fn each_epochs_nullifier_is_computed_once_and_old_ones_are_forgotten() {
     for generation in [Generation::Direct, Generation::Hashed] {
-        let mut kept = ExternalNullifiers::new(generation, RlnIdentifier::WAKU);
+        let kept = ExternalNullifiers::new(generation, RlnIdentifier::WAKU);
         let direct = |epoch| external_nullifier(generation, Epoch(epoch), &RlnIdentifier::WAKU);
         for epoch in [5, 5, 6, 5, 7, 8, 5, 6, 7, 8] {
             assert_eq!(kept.get(Epoch(epoch)), direct(epoch), "epoch {epoch}");

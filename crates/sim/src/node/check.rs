@@ -1,6 +1,6 @@
 //! Rules that are checked during a run, independently of the code under test.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -36,7 +36,7 @@ fn start_of(id: &MessageId) -> IdStart {
 /// State of the checks of one node.
 #[derive(Debug, Default)]
 pub(crate) struct RuleChecks {
-    delivered: BTreeSet<u32>,
+    delivered: FewMap<u32, ()>,
     /// Ids named in IDONTWANT by each peer, with the time of the message.
     unwanted: FewMap<(ConnIx, IdStart), u64>,
     /// The same in the order of the messages; an id that was named again has a later entry.
@@ -163,14 +163,14 @@ impl RuleChecks {
         }
     }
 
-    /// Checks that a message is delivered to the application only once.
     /// Whether a message was delivered.
     pub(super) fn has(&self, message: u32) -> bool {
-        self.delivered.contains(&message)
+        self.delivered.contains_key(&message)
     }
 
+    /// Checks that a message is delivered to the application only once.
     pub(super) fn delivers(&mut self, scratch: &mut Scratch, now_ns: u64, node: u32, message: u32) {
-        if !self.delivered.insert(message) {
+        if self.delivered.insert(message, ()).is_some() {
             violated(scratch, now_ns, node, "a message is delivered at most once");
         }
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use undertone_gossip::RequestId;
 use undertone_link::{Arrival, ConnIx};
 use undertone_relay::{Output, ProofTicket};
-use undertone_rln::RateLimitProof;
+use undertone_rln::{ExternalNullifiers, RateLimitProof, RlnIdentifier};
 use undertone_services::RequestNo;
 
 use crate::events::Scheduled;
@@ -16,7 +16,7 @@ use crate::node::find::FindEvent;
 use crate::outcome::{RecordOptions, Violation};
 use crate::record::TrafficRecord;
 use crate::services::io::ServiceInput;
-use crate::world::World;
+use crate::world::{GENERATION, World};
 
 /// Event of a simulated node.
 #[derive(Debug)]
@@ -85,6 +85,7 @@ impl From<ServiceEvent> for ServiceInput {
 pub(crate) struct Scratch {
     pub(crate) ids: SharedIds,
     pub(crate) signals: SharedSignals,
+    pub(crate) externals: ExternalNullifiers,
     pub(crate) relay_outputs: VecDeque<Output>,
     pub(crate) received: VecDeque<(ConnIx, Bytes)>,
     pub(crate) writable: Vec<ConnIx>,
@@ -101,6 +102,7 @@ impl Scratch {
         Self {
             ids: SharedIds::new(),
             signals: SharedSignals::new(),
+            externals: ExternalNullifiers::new(GENERATION, RlnIdentifier::WAKU),
             relay_outputs: VecDeque::new(),
             received: VecDeque::new(),
             writable: Vec::new(),

@@ -58,7 +58,8 @@ impl Node {
         )
         .expect("the configuration was validated before the run")
         .with_message_ids(Box::new(step.scratch.ids.clone()))
-        .with_signal_hashes(Box::new(step.scratch.signals.clone()));
+        .with_signal_hashes(Box::new(step.scratch.signals.clone()))
+        .with_external_nullifiers(&step.scratch.externals);
         let ends = step.world.ends(self.id);
         relay.reserve_peers(ends.len());
         self.host.reserve_connections(ends.len());

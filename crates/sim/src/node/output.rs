@@ -10,6 +10,7 @@ use undertone_message::WakuMessage;
 use undertone_relay::{Input, Output, ProofFailure, Reassembled, RelayReport};
 
 use crate::account;
+use crate::member::SimMember;
 use crate::node::event::{Event, Step};
 use crate::node::input::{UNCOUNTED, number_in};
 use crate::node::{DeliveredMessage, Node};
@@ -252,9 +253,13 @@ impl Node {
         epoch: undertone_rln::Epoch,
         x: undertone_rln::Fr,
     ) {
-        let (Some(member), Some(rln)) = (&mut self.member, &step.world.scenario.rln) else {
+        let Some(rln) = &step.world.scenario.rln else {
             return;
         };
+        let member = self.member.get_or_insert_with(|| {
+            let limit = rln.message_limit;
+            Box::new(SimMember::new(step.world.seed, self.id, limit))
+        });
         match member.prove(GENERATION, epoch, x, self.spams) {
             Some(proof) => {
                 let at_ns = step.now_ns + rln.generation_ns;

@@ -3,8 +3,6 @@
 use undertone_relay::ProofTicket;
 use undertone_rln::batch::{BatchPolicy, Batcher, Job, VerifyCosts};
 
-use crate::scenario::{Rln, Verification};
-
 /// Peer to which all proofs are attributed. Every proof here is valid, so the sender does not matter.
 const EVERYBODY: u32 = 0;
 
@@ -17,29 +15,21 @@ pub(crate) struct VerifierModel {
 }
 
 impl VerifierModel {
-    /// Creates a worker, if the scenario has one.
-    pub(crate) fn new(rln: &Rln) -> Option<Self> {
-        match rln.verification {
-            Verification::Wait { .. } => None,
-            Verification::Batches {
-                single_ns,
-                batch_base_ns,
-                batch_per_proof_ns,
-            } => {
-                let costs = VerifyCosts {
-                    single_ns,
-                    batch_base_ns,
-                    batch_per_proof_ns,
-                };
-                let mut waiting = Batcher::new(BatchPolicy::default(), costs);
-                waiting.good_proof(EVERYBODY);
-                Some(Self {
-                    costs,
-                    waiting,
-                    busy: false,
-                })
-            }
+    /// Creates a worker that is free.
+    pub(super) fn new(costs: VerifyCosts) -> Self {
+        let mut waiting = Batcher::new(BatchPolicy::default(), costs);
+        waiting.good_proof(EVERYBODY);
+        Self {
+            costs,
+            waiting,
+            busy: false,
         }
+    }
+
+    /// Whether the worker is free and no proof waits. It is then like a new one: with one sender for all proofs, nothing that
+    /// it remembers changes the order.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.busy && self.waiting.waiting() == 0
     }
 
     /// Adds a proof to those that wait.

@@ -1,22 +1,38 @@
 //! Proofs that a node verifies, and the time that it takes.
 
 use undertone_relay::{Input, ProofTicket};
+use undertone_rln::batch::VerifyCosts;
 
 use crate::node::Node;
 use crate::node::event::{Event, Step};
-use crate::scenario::{Rln, Verification};
+use crate::node::verifier::VerifierModel;
+use crate::scenario::Verification;
 
 impl Node {
     pub(super) fn verify(&mut self, step: &mut Step<'_>, ticket: ProofTicket) {
-        if let Some(verifier) = &mut self.verifier {
-            verifier.push(ticket);
-            self.work_verifier(step);
-        } else if let Some(Rln {
-            verification: Verification::Wait { ns },
-            ..
-        }) = step.world.scenario.rln
-        {
-            self.schedule_own(step, step.now_ns + ns, Event::Verified(ticket));
+        let Some(rln) = &step.world.scenario.rln else {
+            return;
+        };
+        match rln.verification {
+            Verification::Wait { ns } => {
+                self.schedule_own(step, step.now_ns + ns, Event::Verified(ticket));
+            }
+            Verification::Batches {
+                single_ns,
+                batch_base_ns,
+                batch_per_proof_ns,
+            } => {
+                let costs = VerifyCosts {
+                    single_ns,
+                    batch_base_ns,
+                    batch_per_proof_ns,
+                };
+                let verifier = self
+                    .verifier
+                    .get_or_insert_with(|| Box::new(VerifierModel::new(costs)));
+                verifier.push(ticket);
+                self.work_verifier(step);
+            }
         }
     }
 
@@ -33,6 +49,9 @@ impl Node {
             verifier.job_done();
         }
         self.work_verifier(step);
+        if self.verifier.as_ref().is_some_and(|v| v.is_idle()) {
+            self.verifier = None;
+        }
         self.verified(step, tickets);
     }
 

@@ -8,11 +8,13 @@ mod services;
 use sha2::{Digest, Sha256};
 use undertone_gossip::Topic;
 
+use crate::events::EventQueue;
 use crate::node::Node;
-use crate::outcome::{MeshDegree, Outcome, trace_back};
+use crate::outcome::{MeshDegree, Outcome, RecordOptions, trace_back};
 use crate::ranks::{RankError, Ranks, results};
 use crate::record;
 use crate::run::result::part::{MeshSizes, Part};
+use crate::shard::NodeShard;
 use crate::threads::Ran;
 use crate::world::World;
 
@@ -22,12 +24,32 @@ pub(super) fn collect(world: &World, mut ran: Ran) -> Outcome {
         checks::check(world, &mut ran.shards, None)
             .expect("a process alone exchanges no letters, which alone may fail");
     }
+    // What is scheduled has served its purpose; without it, a million nodes and their result fit into less memory.
+    for shard in &mut ran.shards {
+        shard.events = EventQueue::new();
+    }
     let part = Part::new(world, &ran.shards);
+    if world.record == RecordOptions::NONE {
+        drop_shards(ran.shards);
+        return whole(world, vec![part], ran.stopped_ns);
+    }
     let mut outcome = whole(world, vec![part], ran.stopped_ns);
     let mut nodes: Vec<&Node> = ran.shards.iter().flat_map(|shard| &shard.nodes).collect();
     nodes.sort_by_key(|node| node.id);
     outcome.recorded = record::collect(world, &ran.shards, &nodes, &outcome.deliveries);
     outcome
+}
+
+/// Frees the nodes of all threads at the same time: a million take seconds.
+fn drop_shards(shards: Vec<NodeShard>) {
+    std::thread::scope(|scope| {
+        let mut shards = shards.into_iter();
+        let first = shards.next();
+        for shard in shards {
+            scope.spawn(move || drop(shard));
+        }
+        drop(first);
+    });
 }
 
 /// Collects the result of a run on several ranks: the whole on rank 0, elsewhere what concerns nodes of the rank.
@@ -40,7 +62,7 @@ pub(super) fn collect_on_ranks(
         checks::check(world, &mut ran.shards, Some(&mut *ranks))?;
     }
     let part = Part::new(world, &ran.shards);
-    drop(ran.shards);
+    drop_shards(ran.shards);
     if ranks.rank() == 0 {
         let parts = results::gather(ranks, part)?;
         let outcome = whole(world, parts, ran.stopped_ns);
