@@ -8,7 +8,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::steps::{Outcome, archive, cargo, lossy, mpi, namespaces, python, walls};
+use crate::steps::{NPM, Outcome, archive, cargo, contracts, lossy, mpi, namespaces, python, walls};
 
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";
@@ -334,6 +334,11 @@ impl Campaign {
             && let Err(reason) = program.check(env::var_os(program.variable).as_deref())
         {
             return Outcome::Failed(reason);
+        }
+        if self == Self::Nwaku
+            && let failed @ Outcome::Failed(_) = contracts::install(root, NPM)
+        {
+            return failed;
         }
         if self == Self::Nat
             && let Err(reason) = walls::install()

@@ -13,7 +13,7 @@ mod apt;
 pub(crate) mod archive;
 mod audit;
 mod bindings;
-mod contracts;
+pub(crate) mod contracts;
 mod deploy;
 mod examples;
 mod lints;
@@ -29,7 +29,7 @@ pub(crate) mod walls;
 mod wasm;
 
 /// Program that contracts, interop and the check of the page need besides Rust.
-const NPM: &str = "npm";
+pub(crate) const NPM: &str = "npm";
 
 /// Variable of the number of tests of a program that run at a time.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";

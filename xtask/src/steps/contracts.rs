@@ -23,23 +23,11 @@ const FOLLOWERS: [&str; 4] = ["chain", "chain_cli", "demo", "deployed"];
 
 /// Runs the step, for which `npm` must be available.
 pub(super) fn run(root: &Path, npm: &str) -> Outcome {
-    let folder = root.join("contracts");
-    match is_installed(&folder) {
-        Ok(true) => {}
-        Ok(false) => {
-            // Compiler and chain need no installation scripts, so none are run.
-            let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-            let installed = program(npm, &install, &folder);
-            if installed != Outcome::Passed {
-                return installed;
-            }
-            if let Err(error) = fs::copy(folder.join(LOCK), folder.join(STAMP)) {
-                return Outcome::Failed(format!("contracts/{STAMP}: {error}"));
-            }
-        }
-        Err(error) => return Outcome::Failed(format!("contracts/{LOCK}: {error}")),
+    match install(root, npm) {
+        Outcome::Passed => {}
+        failed => return failed,
     }
-    match program(npm, &["run", "--silent", "check"], &folder) {
+    match program(npm, &["run", "--silent", "check"], &root.join("contracts")) {
         Outcome::Passed => {}
         stale => return stale,
     }
@@ -50,6 +38,27 @@ pub(super) fn run(root: &Path, npm: &str) -> Outcome {
     let mut followers = selection::named(&FOLLOWERS);
     followers.extend(["--", "--ignored"].map(str::to_owned));
     cargo(root, &followers, &[(TEST_THREADS, &test_threads())])
+}
+
+/// Installs compiler and chain, unless they are installed as the lock file has them.
+pub(crate) fn install(root: &Path, npm: &str) -> Outcome {
+    let folder = root.join("contracts");
+    match is_installed(&folder) {
+        Ok(true) => Outcome::Passed,
+        Ok(false) => {
+            // Compiler and chain need no installation scripts, so none are run.
+            let install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+            let installed = program(npm, &install, &folder);
+            if installed != Outcome::Passed {
+                return installed;
+            }
+            match fs::copy(folder.join(LOCK), folder.join(STAMP)) {
+                Ok(_) => Outcome::Passed,
+                Err(error) => Outcome::Failed(format!("contracts/{STAMP}: {error}")),
+            }
+        }
+        Err(error) => Outcome::Failed(format!("contracts/{LOCK}: {error}")),
+    }
 }
 
 /// Whether `node_modules` was installed from the present lock file.

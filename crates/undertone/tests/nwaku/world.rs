@@ -133,7 +133,7 @@ impl World {
         command.args(["--listen-address=127.0.0.1", "--nat=extip:127.0.0.1"]);
         command.arg(format!("--tcp-port={}", free_port()));
         // All nodes are at one address here.
-        command.args(["--ip-colocation-limit=0", "--max-msg-size=1MiB"]);
+        command.args(["--ip-colocation-limit=0", "--max-msg-size=1024KiB"]);
         command.args(["--relay=true", "--rest=true", "--rest-admin=true"]);
         command.arg(format!("--rest-port={}", rest.port));
         command.args(["--rln-relay=true", "--rln-relay-dynamic=true"]);
