@@ -8,7 +8,9 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use crate::steps::{NPM, Outcome, archive, cargo, contracts, lossy, mpi, namespaces, python, walls};
+use crate::steps::{
+    NPM, Outcome, archive, cargo, contracts, lossy, mpi, namespaces, python, walls,
+};
 
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";

@@ -329,6 +329,8 @@ pub struct PeerSnapshot {
     pub connected: Connectedness,
     /// Whether the peer dialled this node, at its present or its last connection.
     pub is_inbound: bool,
+    /// Transport of its present or last connection: `tcp`, `ws`, `wss`, `quic` or `relay`.
+    pub transport: Option<&'static str>,
     /// Agent version that the peer announced through identify.
     pub agent: String,
     /// Source from which this node learnt of the peer.

@@ -255,6 +255,7 @@ impl EventLoop {
             shards: known.shards.clone(),
             connected: known.connected,
             is_inbound: known.is_inbound,
+            transport: known.transport,
             agent: known.agent.clone(),
             origin: known.origin,
             score: ix.map_or(0.0, |ix| router.score(ix)),

@@ -47,6 +47,7 @@ mod swarm_events;
 mod time;
 mod tokens;
 mod traced;
+mod transport;
 mod verify;
 mod waiting_dials;
 

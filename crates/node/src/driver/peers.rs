@@ -12,6 +12,7 @@ use undertone_services::metadata;
 use undertone_services::sync::RECONCILIATION_PROTOCOL_ID;
 
 use super::options::WAKU_RELAY;
+use super::transport;
 use crate::command::{Connectedness, PeerOrigin, ProtocolPeers};
 use crate::services::SERVICE_PROTOCOLS;
 
@@ -37,6 +38,8 @@ pub(crate) struct KnownPeer {
     /// Whether the peer dialled this node. Its address then has the port that its system
     /// chose, where nobody listens.
     pub(crate) is_inbound: bool,
+    /// Transport of the present or last connection.
+    pub(crate) transport: Option<&'static str>,
     /// Whether this node is closing the peer's connections.
     is_closing: bool,
     /// Time of the last ping that the peer answered; `None` if it was not asked, or knows no pings.
@@ -53,6 +56,7 @@ impl Default for KnownPeer {
             origin: PeerOrigin::UnknownOrigin,
             connected: Connectedness::NotConnected,
             is_inbound: false,
+            transport: None,
             is_closing: false,
             answered: None,
         }
@@ -137,6 +141,7 @@ impl PeerTable {
         known.is_closing = false;
         known.answered = None;
         known.is_inbound = endpoint.is_listener();
+        known.transport = Some(transport::of_connection(endpoint));
         self.gone.retain(|gone| *gone != peer);
     }
 

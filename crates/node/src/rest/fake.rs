@@ -249,6 +249,7 @@ pub(super) fn peer() -> PeerSnapshot {
         shards: Vec::new(),
         connected: Connectedness::Connected,
         is_inbound: false,
+        transport: None,
         agent: String::new(),
         origin: PeerOrigin::Static,
         score: 0.0,

@@ -3,7 +3,6 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::{Json, extract::State};
-use libp2p::{Multiaddr, multiaddr::Protocol};
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -189,7 +188,7 @@ struct LivePeer {
     multiaddr: String,
     /// `in` if the peer dialled this node, otherwise `out`.
     direction: &'static str,
-    /// `tcp`, `ws`, `wss` or `quic`; `null` if no address is known.
+    /// `tcp`, `ws`, `wss` or `quic`, of the present connection, or `relay` if that leads through another node.
     transport: Option<&'static str>,
     /// Agent as the peer named it, at most 128 characters.
     agent: String,
@@ -217,21 +216,6 @@ fn shortened(text: &str) -> String {
     text.chars().take(PEER_TEXT_CHARS_MAX).collect()
 }
 
-fn transport(address: &Multiaddr) -> &'static str {
-    let mut name = "tcp";
-    for part in address {
-        name = match part {
-            Protocol::Ws(_) if name == "tls" => "wss",
-            Protocol::Ws(_) => "ws",
-            Protocol::Wss(_) => "wss",
-            Protocol::Tls => "tls",
-            Protocol::Quic | Protocol::QuicV1 => "quic",
-            _ => name,
-        };
-    }
-    name
-}
-
 impl From<PeerSnapshot> for LivePeer {
     fn from(peer: PeerSnapshot) -> Self {
         let named = peer.protocols.iter().take(PEER_PROTOCOLS_MAX);
@@ -239,7 +223,7 @@ impl From<PeerSnapshot> for LivePeer {
         Self {
             peer_id: peer.peer_id.to_string(),
             direction: if peer.is_inbound { "in" } else { "out" },
-            transport: peer.multiaddr.as_ref().map(transport),
+            transport: peer.transport,
             multiaddr: peer
                 .multiaddr
                 .as_ref()

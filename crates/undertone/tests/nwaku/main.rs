@@ -38,7 +38,7 @@ fn the_reference_node_is_a_node_among_ours() {
     let bootstrap = format!("--discv5-bootstrap-node={record}");
     let flags = ["--discv5-discovery=true", &discv5, &bootstrap];
     let reference = world.reference("nwaku-discv5", &flags);
-    meet("discv5, TCP", &[&ours], &reference, "/tcp/");
+    meet("discv5, TCP", &[&ours], &reference, "tcp");
     drop((reference, ours));
 
     // It knows one of ours, and asks it for others: the second one of ours is found, or dials it.
@@ -52,7 +52,7 @@ fn the_reference_node_is_a_node_among_ours() {
     let asked = format!("--peer-exchange-node={}", known.address);
     let flags = ["--discv5-discovery=false", "--peer-exchange=true", &asked];
     let reference = world.reference("nwaku-exchange", &flags);
-    meet("peer exchange, TCP", &[&known, &other], &reference, "/tcp/");
+    meet("peer exchange, TCP", &[&known, &other], &reference, "tcp");
     drop((reference, known, other));
 
     // It dials ours over WebSocket.
@@ -74,7 +74,7 @@ fn the_reference_node_is_a_node_among_ours() {
     ];
     let port = format!("--websocket-port={}", free_port());
     let reference = world.reference("nwaku-dials", &[&flags[..], &[&port]].concat());
-    meet("it dials, WebSocket", &[&ours], &reference, "/ws");
+    meet("it dials, WebSocket", &[&ours], &reference, "ws");
     drop((reference, ours));
 
     // It is dialled by ours over WebSocket.
@@ -88,14 +88,14 @@ fn the_reference_node_is_a_node_among_ours() {
     let reference = world.reference("nwaku-dialled", &flags);
     let dials = format!("--static-peers=/ip4/127.0.0.1/tcp/{port}/ws");
     let ours = world.node("dials", &[&dials]);
-    meet("ours dials, WebSocket", &[&ours], &reference, "/ws");
+    meet("ours dials, WebSocket", &[&ours], &reference, "ws");
 }
 
 /// Waits until the reference node is connected to each of our nodes, exchanges a message with proof in both directions, and prints a row.
 fn meet(how: &str, ours: &[&Node], reference: &Reference, transport: &str) {
     for node in ours {
-        node.rest.until("/admin/v1/peers/connected", |peers| {
-            let mut peers = peers.as_array().into_iter().flatten();
+        node.rest.until("/admin/v1/status", |status| {
+            let mut peers = status["peers"].as_array().into_iter().flatten();
             peers.any(|peer| is_reference(peer, transport))
         });
     }
@@ -117,9 +117,9 @@ fn meet(how: &str, ours: &[&Node], reference: &Reference, transport: &str) {
 }
 
 fn is_reference(peer: &Value, transport: &str) -> bool {
-    let text = |key: &str| peer[key].as_str().unwrap_or_default().to_lowercase();
-    let is_of_its_kind = AGENTS.iter().any(|agent| text("agent").contains(agent));
-    is_of_its_kind && text("multiaddr").contains(transport)
+    let agent = peer["agent"].as_str().unwrap_or_default().to_lowercase();
+    let is_of_its_kind = AGENTS.iter().any(|name| agent.contains(name));
+    is_of_its_kind && peer["transport"] == transport
 }
 
 /// Whether the node has a mesh and knows the members.

@@ -21,16 +21,3 @@ fn an_answer_is_bounded_and_starts_with_the_peers_of_meshes() {
     assert_eq!(listed[0].protocols[0].len(), PEER_TEXT_CHARS_MAX);
     assert_eq!(listed[0].protocols_left_out, 3);
 }
-
-#[test]
-fn a_transport_is_read_from_the_address() {
-    for (address, expected) in [
-        ("/ip4/1.2.3.4/tcp/1", "tcp"),
-        ("/ip4/1.2.3.4/tcp/1/ws", "ws"),
-        ("/dns4/a.example/tcp/1/wss", "wss"),
-        ("/dns4/a.example/tcp/1/tls/ws", "wss"),
-        ("/ip4/1.2.3.4/udp/1/quic-v1", "quic"),
-    ] {
-        assert_eq!(transport(&address.parse().unwrap()), expected, "{address}");
-    }
-}
