@@ -20,6 +20,18 @@ use crate::error::MigrateError;
 
 /// Schema version that is read.
 const USER_VERSION: i64 = 10;
+/// Schema version of a new archive whose migrations were not run, because the node did not find their files.
+const UNSET_VERSION: i64 = 0;
+/// Columns of the table of messages at that version, sorted.
+const COLUMNS: [&str; 7] = [
+    "contentTopic",
+    "messageHash",
+    "meta",
+    "payload",
+    "pubsubTopic",
+    "timestamp",
+    "version",
+];
 /// Longest meta field of a message, bytes (RFC 14).
 const MAX_META_BYTES: usize = 64;
 /// Messages that are inserted together.
@@ -68,7 +80,12 @@ pub(crate) fn open(path: &Path) -> Result<SourceArchive, MigrateError> {
     let version: i64 = connection
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .map_err(failed)?;
-    if version != USER_VERSION {
+    let is_read = match version {
+        USER_VERSION => true,
+        UNSET_VERSION => columns(&connection).map_err(failed)? == COLUMNS,
+        _ => false,
+    };
+    if !is_read {
         return Err(MigrateError::ArchiveSchema {
             path: path.to_owned(),
             version,
@@ -84,6 +101,13 @@ pub(crate) fn open(path: &Path) -> Result<SourceArchive, MigrateError> {
         connection,
         rows,
     })
+}
+
+/// Names of the columns of the table of messages, sorted; none without the table.
+fn columns(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement =
+        connection.prepare("SELECT name FROM pragma_table_info('message') ORDER BY name")?;
+    statement.query_map([], |row| row.get(0))?.collect()
 }
 
 /// Copies all messages into a new archive. `progress` hears of rows that were read, and of all there are.

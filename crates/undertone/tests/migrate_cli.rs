@@ -10,6 +10,7 @@
 mod support;
 
 use std::fs;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
@@ -216,6 +217,39 @@ fn what_is_wrong_is_told_before_anything_is_written() {
     fs::write(place.path(".env"), "NODEKEY=12\n").unwrap();
     place.run(EVERYTHING).failed(1, &["not a node key"]);
     assert!(!place.exists("new"));
+}
+
+/// Every message is kept under the hash that the reference node computed.
+#[test]
+fn an_archive_that_a_reference_node_wrote_moves() {
+    let place = Place::new();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let recorded = here.join("../migrate/tests/recorded/store.sqlite3");
+    fs::copy(recorded, place.path("store.sqlite3")).unwrap();
+    fs::write(
+        place.path("run_node.sh"),
+        "exec wakunode2 --cluster-id=66 --store=true --store-message-db-url=sqlite://store.sqlite3\n",
+    )
+    .unwrap();
+    let line = "migrate nwaku --flags run_node.sh --archive store.sqlite3 --output new --json";
+    let report = place.run(line).json(0);
+    let archive = &report["archive"];
+    assert_eq!(archive["rows"], 4, "{report}");
+    assert_eq!(archive["copied"], 4, "{report}");
+    assert_eq!(archive["other_hash"], 0, "{report}");
+}
+
+/// Version 0 alone does not say which table it is.
+#[test]
+fn an_old_archive_without_a_version_is_refused() {
+    let place = deployment();
+    let connection = Connection::open(place.path("store.sqlite3")).unwrap();
+    let older = "ALTER TABLE message ADD COLUMN storedAt INTEGER; PRAGMA user_version = 0;";
+    connection.execute_batch(older).unwrap();
+    drop(connection);
+    place
+        .run(EVERYTHING)
+        .failed(1, &["store.sqlite3", "version 0"]);
 }
 
 /// The reference node reads the keys of its flags from a TOML file, too; flags go before the file.
