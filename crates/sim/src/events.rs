@@ -192,4 +192,21 @@ mod tests {
             .collect();
         assert_eq!(order, [(1, 0), (1, 1), (3, 9), (5, 0)]);
     }
+
+    #[test]
+    fn upcoming_events_are_those_that_come_next() {
+        let mut events = EventQueue::new();
+        for node in 0..5 {
+            let key = EventKey::new(100 - u64::from(node), node, 0);
+            let event = node * 10;
+            events.push(Scheduled { key, node, event });
+        }
+        // The first is taken, with which the bucket begins.
+        assert_eq!(events.pop(u64::MAX).map(|first| first.node), Some(4));
+        for (ahead, node) in [(0, 3), (1, 2), (3, 0)] {
+            let found = events.upcoming(ahead);
+            assert_eq!(found, Some((node, &Some(node * 10))));
+        }
+        assert_eq!(events.upcoming(4), None);
+    }
 }

@@ -79,3 +79,11 @@ fn each_epochs_nullifier_is_computed_once_and_old_ones_are_forgotten() {
         assert_eq!(kept.computed_total(), 6);
     }
 }
+
+#[test]
+fn clones_share_what_they_know() {
+    let first = ExternalNullifiers::new(Generation::Hashed, RlnIdentifier::WAKU);
+    let second = first.clone();
+    assert_eq!(first.get(EPOCH), second.get(EPOCH));
+    assert_eq!(second.computed_total(), 1);
+}
