@@ -86,7 +86,11 @@ impl Router {
 
     /// Returns the index of a topic and creates the topic if needed; `None` when there is no room.
     pub(crate) fn intern(&mut self, name: &Topic) -> Option<TopicIx> {
-        let (ix, new) = self.topics.intern(name, &self.config.limits)?;
+        self.intern_as(name, Topic::clone)
+    }
+
+    fn intern_as(&mut self, name: &Topic, keep: fn(&Topic) -> Topic) -> Option<TopicIx> {
+        let (ix, new) = self.topics.intern(name, &self.config.limits, keep)?;
         if new {
             self.scores.name_topic(ix, name);
         }
@@ -111,8 +115,7 @@ impl Router {
     pub(crate) fn peer_joins(&mut self, peer: PeerIx, name: &Topic) {
         let max = self.config.limits.subscriptions_per_peer_max;
         // A new name is copied, because it is part of the frame that brought it.
-        let known = self.topics.find(name);
-        let Some(ix) = known.or_else(|| self.intern(&name.detached())) else {
+        let Some(ix) = self.intern_as(name, Topic::detached) else {
             return self.report(Report::Capacity {
                 peer,
                 capacity: Capacity::Topics,

@@ -109,8 +109,13 @@ impl Topics {
     }
 
     /// Returns the index of a topic, which is created if there is room. The flag tells whether
-    /// it was created; its name then keeps the memory of `name`.
-    pub(crate) fn intern(&mut self, name: &Topic, limits: &Limits) -> Option<(TopicIx, bool)> {
+    /// it was created; its name is then what `keep` makes of `name`, after the limits were checked.
+    pub(crate) fn intern(
+        &mut self,
+        name: &Topic,
+        limits: &Limits,
+        keep: fn(&Topic) -> Topic,
+    ) -> Option<(TopicIx, bool)> {
         if let Some(ix) = self.find(name) {
             return Some((ix, false));
         }
@@ -118,6 +123,7 @@ impl Topics {
         {
             return None;
         }
+        let name = keep(name);
         let ix = self.free.pop().unwrap_or_else(|| {
             if self.slots.len() < FEW_TOPICS {
                 self.slots.reserve_exact(1);
@@ -127,7 +133,7 @@ impl Topics {
         });
         self.by_name.insert(name.clone(), ix);
         self.slots[ix.0 as usize] = Some(TopicState {
-            name: name.clone(),
+            name,
             joined: false,
             ours: false,
             subscribers: PeerSet::default(),

@@ -22,7 +22,7 @@ use crate::error::MigrateError;
 const USER_VERSION: i64 = 10;
 /// Schema version of a new archive whose migrations were not run, because the node did not find their files.
 const UNSET_VERSION: i64 = 0;
-/// Columns of the table of messages at that version, sorted.
+/// Columns of the table of messages at version 10, sorted.
 const COLUMNS: [&str; 7] = [
     "contentTopic",
     "messageHash",

@@ -142,7 +142,9 @@ fn scores(params: ScoreParams) -> (Scores, Vec<TopicIx>) {
     let mut topics = Topics::default();
     let indices = (0..TOPICS).map(|i| {
         let name = Topic::new(&format!("{i}"));
-        let (ix, _) = topics.intern(&name, &Limits::default()).unwrap();
+        let (ix, _) = topics
+            .intern(&name, &Limits::default(), Topic::clone)
+            .unwrap();
         scores.name_topic(ix, &name);
         ix
     });
