@@ -23,6 +23,9 @@ use report::{Report, Row};
 use steps::{Outcome, Step};
 
 fn main() -> ExitCode {
+    if let Some(ended) = steps::documentation::as_rustdoc() {
+        return ended;
+    }
     match args::parse(env::args().skip(1)) {
         Ok(Task::Help) => {
             println!("{}", args::USAGE);

@@ -1,66 +1,31 @@
-//! Steps that compile nothing to run: warnings of rustc and clippy, and the documentation.
+//! Step that fails at warnings of rustc and clippy. It compiles what all later steps run.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::{Outcome, cargo, wasm};
+use super::{Outcome, cargo, driver, selection};
 
 #[cfg(test)]
 mod tests;
 
-/// Package whose features the second check leaves out.
+/// Package whose features the second compilation leaves out.
 const PROGRAM: &str = "undertone";
 
-/// Arguments of clippy, as `cargo clippy` hands them to its driver.
-const CLIPPY_ARGS: (&str, &str) = (
-    "CLIPPY_ARGS",
-    "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
-);
-
-/// Variable of the program through which cargo compiles the packages of the workspace.
-const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
-
-/// Checks all targets, then the program without its laboratory: an operator's. All other packages keep their default
-/// features in the second check, and are not checked anew for it.
+/// Compiles all targets through clippy's driver, then the program without its laboratory: an operator's. All other packages
+/// keep their default features in the second compilation, and are not compiled anew for it.
 pub(super) fn clippy(root: &Path) -> Outcome {
+    if driver::path().is_none() {
+        return Outcome::Failed("no clippy: rustup component add clippy".to_owned());
+    }
     let others = match defaults_of_others(root) {
         Ok(others) => others,
         Err(error) => return Outcome::Failed(format!("{}: {error}", root.display())),
     };
-    match check(root, &[]) {
-        Outcome::Passed => check(root, &["--no-default-features", "--features", &others]),
+    match cargo(root, &selection::everything(), &[]) {
+        Outcome::Passed => cargo(root, &selection::without_defaults(&others), &[]),
         failed => failed,
     }
-}
-
-fn check(root: &Path, features: &[&str]) -> Outcome {
-    let mut args = vec!["clippy", "--workspace", "--all-targets"];
-    args.extend(features);
-    args.extend(["--", "-D", "warnings"]);
-    cargo(root, &args, &[])
-}
-
-/// Builds the documentation. The libraries of the workspace are read through clippy's driver, as the step `clippy` did: it
-/// has left what this one needs of them.
-pub(super) fn doc(root: &Path) -> Outcome {
-    // With examples, cargo selects the features that all other steps select, and checks no dependency again.
-    let args = [
-        "doc",
-        "--workspace",
-        "--no-deps",
-        "--lib",
-        "--bins",
-        "--examples",
-    ];
-    let mut variables = vec![("RUSTDOCFLAGS", "-D warnings")];
-    let driver = wasm::sysroot(root).map(|sysroot| sysroot.join("bin/clippy-driver"));
-    let driver = driver.filter(|driver| driver.is_file());
-    let driver = driver.as_ref().and_then(|driver| driver.to_str());
-    if let Some(driver) = driver {
-        variables.extend([(WRAPPER, driver), CLIPPY_ARGS]);
-    }
-    cargo(root, &args, &variables)
 }
 
 /// Returns the default features of all packages in `crates` but the program's, as an argument of `--features`.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Outcome, apt, cargo};
+use super::{Outcome, apt, cargo, selection};
 
 /// Debian's packages: the library with its headers, the starter of processes, and what reads headers for Rust.
 const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
@@ -85,17 +85,7 @@ fn compare(
     scenarios: &[&[&str]],
     shapes: &[(usize, usize)],
 ) -> Outcome {
-    // With the whole workspace, so that no dependency is compiled again for other features.
-    let args = [
-        "build",
-        "--profile",
-        profile,
-        "--workspace",
-        "--features",
-        "undertone-lab/mpi",
-        "--example",
-        EXAMPLE,
-    ];
+    let args = selection::example_with(EXAMPLE, "undertone-lab/mpi", profile);
     match cargo(root, &args, &[]) {
         Outcome::Passed => {}
         failed => return failed,

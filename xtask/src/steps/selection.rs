@@ -6,6 +6,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::driver;
+
 /// Packages whose integration tests have their own steps.
 const OWN_STEP: [&str; 5] = [
     "crates/archive",
@@ -21,6 +23,27 @@ const ONE_UNIT: &str = "profile.dev.package.undertone-node.codegen-units=1";
 
 /// Integration tests with a step of their own, in packages whose others have none.
 const OWN_TESTS: [&str; 3] = ["openapi", "store_faults", "traces"];
+
+/// Returns cargo's arguments for compiling all targets of all packages.
+pub(super) fn everything() -> Vec<String> {
+    let mut args = workspace("test");
+    args.extend(["--no-run", "--all-targets"].map(str::to_owned));
+    args
+}
+
+/// Returns cargo's arguments for compiling all libraries and programs with these features only.
+pub(super) fn without_defaults(features: &str) -> Vec<String> {
+    let mut args = workspace("build");
+    let options = [
+        "--lib",
+        "--bins",
+        "--no-default-features",
+        "--features",
+        features,
+    ];
+    args.extend(options.map(str::to_owned));
+    args
+}
 
 /// Returns cargo's arguments for the integration tests of these names.
 pub(super) fn named(names: &[&str]) -> Vec<String> {
@@ -67,6 +90,22 @@ pub(super) fn examples(names: &[&str]) -> Vec<String> {
     args
 }
 
+/// Returns cargo's arguments for building an example with a feature, in a profile. The whole workspace is selected, so that no
+/// dependency is compiled again for other features.
+pub(super) fn example_with(name: &str, feature: &str, profile: &str) -> Vec<String> {
+    let mut args = workspace("build");
+    let options = [
+        "--profile",
+        profile,
+        "--features",
+        feature,
+        "--example",
+        name,
+    ];
+    args.extend(options.map(str::to_owned));
+    args
+}
+
 /// Returns cargo's arguments for building the program `undertone`. Building it for its tests selects the
 /// same features of dependencies as in all other steps.
 pub(super) fn program() -> Vec<String> {
@@ -79,6 +118,7 @@ fn workspace(command: &str) -> Vec<String> {
     let incremental = env::var("CARGO_INCREMENTAL").ok();
     let mut args = vec![command.to_owned(), "--workspace".to_owned()];
     args.extend(units(incremental.as_deref()).map(str::to_owned));
+    args.extend(driver::options());
     args
 }
 

@@ -1,10 +1,9 @@
 //! Step that checks that the libraries compile for browsers.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Outcome, cargo};
+use super::{Outcome, cargo, driver};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -24,7 +23,7 @@ const PACKAGES: [&str; 9] = [
 /// Checks the libraries for a target without an operating system, without the features that need one. Installs the
 /// target's standard library if it is missing and rustup is there.
 pub(super) fn run(root: &Path) -> Outcome {
-    if !has_standard_library(root) {
+    if !has_standard_library() {
         let installed = Command::new("rustup")
             .current_dir(root)
             .args(["target", "add", TARGET])
@@ -36,7 +35,7 @@ pub(super) fn run(root: &Path) -> Outcome {
             Ok(status) => format!("rustup could not install it: {status}"),
             Err(error) => format!("cannot run rustup: {error}"),
         };
-        if !has_standard_library(root) {
+        if !has_standard_library() {
             return Outcome::Skipped(format!("no standard library for {TARGET}; {reason}"));
         }
     }
@@ -52,25 +51,12 @@ pub(super) fn run(root: &Path) -> Outcome {
     cargo(root, &args, &[])
 }
 
-fn has_standard_library(root: &Path) -> bool {
-    standard_library(root).is_some_and(|folder| folder.is_dir())
+fn has_standard_library() -> bool {
+    standard_library().is_some_and(|folder| folder.is_dir())
 }
 
 /// Folder in which the compiler looks for the target's standard library.
-fn standard_library(root: &Path) -> Option<PathBuf> {
-    let libraries = sysroot(root)?.join("lib/rustlib");
+fn standard_library() -> Option<PathBuf> {
+    let libraries = driver::sysroot()?.join("lib/rustlib");
     Some(libraries.join(TARGET).join("lib"))
-}
-
-/// Folder of the toolchain that compiles the workspace.
-pub(super) fn sysroot(root: &Path) -> Option<PathBuf> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc"));
-    let mut command = Command::new(rustc);
-    command.current_dir(root).args(["--print", "sysroot"]);
-    let output = command
-        .output()
-        .ok()
-        .filter(|output| output.status.success())?;
-    let sysroot = String::from_utf8(output.stdout).ok()?;
-    Some(PathBuf::from(sysroot.trim_end()))
 }
