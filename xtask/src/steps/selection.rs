@@ -31,17 +31,13 @@ pub(super) fn everything() -> Vec<String> {
     args
 }
 
-/// Returns cargo's arguments for compiling all libraries and programs with these features only.
+/// Returns cargo's arguments for compiling all libraries and programs, and their unit tests, with these features only. Without
+/// the tests, cargo would select other features of dependencies, and compile those again.
 pub(super) fn without_defaults(features: &str) -> Vec<String> {
-    let mut args = workspace("build");
-    let options = [
-        "--lib",
-        "--bins",
-        "--no-default-features",
-        "--features",
-        features,
-    ];
+    let mut args = workspace("test");
+    let options = ["--no-run", "--lib", "--bins", "--no-default-features"];
     args.extend(options.map(str::to_owned));
+    args.extend(["--features", features].map(str::to_owned));
     args
 }
 
