@@ -1,11 +1,17 @@
 //! The two halves of one host's end of a connection.
 
-use std::collections::{BTreeMap, VecDeque};
+mod recovery;
+
+use std::collections::VecDeque;
 
 use crate::flow::StreamFlow;
 use crate::inflight::Window;
 use crate::profile::{Profile, SendBuffer, Sharing};
 use crate::seldom::Seldom;
+
+use recovery::{HeldBurst, Recovery};
+
+pub(crate) use recovery::Retransmission;
 
 /// A frame that is not yet completely sent.
 #[derive(Debug)]
@@ -45,27 +51,6 @@ pub struct Burst<P> {
     pub begins_bytes: u64,
     /// The frame that ends with this burst.
     pub frame: Option<P>,
-}
-
-/// Lost packets of a burst that must be retransmitted.
-#[derive(Debug)]
-pub(crate) struct Retransmission<P> {
-    pub(crate) seq: u32,
-    pub(crate) packets: u32,
-    pub(crate) wire_bytes: u64,
-    /// As in the burst if nothing of the burst has arrived, otherwise 0.
-    pub(crate) begins_bytes: u64,
-    pub(crate) frame: Option<P>,
-    pub(crate) tries: u32,
-}
-
-/// A burst that arrived incomplete or after a gap in the sequence.
-#[derive(Debug)]
-pub(crate) struct HeldBurst<P> {
-    pub(crate) missing: u32,
-    pub(crate) data_bytes: u64,
-    pub(crate) ends_mux_frame: bool,
-    pub(crate) frame: Option<P>,
 }
 
 /// Frames of a connection that are not yet completely sent.
@@ -136,30 +121,6 @@ impl<P> Default for UnsentFrames<P> {
             bytes: 0,
             taken_bytes: 0,
             parts: VecDeque::new(),
-        }
-    }
-}
-
-/// Lost packets as one end of a connection remembers them.
-#[derive(Debug)]
-struct Recovery<P> {
-    /// Sent packets that were lost.
-    repairs: Vec<Retransmission<P>>,
-    /// Bursts that arrived incomplete or early, by number.
-    held: BTreeMap<u32, HeldBurst<P>>,
-}
-
-impl<P> Recovery<P> {
-    fn is_over(&self) -> bool {
-        self.repairs.is_empty() && self.held.is_empty()
-    }
-}
-
-impl<P> Default for Recovery<P> {
-    fn default() -> Self {
-        Self {
-            repairs: Vec::new(),
-            held: BTreeMap::new(),
         }
     }
 }
@@ -272,25 +233,6 @@ impl<P> TcpEndpoint<P> {
             Some(at) => unsent.frames.insert(at, frame),
             None => unsent.frames.push_back(frame),
         }
-    }
-
-    /// The retransmission that waits for burst `seq`.
-    pub(crate) fn repair_of(&mut self, seq: u32) -> Option<&mut Retransmission<P>> {
-        let repairs = &mut self.recovery.get_mut()?.repairs;
-        repairs.iter_mut().find(|repair| repair.seq == seq)
-    }
-
-    /// Removes and returns the retransmission that waits for burst `seq`.
-    pub(crate) fn take_repair(&mut self, seq: u32) -> Option<Retransmission<P>> {
-        let repairs = &mut self.recovery.get_mut()?.repairs;
-        let at = repairs.iter().position(|repair| repair.seq == seq)?;
-        let repair = repairs.remove(at);
-        self.recovery.release(Recovery::is_over);
-        Some(repair)
-    }
-
-    pub(crate) fn add_repair(&mut self, repair: Retransmission<P>) {
-        self.recovery.fill().repairs.push(repair);
     }
 
     /// Whether the socket takes another frame. A multiplexer takes none while an earlier one waits for its window.

@@ -23,14 +23,20 @@ pub enum QueueDiscipline {
     },
 }
 
-/// A burst that is flowing into the queue.
+/// A burst that is flowing into the queue, or that waits in it.
 #[derive(Clone, Copy, Debug)]
 struct Inflow {
-    burst: u64,
+    burst: u32,
+    /// Work that had arrived at the queue before the burst began.
+    from: f64,
+    /// Work that had arrived when the burst ended; infinite until it does.
+    until: f64,
     /// Work that flows in per nanosecond, as nanoseconds of the link's time.
     load: f64,
     /// Work of the burst that was dropped, as nanoseconds of the link's time.
     dropped: f64,
+    /// Share of a packet that the burst is charged with at the next drop, before others.
+    due: f64,
 }
 
 /// State of the `CoDel` controller.
@@ -54,7 +60,12 @@ pub(crate) struct Downlink {
     backlog: f64,
     floor: f64,
     at: f64,
+    /// Work that has ever arrived: the queue is first in, first out, so the packet at its head is the one that came after all
+    /// that has passed.
+    arrived: f64,
     inflows: Vec<Inflow>,
+    /// Bursts that have arrived and not yet passed. Only `CoDel` can drop packets of theirs, so only it has them here.
+    waiting: Vec<Inflow>,
     codel: CoDelState,
     packet_bytes: f64,
     step_ns: u64,
@@ -69,7 +80,9 @@ impl Downlink {
             backlog: floor,
             floor,
             at: 0.0,
+            arrived: 0.0,
             inflows: Vec::new(),
+            waiting: Vec::new(),
             codel: CoDelState::default(),
             packet_bytes: 1500.0,
             step_ns: rate.step_ns(),
@@ -81,37 +94,80 @@ impl Downlink {
         let scale = rate.ns_per_byte() / self.ns_per_byte;
         self.ns_per_byte = rate.ns_per_byte();
         self.backlog *= scale;
-        for inflow in &mut self.inflows {
+        self.arrived *= scale;
+        for inflow in self.inflows.iter_mut().chain(&mut self.waiting) {
             inflow.load *= scale;
+            inflow.from *= scale;
+            inflow.until *= scale;
+            inflow.dropped *= scale;
         }
     }
 
     /// Begins the arrival of a burst whose last packet arrives `lasts_ns` later.
-    pub(crate) fn begin(&mut self, now_ns: u64, burst: u64, bytes: u64, lasts_ns: u64) {
+    pub(crate) fn begin(&mut self, now_ns: u64, burst: u32, bytes: u64, lasts_ns: u64) {
         self.advance(now_ns);
         let work = bytes as f64 * self.ns_per_byte;
         self.inflows.push(Inflow {
             burst,
+            from: self.arrived,
+            until: f64::INFINITY,
             load: work / lasts_ns.max(1) as f64,
             dropped: 0.0,
+            due: 0.0,
         });
     }
 
     /// Ends the arrival of a burst. Returns the time at which its last packet has passed the link, and
-    /// the number of packets of the burst that were dropped.
-    pub(crate) fn end(&mut self, now_ns: u64, burst: u64) -> (u64, u32) {
+    /// the number of packets of the burst that were dropped. If that time is later than now, [`Self::passed`] has to be called then.
+    pub(crate) fn end(&mut self, now_ns: u64, burst: u32) -> (u64, u32) {
         self.advance(now_ns);
+        let passed_ns = self.passed_at(now_ns);
         let at = self.inflows.iter().position(|i| i.burst == burst);
-        let dropped = at.map_or(0.0, |at| self.inflows.remove(at).dropped);
-        let packet = self.packet_bytes * self.ns_per_byte;
-        (self.passed_at(now_ns), (dropped / packet).round() as u32)
+        let Some(mut inflow) = at.map(|at| self.inflows.remove(at)) else {
+            return (passed_ns, 0);
+        };
+        let dropped = self.dropped_packets(&inflow);
+        if passed_ns > now_ns && matches!(self.discipline, QueueDiscipline::CoDel { .. }) {
+            inflow.until = self.arrived;
+            inflow.dropped = 0.0;
+            self.waiting.push(inflow);
+        }
+        (passed_ns, dropped)
+    }
+
+    /// Ends the wait of a burst in the queue. Returns the number of its packets that were dropped since it arrived.
+    pub(crate) fn passed(&mut self, now_ns: u64, burst: u32) -> u32 {
+        let Some(at) = self.waiting.iter().position(|i| i.burst == burst) else {
+            return 0;
+        };
+        if self.may_have_dropped(now_ns) {
+            self.advance(now_ns);
+        }
+        let inflow = self.waiting.remove(at);
+        self.dropped_packets(&inflow)
+    }
+
+    /// Whether packets may have been dropped since the last event: the wait was or is above the target.
+    fn may_have_dropped(&self, now_ns: u64) -> bool {
+        let QueueDiscipline::CoDel { target_ns, .. } = self.discipline else {
+            return false;
+        };
+        let load: f64 = self.inflows.iter().map(|i| i.load).sum();
+        let wait = self.backlog + (load - 1.0) * (now_ns as f64 - self.at);
+        self.codel.above_since.is_some() || wait > target_ns as f64
+    }
+
+    fn dropped_packets(&self, inflow: &Inflow) -> u32 {
+        (inflow.dropped / (self.packet_bytes * self.ns_per_byte)).round() as u32
     }
 
     /// Adds packets that arrive all at once; returns the time at which the last of them
     /// has passed the link.
     pub(crate) fn at_once(&mut self, now_ns: u64, bytes: u64) -> u64 {
         self.advance(now_ns);
-        self.backlog += bytes as f64 * self.ns_per_byte;
+        let work = bytes as f64 * self.ns_per_byte;
+        self.backlog += work;
+        self.arrived += work;
         self.passed_at(now_ns)
     }
 
@@ -142,6 +198,7 @@ impl Downlink {
         let before = self.backlog;
         let slope = load - 1.0;
         self.backlog = (before + slope * passed).max(self.floor);
+        self.arrived += load * passed;
         match self.discipline {
             QueueDiscipline::Fifo { max_bytes } => {
                 let excess = self.backlog - max_bytes as f64 * self.ns_per_byte;
@@ -159,7 +216,7 @@ impl Downlink {
     }
 
     /// Drops the packets that RFC 8289 would have dropped since the last event, assuming that the wait
-    /// changed evenly. A drop is charged to the bursts that were arriving then.
+    /// changed evenly. A dropped packet is the one that was at the head of the queue.
     fn control_delay(&mut self, before: f64, slope: f64, now: f64, target: f64, interval: f64) {
         let (was_above, is_above) = (before > target, self.backlog > target);
         if !was_above && is_above {
@@ -177,9 +234,10 @@ impl Downlink {
             return;
         };
         let packet = self.packet_bytes * self.ns_per_byte;
-        let load: f64 = self.inflows.iter().map(|i| i.load).sum();
+        let (began, load) = (self.at, slope + 1.0);
         let codel = &mut self.codel;
         let mut drops = 0u32;
+        let mut drop_at = Vec::new();
         if !codel.dropping
             && let Some(since) = codel.above_since
             && until >= since + interval
@@ -190,10 +248,10 @@ impl Downlink {
             codel.count = if recent { last } else { 1 };
             codel.last_count = codel.count;
             codel.drop_next = since + interval + interval / f64::from(codel.count).sqrt();
-            drops += 1;
+            drop_at.push(since + interval);
         }
         while codel.dropping && codel.drop_next <= until {
-            drops += 1;
+            drop_at.push(codel.drop_next);
             codel.count += 1;
             codel.drop_next += interval / f64::from(codel.count).sqrt();
         }
@@ -201,10 +259,30 @@ impl Downlink {
             codel.above_since = None;
             codel.dropping = false;
         }
-        if drops > 0 {
-            let work = f64::from(drops) * packet;
-            self.backlog = (self.backlog - work).max(self.floor);
-            self.charge(work, load);
+        for at in drop_at {
+            let later = load * (now - at);
+            let wait = before + slope * (at - began) - f64::from(drops) * packet;
+            drops += 1;
+            self.drop_one(self.arrived - later - wait.max(0.0), packet);
+        }
+        self.backlog = (self.backlog - f64::from(drops) * packet).max(self.floor);
+    }
+
+    /// Charges the drop of the packet before which `arrived` had arrived to one of the bursts that were arriving with it, each in
+    /// proportion to its rate.
+    fn drop_one(&mut self, arrived: f64, packet: f64) {
+        let bursts = self.waiting.iter_mut().chain(&mut self.inflows);
+        let mut arriving: Vec<&mut Inflow> = bursts
+            .filter(|burst| burst.from <= arrived && arrived <= burst.until)
+            .collect();
+        let load: f64 = arriving.iter().map(|burst| burst.load).sum();
+        for burst in &mut arriving {
+            burst.due += burst.load / load;
+        }
+        let charged = arriving.into_iter().rev();
+        if let Some(burst) = charged.max_by(|a, b| a.due.total_cmp(&b.due)) {
+            burst.due -= 1.0;
+            burst.dropped += packet;
         }
     }
 

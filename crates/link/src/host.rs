@@ -231,18 +231,36 @@ pub enum Misuse {
 #[derive(Debug)]
 pub(crate) enum Timer<P> {
     UplinkFree,
-    BurstEnds { burst: u64 },
-    Passed { conn: u32, burst: Burst<P> },
-    AckSome { burst: u64, step_ns: u64 },
-    Ack { conn: u32, packets: u32 },
-    WindowOpens { conn: u32 },
-    TimeOut { conn: u32, seq: u32 },
+    BurstEnds {
+        burst: u32,
+    },
+    /// A burst has passed the downlink; `id` is that of its arrival, 0 if it did not wait among others.
+    Passed {
+        conn: u32,
+        id: u32,
+        burst: Burst<P>,
+    },
+    AckSome {
+        burst: u32,
+        step_ns: u64,
+    },
+    Ack {
+        conn: u32,
+        packets: u32,
+    },
+    WindowOpens {
+        conn: u32,
+    },
+    TimeOut {
+        conn: u32,
+        seq: u32,
+    },
 }
 
 /// A burst that is flowing into the downlink.
 #[derive(Debug)]
 pub(crate) struct IncomingBurst<P> {
-    pub(crate) id: u64,
+    pub(crate) id: u32,
     pub(crate) conn: u32,
     pub(crate) from_ns: u64,
     pub(crate) acked: u32,
@@ -267,7 +285,7 @@ pub struct Host<P> {
     pub(crate) written: u64,
     pub(crate) downlink: Downlink,
     pub(crate) arriving: Vec<IncomingBurst<P>>,
-    pub(crate) arrivals: u64,
+    pub(crate) arrivals: u32,
     /// Packets with data in the downlink or in the queue before it.
     pub(crate) queued_packets: u64,
     pub(crate) timers: Timers<Timer<P>>,
@@ -447,9 +465,9 @@ impl<P> Host<P> {
                     self.serve();
                 }
                 Timer::BurstEnds { burst } => self.burst_ends(burst),
-                Timer::Passed { conn, burst } => self.passed(conn, burst),
+                Timer::Passed { conn, id, burst } => self.waited(conn, id, burst),
                 Timer::AckSome { burst, step_ns } => self.ack_some(burst, step_ns),
-                Timer::Ack { conn, packets } => self.send_ack(conn, packets),
+                Timer::Ack { conn, packets } => self.send_late_ack(conn, packets),
                 Timer::WindowOpens { conn } => self.window_opens(conn),
                 Timer::TimeOut { conn, seq } => self.time_out(conn, seq),
             }

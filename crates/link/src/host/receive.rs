@@ -28,9 +28,9 @@ impl<P> Host<P> {
             - burst.wire_bytes * u64::from(burst.missing) / u64::from(burst.packets);
         if burst.lasts_ns == 0 && !burst.ack_wanted {
             let passed = self.downlink.at_once(self.now, here);
-            return self.pass(passed, conn, burst);
+            return self.pass(passed, conn, 0, burst);
         }
-        self.arrivals += 1;
+        self.arrivals = self.arrivals.wrapping_add(1).max(1);
         let id = self.arrivals;
         self.downlink.begin(self.now, id, here, burst.lasts_ns);
         self.timers
@@ -65,7 +65,7 @@ impl<P> Host<P> {
 
     /// Acknowledges the packets of an arriving burst that have passed by now, and repeats this after
     /// twice the time. The sender thus learns of room for more packets before it has used up the last.
-    pub(crate) fn ack_some(&mut self, id: u64, step_ns: u64) {
+    pub(crate) fn ack_some(&mut self, id: u32, step_ns: u64) {
         let waits = self.downlink.wait_ns();
         let Some(arriving) = self.arriving.iter_mut().find(|a| a.id == id) else {
             return;
@@ -89,7 +89,7 @@ impl<P> Host<P> {
         }
     }
 
-    pub(crate) fn burst_ends(&mut self, id: u64) {
+    pub(crate) fn burst_ends(&mut self, id: u32) {
         let (passed, dropped) = self.downlink.end(self.now, id);
         let Some(at) = self.arriving.iter().position(|a| a.id == id) else {
             return;
@@ -121,15 +121,33 @@ impl<P> Host<P> {
                 self.timers.at(at, Timer::Ack { conn, packets });
             }
         }
-        self.pass(passed, conn, burst);
+        self.pass(passed, conn, id, burst);
     }
 
-    fn pass(&mut self, passed_ns: u64, conn: u32, burst: Burst<P>) {
+    fn pass(&mut self, passed_ns: u64, conn: u32, id: u32, burst: Burst<P>) {
         if passed_ns <= self.now {
             self.passed(conn, burst);
         } else {
-            self.timers.at(passed_ns, Timer::Passed { conn, burst });
+            self.timers.at(passed_ns, Timer::Passed { conn, id, burst });
         }
+    }
+
+    /// Ends the wait of a burst before the downlink, in which the queue may have dropped packets of it.
+    pub(crate) fn waited(&mut self, conn: u32, id: u32, mut burst: Burst<P>) {
+        let dropped = self.downlink.passed(self.now, id);
+        let dropped = dropped.min(burst.packets - burst.missing);
+        if dropped > 0 {
+            self.totals.lost_packets += u64::from(dropped);
+            self.queued_packets -= u64::from(dropped);
+            burst.missing += dropped;
+            burst.dropped += dropped;
+            if burst.ack_wanted
+                && let Some(connection) = self.get_mut(conn)
+            {
+                connection.owe_acks(dropped);
+            }
+        }
+        self.passed(conn, burst);
     }
 
     /// Completes a burst whose last packet has passed the downlink.
@@ -171,6 +189,15 @@ impl<P> Host<P> {
         }
         if missing > 0 {
             self.report_loss(conn, seq, dropped, here);
+        }
+    }
+
+    /// Sends an acknowledgement that was planned while its packets waited, less those that the queue has dropped since.
+    pub(crate) fn send_late_ack(&mut self, conn: u32, packets: u32) {
+        let owed = self.get_mut(conn);
+        let packets = owed.map_or(packets, |connection| connection.less_owed(packets));
+        if packets > 0 {
+            self.send_ack(conn, packets);
         }
     }
 

@@ -23,7 +23,7 @@ mod codel;
 mod config;
 mod network;
 mod path;
-mod queue;
+pub(crate) mod queue;
 mod rate;
 mod rng;
 mod shaper;

@@ -14,7 +14,7 @@ struct QueuedPacket<T> {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct PacketQueue<T> {
+pub(crate) struct PacketQueue<T> {
     waiting: VecDeque<QueuedPacket<T>>,
     bytes: u64,
     max_bytes: u64,
@@ -22,7 +22,7 @@ pub(super) struct PacketQueue<T> {
 }
 
 impl<T> PacketQueue<T> {
-    pub(super) fn new(config: &LinkConfig) -> Self {
+    pub(crate) fn new(config: &LinkConfig) -> Self {
         Self {
             waiting: VecDeque::new(),
             bytes: 0,
@@ -35,7 +35,7 @@ impl<T> PacketQueue<T> {
     }
 
     /// Appends an item, or returns it as an error when it does not fit.
-    pub(super) fn push(&mut self, now_ns: u64, len_bytes: u32, item: T) -> Result<(), T> {
+    pub(crate) fn push(&mut self, now_ns: u64, len_bytes: u32, item: T) -> Result<(), T> {
         let bytes = self.bytes.saturating_add(u64::from(len_bytes));
         if bytes > self.max_bytes {
             return Err(item);
@@ -51,7 +51,7 @@ impl<T> PacketQueue<T> {
 
     /// Takes the next packet to send, with its length. Packets that the discipline drops
     /// are passed to `dropped`.
-    pub(super) fn pop(&mut self, now_ns: u64, mut dropped: impl FnMut(T)) -> Option<(u32, T)> {
+    pub(crate) fn pop(&mut self, now_ns: u64, mut dropped: impl FnMut(T)) -> Option<(u32, T)> {
         let mut head = shift(&mut self.waiting, &mut self.bytes);
         if let Some(law) = &mut self.law {
             let mut verdict = law.first(now_ns, seen(now_ns, head.as_ref(), self.bytes));

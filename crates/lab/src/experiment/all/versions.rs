@@ -61,12 +61,13 @@ const DUPLICATES: f64 = 0.20;
 const LATENCY: f64 = 0.30;
 const VOLUME: f64 = 0.20;
 
-/// Mean over messages of the time until the last node has them: what the publication averages as latency.
-fn last_arrival_ms(summary: &Summary) -> Option<f64> {
+/// Mean over messages of the time until the last node has them: what the publication averages as latency. Its series have
+/// the messages that warm up the connections in it.
+fn last_arrival_ms(summary: &Summary, with_warm_up: bool) -> Option<f64> {
     let counted = summary
         .per_message
         .iter()
-        .filter(|message| !message.warm_up);
+        .filter(|message| with_warm_up || !message.warm_up);
     let lasts: Vec<f64> = counted
         .filter_map(|message| Some(message.latency_ms?.max))
         .collect();
@@ -104,7 +105,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
         };
         let gigabytes = of(&|run| Some(run.bytes.wire as f64 / 1e9));
         let mean = of(&|run| run.latency_ms.map(|latency| latency.mean));
-        let last = of(&last_arrival_ms);
+        let last = of(&|run| last_arrival_ms(run, false));
         let copies = of(&|run| run.bytes.copies_per_delivery.map(|copies| copies - 1.0));
         let latency = |figure: fn(&crate::report::Latency) -> f64| {
             let shown = first.latency_ms.as_ref().map(figure);
