@@ -107,6 +107,8 @@ impl Downlink {
     pub(crate) fn begin(&mut self, now_ns: u64, burst: u32, bytes: u64, lasts_ns: u64) {
         self.advance(now_ns);
         let work = bytes as f64 * self.ns_per_byte;
+        // Of a million hosts, most have one at a time.
+        self.inflows.reserve_exact(1);
         self.inflows.push(Inflow {
             burst,
             from: self.arrived,
@@ -130,6 +132,7 @@ impl Downlink {
         if passed_ns > now_ns && matches!(self.discipline, QueueDiscipline::CoDel { .. }) {
             inflow.until = self.arrived;
             inflow.dropped = 0.0;
+            self.waiting.reserve_exact(1);
             self.waiting.push(inflow);
         }
         (passed_ns, dropped)
@@ -144,6 +147,9 @@ impl Downlink {
             self.advance(now_ns);
         }
         let inflow = self.waiting.remove(at);
+        if self.waiting.is_empty() {
+            self.waiting = Vec::new();
+        }
         self.dropped_packets(&inflow)
     }
 
