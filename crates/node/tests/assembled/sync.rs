@@ -125,18 +125,23 @@ async fn two_stores_are_made_equal_by_synchronisation() {
     has(&one, &["too old", "common", "of one", "of the other"]).await;
     has(&other, &["common", "of one", "of the other"]).await;
 
-    let now = metrics_until(&other, |now| now["reconciliation_differences_sum"] == 2.0).await;
+    // A session that begins before what an earlier one found is stored finds it again, and it is sent again: on a busy machine
+    // both counts are greater. What comes twice is kept once.
+    let now = metrics_until(&other, |now| now["reconciliation_differences_sum"] >= 2.0).await;
     assert_eq!(now["total_messages_cached"], 3.0);
     let transferred = "total_transfer_messages_exchanged_total";
     for direction in ["receive", "sent"] {
         let labels = format!("{{direction=\"{direction}\"}}");
-        assert_eq!(now[&format!("{transferred}{labels}")], 1.0);
+        assert!(now[&format!("{transferred}{labels}")] >= 1.0);
         for protocol in ["reconciliation", "transfer"] {
             let labels = format!("{{protocol=\"{protocol}\",direction=\"{direction}\"}}");
             assert!(now[&format!("total_bytes_exchanged_total{labels}")] > 0.0);
         }
     }
-    assert_eq!(now["undertone_sync_messages_kept_total"], 1.0);
+    let of_one = metrics(one.rest.unwrap()).await;
+    for now in [&now, &of_one] {
+        assert_eq!(now["undertone_sync_messages_kept_total"], 1.0);
+    }
     assert!(now["reconciliation_roundtrips_count"] >= 1.0);
 }
 
