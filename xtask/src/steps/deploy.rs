@@ -1,11 +1,10 @@
 //! Step that lets the tools of others read the files in `deploy/`: Prometheus, and linters of images, compose files and manifests.
 
-use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use super::{Outcome, apt, version_of};
+use super::{Outcome, apt, target_folder, version_of};
 
 mod expressions;
 #[cfg(test)]
@@ -37,7 +36,7 @@ const PARTS: [LintedPart; 4] = [
 
 /// Runs all parts; the step counts as skipped if the tool of one cannot be had.
 pub(super) fn run(root: &Path) -> Outcome {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = target_folder(root);
     let folder = target.join("deploy");
     if let Err(error) = fs::create_dir_all(&folder) {
         return Outcome::Failed(format!("{}: {error}", folder.display()));

@@ -2,10 +2,10 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use super::{Outcome, apt, cargo, selection};
+use super::{Outcome, apt, cargo, selection, target_folder};
 
 /// Debian's packages: the library with its headers, the starter of processes, and what reads headers for Rust.
 const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
@@ -90,7 +90,7 @@ fn compare(
         Outcome::Passed => {}
         failed => return failed,
     }
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = target_folder(root);
     let folder = match profile {
         "dev" => "debug",
         other => other,

@@ -3,9 +3,9 @@
 use std::env;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{Outcome, cargo};
+use super::{Outcome, cargo, target_folder};
 
 #[cfg(test)]
 mod tests;
@@ -65,7 +65,7 @@ const PACKAGES: [Package; 3] = [
 /// Makes each package, and builds it or runs it. Versions and profiles are those of the workspace, and so is the folder of
 /// compiled files: a dependency is compiled again only if the package selects other features of it.
 pub(super) fn run(root: &Path) -> Outcome {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = target_folder(root);
     let mut missing = Vec::new();
     for package in &PACKAGES {
         if !root.join(package.main).is_file() {

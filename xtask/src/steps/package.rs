@@ -3,10 +3,10 @@
 use std::env;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use super::{Outcome, cargo, ended};
+use super::{Outcome, cargo, ended, target_folder};
 
 #[cfg(test)]
 mod tests;
@@ -45,7 +45,7 @@ pub(super) fn run(root: &Path) -> Outcome {
     if packed != Outcome::Passed {
         return packed;
     }
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = target_folder(root);
     let folder = env::temp_dir().join(format!("undertone-packages-{}", std::process::id()));
     let outcome = match unpack(root, &target.join("package"), &folder) {
         Ok(Outcome::Passed) => {

@@ -1,11 +1,10 @@
 //! The Python package: built and installed into a fresh virtual environment, tested there, its types checked.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Outcome, version_of};
+use super::{Outcome, target_folder, version_of};
 
 /// Folder of the package.
 const PACKAGE: &str = "crates/python";
@@ -79,8 +78,7 @@ impl Environment {
         let root = root
             .canonicalize()
             .map_err(|error| Outcome::Failed(format!("{}: {error}", root.display())))?;
-        let target =
-            env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let target = target_folder(&root);
         let folder = target.join("python");
         // A folder that is not there is no environment to take away.
         let _ = fs::remove_dir_all(folder.join("venv"));
