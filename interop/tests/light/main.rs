@@ -1,9 +1,5 @@
 //! Light nodes on service nodes that are killed and suspended, and on peers that lie; all of them processes or raw peers
 //! on real TCP.
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of tests, which clippy takes for other code"
-)]
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
