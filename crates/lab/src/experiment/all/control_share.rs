@@ -21,6 +21,7 @@ const QUICK_RATES_PER_S: [f64; 2] = [1.0, 20.0];
 const QUICK_NODES: [u32; 2] = [50, 100];
 const SAME_BYTES: u32 = 2_000;
 const SAME_RATE_PER_S: f64 = 1.0;
+const DELIVERIES_MAX: u32 = 2_000_000;
 const NOT_PUBLISHED: &str = "not published";
 
 /// Traffic of a run from its first message on.
@@ -46,6 +47,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
         nodes: networks[1],
         bytes: SAME_BYTES,
         rate_per_s: SAME_RATE_PER_S,
+        deliveries_max: DELIVERIES_MAX,
     };
     let by_size = sizes.iter().map(|bytes| LoadPoint {
         bytes: *bytes,

@@ -6,8 +6,6 @@ use crate::report::DatasetChoice;
 const SCENARIO: &str = "load";
 /// Time over which messages are published, seconds, unless the deliveries would be too many.
 const SECONDS: u32 = 20;
-/// Number of deliveries of one run at most, so that a run of 100,000 nodes ends within minutes.
-const DELIVERIES_MAX: u32 = 2_000_000;
 /// Number of messages of one run at least.
 const MESSAGES_MIN: u32 = 10;
 
@@ -17,13 +15,17 @@ pub(super) struct LoadPoint {
     pub(super) nodes: u32,
     pub(super) bytes: u32,
     pub(super) rate_per_s: f64,
+    /// Number of deliveries at most, so that a run of 100,000 nodes ends within minutes: fewer messages are published then.
+    pub(super) deliveries_max: u32,
 }
 
 impl LoadPoint {
     /// Number of messages that are published.
     pub(super) fn messages(&self) -> u32 {
         let of_time = (self.rate_per_s * f64::from(SECONDS)).round() as u32;
-        of_time.min(DELIVERIES_MAX / self.nodes).max(MESSAGES_MIN)
+        of_time
+            .min(self.deliveries_max / self.nodes)
+            .max(MESSAGES_MIN)
     }
 
     /// Runs the scenario at the point, and records its traffic over time.
