@@ -7,13 +7,22 @@ use crate::report::{align, new_table};
 
 impl Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = new_table(&["ms", "published", "ours", "ratio", "tolerance", "verdict"]);
+        let mut table = new_table(&[
+            "ms",
+            "published",
+            "ours",
+            "seeds",
+            "ratio",
+            "tolerance",
+            "verdict",
+        ]);
         for row in &self.rows {
             let number = |value: Option<f64>, decimals: usize| {
                 value.map_or("none".to_owned(), |value| format!("{value:.decimals$}"))
             };
             let verdict = match row.verdict {
                 ComparisonVerdict::Agrees => "agrees",
+                ComparisonVerdict::WithinSeeds => "within seeds",
                 ComparisonVerdict::Differs => "DIFFERS",
                 ComparisonVerdict::Shown => "",
             };
@@ -21,6 +30,9 @@ impl Display for Comparison {
                 row.figure.clone(),
                 format!("{:.1}", row.published),
                 number(row.ours, 1),
+                row.range.map_or(String::new(), |[least, most]| {
+                    format!("{least:.1} to {most:.1}")
+                }),
                 number(row.ratio, 3),
                 row.tolerance
                     .map_or(String::new(), |t| format!("{:.0} %", t * 100.0)),

@@ -53,13 +53,22 @@ impl Campaign {
 
     /// The median over seeds of a figure; `None` unless every run has it.
     pub fn median_of(&self, figure: impl Fn(&Summary) -> Option<f64>) -> Option<f64> {
-        let figures: Option<Vec<f64>> = self.runs.iter().map(figure).collect();
-        median(figures?)
+        median(self.values_of(figure)?)
+    }
+
+    /// A figure of every run, in their order; `None` unless every run has it.
+    pub(crate) fn values_of(&self, figure: impl Fn(&Summary) -> Option<f64>) -> Option<Vec<f64>> {
+        self.runs.iter().map(figure).collect()
     }
 
     /// The median over seeds of the number of nodes that a message reached through `hops` hops.
     pub fn hop_population(&self, hops: u16) -> Option<f64> {
-        self.median_of(|run| {
+        median(self.hop_populations(hops)?)
+    }
+
+    /// Number of nodes that a message reached through `hops` hops, for every run; `None` if a run counts no messages.
+    pub(crate) fn hop_populations(&self, hops: u16) -> Option<Vec<f64>> {
+        self.values_of(|run| {
             let messages = run.counted_messages();
             let nodes = run.hops.get(&hops).copied().unwrap_or(0);
             (messages > 0).then(|| nodes as f64 / messages as f64)
