@@ -1,5 +1,6 @@
 //! One line on standard error that shows the progress of a run.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -8,10 +9,15 @@ use undertone_sim::Progress;
 /// Number of steps of the progress bar.
 const STEPS: u64 = 1_000;
 
-/// The progress line; silent when the output is for programs.
+/// Time between two lines of progress where standard error is not a terminal, such as the log of a job.
+const LOG_EVERY: Duration = Duration::from_secs(30);
+
+/// The progress line; silent when the output is for programs. Where standard error is not a terminal, a run that takes long
+/// writes a new line now and then instead of changing one.
 #[derive(Debug)]
 pub struct ProgressLine {
     bar: ProgressBar,
+    log: Option<ProgressLog>,
     started: Instant,
     what: String,
 }
@@ -27,8 +33,10 @@ impl ProgressLine {
         let style = ProgressStyle::with_template("{bar:20} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         bar.set_style(style);
+        let log = (shown && bar.is_hidden()).then(|| ProgressLog::new(Instant::now()));
         Self {
             bar,
+            log,
             started: Instant::now(),
             what: what.to_owned(),
         }
@@ -36,6 +44,12 @@ impl ProgressLine {
 
     /// Shows the progress of the run.
     pub fn update(&self, progress: Progress) {
+        if let Some(log) = &self.log
+            && log.is_due(Instant::now())
+        {
+            let (_, message) = describe(progress, self.started.elapsed());
+            eprintln!("{}: {message}", self.what);
+        }
         if self.bar.is_hidden() {
             return;
         }
@@ -61,6 +75,30 @@ impl ProgressLine {
     /// Removes the progress line.
     pub fn finish(self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Time of the last line in a log.
+#[derive(Debug)]
+pub(super) struct ProgressLog {
+    last: Cell<Instant>,
+}
+
+impl ProgressLog {
+    /// A log whose first line is due [`LOG_EVERY`] after `now`.
+    pub(super) fn new(now: Instant) -> Self {
+        Self {
+            last: Cell::new(now),
+        }
+    }
+
+    /// Whether a line is to be written now. Each that is written puts off the next one.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        let is_due = now.duration_since(self.last.get()) >= LOG_EVERY;
+        if is_due {
+            self.last.set(now);
+        }
+        is_due
     }
 }
 

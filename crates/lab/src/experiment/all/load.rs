@@ -7,10 +7,10 @@ const SCENARIO: &str = "load";
 /// Time over which messages are published, seconds, unless the deliveries would be too many.
 const SECONDS: u32 = 20;
 /// Number of messages of one run at least.
-const MESSAGES_MIN: u32 = 10;
+const MESSAGES_MIN: u32 = 5;
 
 /// One point: size of the network, size of messages and their rate.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LoadPoint {
     pub(super) nodes: u32,
     pub(super) bytes: u32,

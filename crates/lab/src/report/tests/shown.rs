@@ -1,10 +1,10 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use undertone_sim::Progress;
 
 use super::super::histogram::{bar, histogram};
-use super::super::progress::describe;
+use super::super::progress::{ProgressLog, describe};
 use super::super::{Campaign, ProgressLine};
 use super::{outcome, summary, violated};
 
@@ -91,4 +91,14 @@ fn progress_speaks_of_virtual_time() {
     let line = ProgressLine::new("small", false);
     line.update(progress);
     line.finish();
+}
+
+#[test]
+fn a_log_has_a_line_of_progress_every_half_minute() {
+    let start = Instant::now();
+    let log = ProgressLog::new(start);
+    let due: Vec<_> = (1..=70)
+        .filter(|second| log.is_due(start + Duration::from_secs(*second)))
+        .collect();
+    assert_eq!(due, [30, 60]);
 }
