@@ -133,18 +133,14 @@ fn manifest(root: &Path, package: &Package, workspace: &str) -> String {
     manifest + "\n" + &profile(workspace)
 }
 
-/// Returns the settings of the dev profile in the workspace's manifest, also those for single packages of others, so that
-/// these need not be compiled again. Packages of ours are compiled again in any case, because the workspace's are not a
-/// stranger's, and are not optimised: what runs here is small. Cargo warns of packages that it does not find, which
-/// `--quiet` keeps silent.
+/// Returns the settings of the dev profile in the workspace's manifest, also those for single packages, so that packages
+/// need not be compiled again. Cargo warns of those that it does not find, which `--quiet` keeps silent.
 fn profile(workspace: &str) -> String {
     let mut is_dev = false;
     let mut own = String::new();
     for line in workspace.lines() {
         if line.starts_with('[') {
-            let package = line.strip_prefix("[profile.dev.package.");
-            is_dev = line.starts_with("[profile.dev]")
-                || package.is_some_and(|package| !package.starts_with("undertone-"));
+            is_dev = line.starts_with("[profile.dev]") || line.starts_with("[profile.dev.package.");
         }
         if is_dev && !line.starts_with('#') {
             own += &format!("{line}\n");

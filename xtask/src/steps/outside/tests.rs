@@ -1,8 +1,8 @@
 use super::*;
 
 #[test]
-fn a_package_outside_depends_by_path_and_has_the_profile_of_the_workspace_for_packages_of_others() {
-    let workspace = "[workspace]\n\n[profile.dev]\nopt-level = 1\n\n[profile.dev.package.x]\nopt-level = 3\n\n[profile.dev.package.undertone-rln]\nopt-level = 3\n\n[profile.release]\ndebug = false\n";
+fn a_package_outside_depends_by_path_and_has_the_profile_of_the_workspace() {
+    let workspace = "[workspace]\n\n[profile.dev]\nopt-level = 1\n\n[profile.dev.package.x]\nopt-level = 3\n\n[profile.release]\ndebug = false\n";
     let manifest = manifest(Path::new("/w"), &PACKAGES[0], workspace);
     assert!(manifest.starts_with("[workspace]\n\n[package]\nname = \"outside-strategy\"\n"));
     assert!(
