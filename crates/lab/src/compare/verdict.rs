@@ -85,7 +85,7 @@ pub struct Comparison {
 /// messages; hop populations are per message.
 pub fn compare(published: &PublishedRun, campaign: &Campaign) -> Comparison {
     let mut rows = Vec::new();
-    let mut push = |figure: &str, theirs: Option<f64>, ours: Values, tolerance| {
+    let mut push = |figure: &str, theirs: Option<f64>, ours: Option<Vec<f64>>, tolerance| {
         if let Some(theirs) = theirs {
             rows.push(row(figure, theirs, ours, tolerance));
         }
@@ -154,10 +154,13 @@ fn first_message_mean(run: &Summary) -> Option<f64> {
     Some(run.per_message.first()?.latency_ms?.mean)
 }
 
-/// A figure of every run; `None` if a run has none.
-type Values = Option<Vec<f64>>;
-
-fn row(figure: &str, published: f64, values: Values, tolerance: Option<f64>) -> ComparedFigure {
+/// Compares a figure; `values` are ours of every run, `None` if a run has none.
+fn row(
+    figure: &str,
+    published: f64,
+    values: Option<Vec<f64>>,
+    tolerance: Option<f64>,
+) -> ComparedFigure {
     let values = values.unwrap_or_default();
     let ours = median(values.iter().copied());
     let range = (values.len() > 1).then(|| {

@@ -27,7 +27,7 @@ pub(crate) struct Endpoint {
 
 /// Address and RPC endpoint of a membership contract.
 #[derive(clap::Args, Debug)]
-pub(crate) struct Contract {
+pub(crate) struct ContractArgs {
     #[command(flatten)]
     endpoint: Endpoint,
     /// Membership contract: its address, or eip155:CHAIN:ADDRESS
@@ -37,14 +37,14 @@ pub(crate) struct Contract {
 
 /// Account that signs transactions. A key is never a flag, because all users of a machine can read flags.
 #[derive(clap::Args, Debug)]
-pub(crate) struct Key {
+pub(crate) struct KeyArgs {
     /// File with the private key of the account, 64 hex digits [default: the environment's
     /// UNDERTONE_ETH_KEY]
     #[arg(long, value_name = "FILE")]
     eth_key_file: Option<PathBuf>,
 }
 
-impl Contract {
+impl ContractArgs {
     /// Makes the flags' value from an endpoint's URL and a contract's address.
     pub(crate) fn at(rpc: String, contract: ContractName) -> Self {
         let endpoint = Endpoint { rpc };
@@ -69,12 +69,12 @@ impl Contract {
     }
 
     /// Returns the signing account, connected to the same endpoint.
-    pub(crate) fn account(&self, key: &Key) -> Result<Account, Failure> {
+    pub(crate) fn account(&self, key: &KeyArgs) -> Result<Account, Failure> {
         key.account(&self.endpoint)
     }
 }
 
-impl Key {
+impl KeyArgs {
     /// Returns the account that this key belongs to, connected to the endpoint.
     pub(crate) fn account(&self, endpoint: &Endpoint) -> Result<Account, Failure> {
         Account::connect(&endpoint.rpc, self.read()?).map_err(failed)

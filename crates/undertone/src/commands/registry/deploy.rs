@@ -13,7 +13,7 @@ pub(super) struct Args {
     #[command(flatten)]
     endpoint: chain::Endpoint,
     #[command(flatten)]
-    key: chain::Key,
+    key: chain::KeyArgs,
     /// Messages per epoch of all members together
     #[arg(long, value_name = "N", default_value_t = ContractTerms::published().max_total_rate_limit)]
     max_total_limit: u32,

@@ -97,7 +97,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
 fn ask_chain_id(args: &Args) -> Result<u64, Failure> {
     let mut failure = Failure::usage("--rpc: give the URL of at least one endpoint");
     for url in &args.rpc {
-        let asked = chain::Contract::at(url.clone(), args.contract).open();
+        let asked = chain::ContractArgs::at(url.clone(), args.contract).open();
         match asked.and_then(|contract| chain::wait(contract.chain_id())) {
             Ok(chain_id) => return Ok(chain_id),
             Err(error) => failure = error,

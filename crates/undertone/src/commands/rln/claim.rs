@@ -12,9 +12,9 @@ use crate::commands::{chain, output};
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     #[command(flatten)]
-    contract: chain::Contract,
+    contract: chain::ContractArgs,
     #[command(flatten)]
-    key: chain::Key,
+    key: chain::KeyArgs,
     /// Commitment of the member that was slashed, as `undertone rln slash` prints it
     #[arg(long, value_name = "HEX")]
     commitment: String,

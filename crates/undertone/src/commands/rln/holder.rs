@@ -14,9 +14,9 @@ use crate::commands::{chain, output};
 #[derive(clap::Args, Debug)]
 pub(super) struct Member {
     #[command(flatten)]
-    contract: chain::Contract,
+    contract: chain::ContractArgs,
     #[command(flatten)]
-    key: chain::Key,
+    key: chain::KeyArgs,
     /// File of the identity, from `undertone rln keygen`
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,
@@ -34,9 +34,9 @@ pub(super) struct Erase {
 #[derive(clap::Args, Debug)]
 pub(super) struct Withdraw {
     #[command(flatten)]
-    contract: chain::Contract,
+    contract: chain::ContractArgs,
     #[command(flatten)]
-    key: chain::Key,
+    key: chain::KeyArgs,
     /// Token of the deposit [default: the one in which the contract's price is now]
     #[arg(long, value_name = "ADDRESS")]
     token: Option<Address>,

@@ -36,7 +36,7 @@ pub(super) struct Args {
     )]
     rpc: Option<String>,
     #[command(flatten)]
-    key: chain::Key,
+    key: chain::KeyArgs,
     /// Pay the contract's price without being asked
     #[arg(long, requires = "contract", conflicts_with = "registry")]
     yes: bool,
@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     match (&args.registry, &args.rpc, args.contract) {
         (Some(path), ..) => in_file(args, path, &identity.commitment(), json),
         (None, Some(rpc), Some(address)) => {
-            let contract = chain::Contract::at(rpc.clone(), address);
+            let contract = chain::ContractArgs::at(rpc.clone(), address);
             contract::register(args, &contract, &identity.commitment(), json)
         }
         (None, ..) => Err(Failure::usage("no registry to register in")

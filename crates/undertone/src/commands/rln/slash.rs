@@ -25,9 +25,9 @@ const MAX_MESSAGE_FILE_BYTES: usize = 4 * 1024 * 1024;
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     #[command(flatten)]
-    contract: chain::Contract,
+    contract: chain::ContractArgs,
     #[command(flatten)]
-    key: chain::Key,
+    key: chain::KeyArgs,
     /// File with a message in hex; may be repeated: give all messages of one epoch that you have, at least
     /// two of them with the same nullifier
     #[arg(

@@ -14,7 +14,7 @@ use crate::commands::{chain, output};
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     #[command(flatten)]
-    contract: chain::Contract,
+    contract: chain::ContractArgs,
     /// File of the identity, from `undertone rln keygen`
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,

@@ -39,7 +39,7 @@ struct Offer {
 
 pub(super) fn register(
     args: &Args,
-    place: &chain::Contract,
+    place: &chain::ContractArgs,
     commitment: &Fr,
     json: bool,
 ) -> Result<(), Failure> {
