@@ -398,7 +398,7 @@ pub(crate) fn built_file(root: &Path, name: &str) -> PathBuf {
 }
 
 /// Returns the folder of what cargo compiles.
-fn target_folder(root: &Path) -> PathBuf {
+pub(crate) fn target_folder(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
 

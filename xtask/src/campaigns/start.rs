@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::steps::{Outcome, cargo};
+use crate::steps::{Outcome, cargo, target_folder};
 
 /// Variable with the path of a program to measure instead of the one that the campaign builds.
 const PROGRAM: &str = "UNDERTONE_START_PROGRAM";
@@ -49,7 +49,7 @@ const KINDS: [(&str, &[&str]); 3] = [
 
 /// Builds the program, measures it, and prints the result; a goal that is missed is a failure.
 pub(super) fn run(root: &Path) -> Outcome {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let target = target_folder(root);
     let program = match env::var_os(PROGRAM) {
         Some(path) => PathBuf::from(path),
         None => {

@@ -22,7 +22,6 @@ impl Display for Comparison {
             };
             let verdict = match row.verdict {
                 ComparisonVerdict::Agrees => "agrees",
-                ComparisonVerdict::WithinSeeds => "within seeds",
                 ComparisonVerdict::Differs => "DIFFERS",
                 ComparisonVerdict::Shown => "",
             };

@@ -31,18 +31,12 @@ const HOPS_MUST_AGREE: &str = "paper-2kb";
 /// Runs whose first message must agree, as it meets windows that are still opening.
 const FIRST_MUST_AGREE: [&str; 2] = ["paper-100kb", "paper-500kb"];
 
-/// Number of seeds from which on their range says how much a figure depends on the network that was drawn.
-const RANGE_SEEDS: usize = 5;
-
 /// Verdict on one compared figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonVerdict {
     /// The figure is within its tolerance.
     Agrees,
-    /// The figure's median is outside its tolerance, but the published value, which is that of one random network, lies
-    /// between the smallest and the largest of ours over at least five seeds. Only numbers of nodes by hop get this verdict.
-    WithinSeeds,
     /// The figure is outside its tolerance, or missing.
     Differs,
     /// The figure is shown for information; no tolerance was set.
@@ -77,7 +71,7 @@ pub struct Comparison {
     pub seeds: Vec<u64>,
     /// Comparison of each figure.
     pub rows: Vec<ComparedFigure>,
-    /// Whether no figure differs.
+    /// Whether every figure that has a tolerance is within it.
     pub agrees: bool,
 }
 
@@ -127,18 +121,12 @@ pub fn compare(published: &PublishedRun, campaign: &Campaign) -> Comparison {
     );
     for (hops, nodes) in &published.hops {
         let tolerance = (published.scenario == HOPS_MUST_AGREE).then_some(HOPS);
-        let ours = campaign.hop_populations(*hops);
-        let mut row = row(&format!("nodes at hop {hops}"), *nodes, ours, tolerance);
-        let is_drawn = row
-            .range
-            .is_some_and(|[least, most]| (least..=most).contains(nodes));
-        if row.verdict == ComparisonVerdict::Differs
-            && is_drawn
-            && campaign.runs().len() >= RANGE_SEEDS
-        {
-            row.verdict = ComparisonVerdict::WithinSeeds;
-        }
-        rows.push(row);
+        push(
+            &format!("nodes at hop {hops}"),
+            Some(*nodes),
+            campaign.hop_populations(*hops),
+            tolerance,
+        );
     }
     Comparison {
         scenario: published.scenario.to_owned(),

@@ -6,8 +6,8 @@ use crate::report::DatasetChoice;
 const SCENARIO: &str = "load";
 /// Time over which messages are published, seconds, unless the deliveries would be too many.
 const SECONDS: u32 = 20;
-/// Number of messages of one run at least.
-const MESSAGES_MIN: u32 = 5;
+/// Number of messages of one run at least, unless the deliveries would be too many.
+const MESSAGES_MIN: u32 = 10;
 
 /// One point: size of the network, size of messages and their rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,8 +24,8 @@ impl LoadPoint {
     pub(super) fn messages(&self) -> u32 {
         let of_time = (self.rate_per_s * f64::from(SECONDS)).round() as u32;
         of_time
-            .min(self.deliveries_max / self.nodes)
             .max(MESSAGES_MIN)
+            .min(self.deliveries_max / self.nodes)
     }
 
     /// Runs the scenario at the point, and records its traffic over time.
