@@ -246,6 +246,7 @@ impl Pubsub {
             SessionStep::Write(connection, may_write) => {
                 tell(connection, ToHandler::Write(may_write))
             }
+            SessionStep::Retire(connection) => tell(connection, ToHandler::Retire),
             SessionStep::Close(connection) => return self.close(peer, connection),
         };
         self.event(event);
@@ -334,6 +335,7 @@ impl NetworkBehaviour for Pubsub {
                 tracing::info!(%peer, "closing a connection whose pubsub streams fail again and again");
                 return self.close(peer, connection);
             }
+            FromHandler::Retired => return self.close(peer, connection),
         };
         self.take(peer, steps);
     }

@@ -13,6 +13,7 @@ use libp2p::swarm::{
     ConnectionHandler, ConnectionHandlerEvent, ConnectionId, Stream, StreamProtocol,
     StreamUpgradeError, SubstreamProtocol,
 };
+use tokio::time::Sleep;
 
 use super::attempts::Attempts;
 use super::frames::{ReadError, Reading};
@@ -26,6 +27,10 @@ const STREAMS_MAX: u32 = 5;
 
 /// Time after which one more stream may be opened, because some implementations reset a stream now and then.
 const STREAMS_REFILL: Duration = Duration::from_secs(10);
+
+/// Time for which a retired connection is still read from. The peer may change over a little later than this node, and
+/// a long frame that it has begun takes its time on the way through a slow relay.
+const RETIREMENT: Duration = Duration::from_secs(10);
 
 /// Events from a connection's handler to the behaviour.
 #[derive(Debug)]
@@ -42,6 +47,8 @@ pub(crate) enum FromHandler {
     Unsupported,
     /// Streams failed too often; the connection is unusable.
     GaveUp,
+    /// The connection was retired, and the time for the last frames is over.
+    Retired,
 }
 
 /// Commands from the behaviour to a connection's handler.
@@ -51,6 +58,8 @@ pub(crate) enum ToHandler {
     Read,
     /// Whether to open a stream to the peer, and to reopen it when it fails.
     Write(bool),
+    /// Read for a while what the peer has sent, then report `Retired`.
+    Retire,
 }
 
 #[derive(Debug)]
@@ -87,6 +96,8 @@ pub(crate) struct Handler {
     inbound_streams: Attempts,
     outbound_streams: Attempts,
     gave_up: bool,
+    /// End of the time for which the connection is still read from, if it is retired.
+    retirement: Option<Pin<Box<Sleep>>>,
     /// Events for the behaviour: at most a few for each stream, and streams are bounded.
     events: VecDeque<FromHandler>,
 }
@@ -113,6 +124,7 @@ impl Handler {
             inbound_streams: Attempts::new(STREAMS_MAX, STREAMS_REFILL, now),
             outbound_streams: Attempts::new(STREAMS_MAX, STREAMS_REFILL, now),
             gave_up: false,
+            retirement: None,
             events: VecDeque::new(),
         }
     }
@@ -178,6 +190,16 @@ impl Handler {
         opens
     }
 
+    /// Reports, once, that a retired connection may be closed.
+    fn poll_retirement(&mut self, cx: &mut Context<'_>) {
+        if let Some(end) = &mut self.retirement
+            && end.as_mut().poll(cx).is_ready()
+        {
+            self.retirement = None;
+            self.events.push_back(FromHandler::Retired);
+        }
+    }
+
     fn poll_reader(&mut self, cx: &mut Context<'_>) -> Poll<FromHandler> {
         let ReaderState::Reading(task) = &mut self.reader else {
             return Poll::Pending;
@@ -218,6 +240,7 @@ impl ConnectionHandler for Handler {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<HandlerEvent> {
         self.poll_writer(cx);
+        self.poll_retirement(cx);
         if self.opens_stream() {
             let protocol = SubstreamProtocol::new(self.upgrade.clone(), ());
             return Poll::Ready(ConnectionHandlerEvent::OutboundSubstreamRequest { protocol });
@@ -236,6 +259,9 @@ impl ConnectionHandler for Handler {
                 self.read();
             }
             ToHandler::Write(may_write) => self.may_write = may_write,
+            ToHandler::Retire => {
+                self.retirement = Some(Box::pin(tokio::time::sleep(RETIREMENT)));
+            }
         }
     }
 

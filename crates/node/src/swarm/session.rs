@@ -4,7 +4,8 @@
 //! may be dead without having been closed. A peer that dials a second time has lost its first connection, and
 //! with it all that it knew of this node: that begins a new session. Two nodes that dial each other at the
 //! same moment have two connections and one session. A direct connection is preferred to one through a relay, which is
-//! closed once the direct one carries frames in both directions.
+//! retired once the direct one carries frames in both directions: it is read from for a while, because frames that the
+//! peer sent before it changed over are still on their way through the relay.
 
 use libp2p::core::ConnectedPoint;
 use libp2p::swarm::{ConnectionId, StreamProtocol};
@@ -22,6 +23,8 @@ pub(crate) enum SessionStep {
     Read(ConnectionId),
     /// Tell the connection whether to open a stream to the peer.
     Write(ConnectionId, bool),
+    /// Tell the connection to read what is on its way, and to close then.
+    Retire(ConnectionId),
     /// Tell the swarm to close the connection.
     Close(ConnectionId),
 }
@@ -47,6 +50,8 @@ pub(crate) struct PubsubConnection {
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     connections: Vec<PubsubConnection>,
+    /// Connections that are told to close soon and belong to the session no more.
+    retired: Vec<ConnectionId>,
     carrier: Option<ConnectionId>,
     opened: bool,
     /// Whether some connection has carried frames in this session.
@@ -114,18 +119,13 @@ impl Session {
         if !self.connection(newer).is_some_and(dialled_by_peer) {
             return Vec::new();
         }
-        let older: Vec<_> = self
-            .connections
-            .iter()
-            .take_while(|known| known.id != newer)
-            .filter(|known| dialled_by_peer(known))
-            .map(|known| known.id)
-            .collect();
+        let replaced =
+            |known: &mut PubsubConnection| known.id < newer && dialled_by_peer(known);
+        let older: Vec<_> = self.connections.extract_if(.., replaced).collect();
         if older.is_empty() {
             return Vec::new();
         }
-        self.connections.retain(|known| !older.contains(&known.id));
-        let mut steps: Vec<_> = older.into_iter().map(SessionStep::Close).collect();
+        let mut steps: Vec<_> = older.iter().map(|known| self.give_up(known)).collect();
         self.written = false;
         steps.extend(self.choose_writer());
         steps.extend([SessionStep::Closed, SessionStep::Opened(newer)]);
@@ -170,6 +170,7 @@ impl Session {
     }
 
     pub(crate) fn closed(&mut self, id: ConnectionId) -> Vec<SessionStep> {
+        self.retired.retain(|retired| *retired != id);
         let before = self.connections.len();
         self.connections.retain(|known| known.id != id);
         if self.connections.len() == before {
@@ -178,7 +179,9 @@ impl Session {
         if self.connections.is_empty() {
             self.carrier = None;
             let ended = self.opened.then_some(SessionStep::Closed);
-            return ended.into_iter().collect();
+            let retired = std::mem::take(&mut self.retired);
+            let closed = retired.into_iter().map(SessionStep::Close);
+            return ended.into_iter().chain(closed).collect();
         }
         let mut steps = self.choose_writer();
         steps.extend(self.choose_carrier());
@@ -215,14 +218,19 @@ impl Session {
         if !self.connections.iter().any(carries) {
             return Vec::new();
         }
-        let relayed = |known: &PubsubConnection| known.endpoint.is_relayed();
-        let (given_up, kept) = std::mem::take(&mut self.connections)
-            .into_iter()
-            .partition(relayed);
-        self.connections = kept;
-        let given_up: Vec<PubsubConnection> = given_up;
-        let closed = given_up.into_iter();
-        closed.map(|known| SessionStep::Close(known.id)).collect()
+        let relayed = |known: &mut PubsubConnection| known.endpoint.is_relayed();
+        let given_up: Vec<_> = self.connections.extract_if(.., relayed).collect();
+        given_up.iter().map(|known| self.give_up(known)).collect()
+    }
+
+    /// Gives up a connection: one through a relay is retired, since a peer leaves it while it works; another one is
+    /// closed, since a peer leaves it when it is dead.
+    fn give_up(&mut self, connection: &PubsubConnection) -> SessionStep {
+        if !connection.endpoint.is_relayed() {
+            return SessionStep::Close(connection.id);
+        }
+        self.retired.push(connection.id);
+        SessionStep::Retire(connection.id)
     }
 
     fn choose_carrier(&mut self) -> Option<SessionStep> {

@@ -1,5 +1,6 @@
 //! Ways through walls between real nodes over loopback: circuits through a relay, hole punching, AutoNAT.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use libp2p::multiaddr::Protocol;
@@ -8,6 +9,7 @@ use undertone_node::command::{MetricsSnapshot, Reachable};
 use undertone_node::driver::{AnnouncedAddresses, CircuitLimits, PassageOptions, RelayClient};
 use undertone_node::{Multiaddr, PeerId};
 
+use super::proxy::Proxy;
 use super::support::{HANG, Node, now_ns, topic, until_heard};
 
 /// How often something is looked at again.
@@ -134,6 +136,46 @@ async fn a_direct_connection_replaces_the_circuit_and_the_session_goes_on() {
         caller.sessions_ended_in(Duration::from_millis(200)).await,
         0
     );
+    for node in [caller, hidden, relay] {
+        node.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_message_is_lost_while_a_direct_connection_replaces_a_slow_circuit() {
+    let relay = relay(CircuitLimits::default()).await;
+    let slow = Proxy::slow(relay.address(), Duration::from_millis(300)).await;
+    let hidden = behind(&slow.address, Some(loopback())).await;
+    let caller = behind(relay.address(), Some(loopback())).await;
+    until(&relay, |m| m.passage.reservations == 2).await;
+    let mut heard = hidden.running.handle.messages(4096);
+    connect(&caller, through(relay.address(), hidden.running.peer_id)).await;
+    caller.until_in_mesh().await;
+    let (mut sent, mut sent_after) = (0_u64, 0);
+    // For some time after the circuit is given up, too.
+    while sent_after < 20 {
+        let message = WakuMessage {
+            timestamp: Some(now_ns()),
+            ..WakuMessage::new(sent.to_be_bytes().to_vec(), "/test/1/a/proto")
+        };
+        let published = caller.running.handle.publish(topic(), message).await;
+        published.expect("a peer is in the mesh");
+        sent += 1;
+        let at = connected_at(&caller, hidden.running.peer_id).await;
+        sent_after += u64::from(at.is_some_and(|at| !is_relayed(&at)));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert!(sent > sent_after, "none was sent through the relay");
+    let mut missing: BTreeSet<u64> = (0..sent).collect();
+    let wait = async {
+        while !missing.is_empty() {
+            let delivery = heard.recv().await.expect("the node runs");
+            let number = delivery.message.payload[..].try_into().expect("a number");
+            missing.remove(&u64::from_be_bytes(number));
+        }
+    };
+    let arrived = tokio::time::timeout(HANG, wait).await;
+    assert!(arrived.is_ok(), "missing of {sent}: {missing:?}");
     for node in [caller, hidden, relay] {
         node.stop().await;
     }

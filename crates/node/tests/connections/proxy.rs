@@ -1,10 +1,13 @@
-//! A path between two nodes that can fall silent without a FIN.
+//! A path between two nodes that is slow, or can fall silent without a FIN.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use undertone_node::Multiaddr;
 
 /// What becomes of the bytes of a connection.
@@ -36,6 +39,11 @@ impl Drop for Proxy {
 impl Proxy {
     /// A proxy to a node; its address names the node's identity.
     pub(crate) async fn to(node: &Multiaddr) -> Self {
+        Self::slow(node, Duration::ZERO).await
+    }
+
+    /// A proxy that delivers bytes so much later, in each direction.
+    pub(crate) async fn slow(node: &Multiaddr, delay: Duration) -> Self {
         let mut parts = node.iter();
         let (ip, tcp, identity) = (parts.next(), parts.next(), parts.next());
         let (Some(ip), Some(tcp), Some(identity)) = (ip, tcp, identity) else {
@@ -48,7 +56,7 @@ impl Proxy {
         let port = listener.local_addr().expect("it is bound").port();
         let address = format!("/ip4/127.0.0.1/tcp/{port}{identity}");
         let paths = Paths::default();
-        let accepting = tokio::spawn(accept(listener, target, paths.clone()));
+        let accepting = tokio::spawn(accept(listener, target, delay, paths.clone()));
         Self {
             address: address.parse().expect("made of parts of an address"),
             paths,
@@ -91,25 +99,61 @@ impl Proxy {
     }
 }
 
-async fn accept(listener: TcpListener, target: String, paths: Paths) {
+async fn accept(listener: TcpListener, target: String, delay: Duration, paths: Paths) {
     while let Ok((dialler, _)) = listener.accept().await {
         let (path, changes) = watch::channel(Path::Forwards);
         paths.lock().expect("nobody panics").push(path);
         let target = target.clone();
         tokio::spawn(async move {
             if let Ok(node) = TcpStream::connect(target).await {
-                carry(dialler, node, changes).await;
+                carry(dialler, node, delay, changes).await;
             }
         });
     }
 }
 
-async fn carry(mut dialler: TcpStream, mut node: TcpStream, mut path: watch::Receiver<Path>) {
+async fn carry(
+    mut dialler: TcpStream,
+    mut node: TcpStream,
+    delay: Duration,
+    mut path: watch::Receiver<Path>,
+) {
+    let (from_dialler, to_dialler) = dialler.split();
+    let (from_node, to_node) = node.split();
+    let both = async {
+        tokio::join!(
+            copy(from_dialler, to_node, delay),
+            copy(from_node, to_dialler, delay)
+        )
+    };
     tokio::select! {
-        _ = tokio::io::copy_bidirectional(&mut dialler, &mut node) => return,
+        _ = both => return,
         _ = path.wait_for(|path| *path > Path::Forwards) => {}
     }
     let _ = path.wait_for(|path| *path > Path::Silent).await.map(drop);
     drop(dialler);
     let _ = path.wait_for(|path| *path == Path::Ended).await.map(drop);
+}
+
+/// Copies bytes in one direction, each as late as it must be, until one end is closed.
+async fn copy(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, delay: Duration) {
+    let (sender, mut on_their_way) = mpsc::unbounded_channel();
+    let read = async {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(len @ 1..) = from.read(&mut buffer).await {
+            let due = Instant::now() + delay;
+            let _ = sender.send((due, buffer[..len].to_vec()));
+        }
+        drop(sender);
+    };
+    let write = async {
+        while let Some((due, bytes)) = on_their_way.recv().await {
+            tokio::time::sleep_until(due).await;
+            if to.write_all(&bytes).await.is_err() {
+                return;
+            }
+        }
+        let _ = to.shutdown().await;
+    };
+    tokio::join!(read, write);
 }

@@ -1,5 +1,5 @@
 use super::*;
-use SessionStep::{Close, Closed, Opened, Read, Renewed, Write};
+use SessionStep::{Close, Closed, Opened, Read, Renewed, Retire, Write};
 
 fn id(n: usize) -> ConnectionId {
     ConnectionId::new_unchecked(n)
@@ -144,7 +144,7 @@ fn a_direct_connection_replaces_one_through_a_relay_when_it_carries_both_ways() 
     assert_eq!(session.writable(id(1), protocol()), [Renewed(id(1))]);
     assert_eq!(
         session.heard(id(1), protocol()),
-        [Read(id(1)), Close(id(0))]
+        [Read(id(1)), Retire(id(0))]
     );
     assert_eq!(session.closed(id(0)), []);
     assert_eq!(session.carrier(), Some(id(1)));
@@ -156,8 +156,35 @@ fn a_connection_through_a_relay_never_replaces_a_direct_one() {
     assert_eq!(session.established(id(1), through_a_relay()), []);
     assert_eq!(
         session.heard(id(1), protocol()),
-        [Read(id(1)), Close(id(1))]
+        [Read(id(1)), Retire(id(1))]
     );
     assert_eq!(session.carrier(), Some(id(0)));
+    assert_eq!(session.closed(id(1)), []);
     assert_eq!(session.closed(id(0)), [Closed]);
+}
+
+#[test]
+fn a_retired_connection_does_not_outlive_the_session() {
+    let mut session = open(through_a_relay());
+    session.established(id(1), dialled_by_us());
+    session.writable(id(1), protocol());
+    session.heard(id(1), protocol());
+    assert_eq!(session.closed(id(1)), [Closed, Close(id(0))]);
+    assert!(session.is_empty());
+}
+
+#[test]
+fn a_peer_that_dials_directly_after_a_circuit_is_still_heard_through_the_relay() {
+    let circuit = ConnectedPoint::Listener {
+        local_addr: "/ip4/127.0.0.1/tcp/2/p2p-circuit"
+            .parse()
+            .expect("a constant"),
+        send_back_addr: "/ip4/127.0.0.1/tcp/2/p2p-circuit"
+            .parse()
+            .expect("a constant"),
+    };
+    let mut session = open(circuit);
+    session.established(id(1), dialled_by_peer());
+    let steps = session.heard(id(1), protocol());
+    assert_eq!(steps, [Retire(id(0)), Closed, Opened(id(1)), Read(id(1))]);
 }
