@@ -119,8 +119,7 @@ impl Session {
         if !self.connection(newer).is_some_and(dialled_by_peer) {
             return Vec::new();
         }
-        let replaced =
-            |known: &mut PubsubConnection| known.id < newer && dialled_by_peer(known);
+        let replaced = |known: &mut PubsubConnection| known.id < newer && dialled_by_peer(known);
         let older: Vec<_> = self.connections.extract_if(.., replaced).collect();
         if older.is_empty() {
             return Vec::new();
