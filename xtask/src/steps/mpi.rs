@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{Outcome, apt, cargo, selection, target_folder};
@@ -10,8 +10,8 @@ use super::{Outcome, apt, cargo, selection, target_folder};
 /// Debian's packages: the library with its headers, the starter of processes, and what reads headers for Rust.
 const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 
-/// Program that runs a scenario and prints its trace hash.
-const EXAMPLE: &str = "run_scenario";
+/// Program whose subcommand `sim` runs a scenario on all processes that `mpirun` starts.
+const PROGRAM: &str = "undertone";
 
 /// Scenarios that take seconds, with overrides that make them smaller: between them they have every kind of event that one
 /// node causes at another, faults, losses, and proofs. Those with a delay of 0, such as `cities-line`, do not run on several processes.
@@ -85,17 +85,10 @@ fn compare(
     scenarios: &[&[&str]],
     shapes: &[(usize, usize)],
 ) -> Outcome {
-    let args = selection::example_with(EXAMPLE, "undertone-lab/mpi", profile);
-    match cargo(root, &args, &[]) {
-        Outcome::Passed => {}
-        failed => return failed,
-    }
-    let target = target_folder(root);
-    let folder = match profile {
-        "dev" => "debug",
-        other => other,
+    let program = match build(root, profile) {
+        Ok(program) => program,
+        Err(failed) => return failed,
     };
-    let program = target.join(folder).join("examples").join(EXAMPLE);
     for scenario in scenarios {
         let mut expected = None;
         for (processes, threads) in [(1, 1)].iter().chain(shapes) {
@@ -115,7 +108,35 @@ fn compare(
     Outcome::Passed
 }
 
-/// Runs a scenario; returns the line with its trace hash.
+/// Builds the program with MPI, and returns the path of a copy: without MPI it has the same place, where other steps look for
+/// it.
+fn build(root: &Path, profile: &str) -> Result<PathBuf, Outcome> {
+    let args = selection::program_with(PROGRAM, "undertone/mpi", profile);
+    match cargo(root, &args, &[]) {
+        Outcome::Passed => {}
+        failed => return Err(failed),
+    }
+    let target = target_folder(root);
+    let folder = match profile {
+        "dev" => "debug",
+        other => other,
+    };
+    let copy = target.join("mpi").join(PROGRAM);
+    let copied = fs::create_dir_all(target.join("mpi"))
+        .and_then(|()| fs::copy(target.join(folder).join(PROGRAM), &copy));
+    if let Err(error) = copied {
+        return Err(Outcome::Failed(format!("{}: {error}", copy.display())));
+    }
+    if profile != "dev" {
+        return Ok(copy);
+    }
+    match cargo(root, &selection::program(), &[]) {
+        Outcome::Passed => Ok(copy),
+        failed => Err(failed),
+    }
+}
+
+/// Runs a scenario; returns its trace hash.
 fn trace(
     program: &Path,
     scenario: &[&str],
@@ -137,8 +158,9 @@ fn trace(
             command
         }
     };
-    command.args(scenario);
-    command.env("UNDERTONE_THREADS", threads.to_string());
+    let (name, keys) = scenario.split_first().expect("a scenario has a name");
+    command.args(["sim", name, "--json", "--threads", &threads.to_string()]);
+    command.args(keys.iter().flat_map(|key| ["--set", key]));
     let name = scenario.join(" ");
     let output = command
         .output()
@@ -151,7 +173,25 @@ fn trace(
     if processes > 1 {
         eprint!("{said}");
     }
-    let line = printed.lines().find(|line| line.starts_with("Some(\""));
-    line.map(str::to_owned)
+    hash(&printed)
+        .map(str::to_owned)
         .ok_or_else(|| format!("{name} on {processes} processes prints no trace:\n{said}"))
+}
+
+/// Returns the trace hash in a summary.
+fn hash(summary: &str) -> Option<&str> {
+    let (_, rest) = summary.split_once("\"trace_hash\":\"")?;
+    rest.split_once('"').map(|(hash, _)| hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_read_from_a_summary() {
+        let summary = "{\"seed\":1,\"trace_hash\":\"01fb\",\"violations\":[]}";
+        assert_eq!(hash(summary), Some("01fb"));
+        assert_eq!(hash("{}"), None);
+    }
 }

@@ -62,8 +62,8 @@ const PACKAGES: [Package; 3] = [
     },
 ];
 
-/// Makes each package, and builds it or runs it. Versions and profiles are those of the workspace, and so is the folder of
-/// compiled files: a dependency is compiled again only if the package selects other features of it.
+/// Makes each package, and builds it or runs it. Versions and profiles of dependencies are those of the workspace, and so is
+/// the folder of compiled files: a dependency is compiled again only if the package selects other features of it.
 pub(super) fn run(root: &Path) -> Outcome {
     let target = target_folder(root);
     let mut missing = Vec::new();
@@ -105,13 +105,14 @@ fn make(root: &Path, package: &Package, folder: &Path) -> io::Result<()> {
     fs::copy(root.join(package.main), folder.join("src/main.rs"))?;
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
     let workspace = fs::read_to_string(root.join("Cargo.toml"))?;
+    let profile = profile(&root, &workspace)?;
     fs::write(
         folder.join("Cargo.toml"),
-        manifest(&root, package, &workspace),
+        manifest(&root, package, &profile),
     )
 }
 
-fn manifest(root: &Path, package: &Package, workspace: &str) -> String {
+fn manifest(root: &Path, package: &Package, profile: &str) -> String {
     let mut manifest = format!(
         "[workspace]\n\n[package]\nname = \"{}\"\nedition = \"2024\"\npublish = false\n\n[dependencies]\n",
         package.name
@@ -130,21 +131,39 @@ fn manifest(root: &Path, package: &Package, workspace: &str) -> String {
         let timer = timer.display();
         manifest += &format!("\n[patch.crates-io]\nfutures-timer = {{ path = \"{timer}\" }}\n");
     }
-    manifest + "\n" + &profile(workspace)
+    manifest + "\n" + profile
 }
 
-/// Returns the settings of the dev profile in the workspace's manifest, also those for single packages, so that packages
-/// need not be compiled again. Cargo warns of those that it does not find, which `--quiet` keeps silent.
-fn profile(workspace: &str) -> String {
-    let mut is_dev = false;
-    let mut own = String::new();
+/// Returns the settings of the dev profile in the workspace's manifest, also those for single packages of others, so that
+/// these need not be compiled again. Cargo warns of those that it does not find, which `--quiet` keeps silent. Packages of
+/// the workspace are compiled again in any case, because their path in another workspace is another: without optimisation,
+/// which would take longer than what the packages here compute.
+fn profile(root: &Path, workspace: &str) -> io::Result<String> {
+    let mut is_copied = false;
+    let mut settings = String::new();
     for line in workspace.lines() {
         if line.starts_with('[') {
-            is_dev = line.starts_with("[profile.dev]") || line.starts_with("[profile.dev.package.");
+            is_copied = line.starts_with("[profile.dev]")
+                || (line.starts_with("[profile.dev.package.") && !line.contains(".undertone"));
         }
-        if is_dev && !line.starts_with('#') {
-            own += &format!("{line}\n");
+        if is_copied && !line.starts_with('#') {
+            settings += &format!("{line}\n");
         }
     }
-    own
+    for own in own_packages(root)? {
+        settings += &format!("[profile.dev.package.{own}]\nopt-level = 0\n\n");
+    }
+    Ok(settings)
+}
+
+/// Returns `undertone-NAME` for each folder in `crates`, in their order. Cargo ignores settings of packages that do not exist.
+fn own_packages(root: &Path) -> io::Result<Vec<String>> {
+    let folders = fs::read_dir(root.join("crates"))?;
+    let names = folders.map(|folder| {
+        let name = folder?.file_name();
+        Ok(format!("undertone-{}", name.to_string_lossy()))
+    });
+    let mut names: Vec<_> = names.collect::<io::Result<_>>()?;
+    names.sort_unstable();
+    Ok(names)
 }

@@ -86,18 +86,11 @@ pub(super) fn examples(names: &[&str]) -> Vec<String> {
     args
 }
 
-/// Returns cargo's arguments for building an example with a feature, in a profile. The whole workspace is selected, so that no
+/// Returns cargo's arguments for building a program with a feature, in a profile. The whole workspace is selected, so that no
 /// dependency is compiled again for other features.
-pub(super) fn example_with(name: &str, feature: &str, profile: &str) -> Vec<String> {
+pub(super) fn program_with(name: &str, feature: &str, profile: &str) -> Vec<String> {
     let mut args = workspace("build");
-    let options = [
-        "--profile",
-        profile,
-        "--features",
-        feature,
-        "--example",
-        name,
-    ];
+    let options = ["--profile", profile, "--features", feature, "--bin", name];
     args.extend(options.map(str::to_owned));
     args
 }

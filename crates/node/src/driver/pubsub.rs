@@ -28,7 +28,12 @@ impl EventLoop {
         }
     }
 
-    fn on_frame(&mut self, Received { peer, incoming }: Received) {
+    fn on_frame(&mut self, received: Received) {
+        let Received {
+            peer,
+            incoming,
+            room,
+        } = received;
         // The frame may have been queued while its connection was closed.
         let known = self.peers.find(&peer);
         let Some(ix) = known.filter(|ix| self.relay.router().is_connected(*ix)) else {
@@ -45,6 +50,7 @@ impl EventLoop {
             });
         }
         self.input(Input::Frame { peer: ix, frame });
+        drop(room);
         if long_frame.is_some() {
             drop(long_frame);
             self.report_transfers();

@@ -4,11 +4,12 @@
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use libp2p::PeerId;
 use libp2p::swarm::{ConnectionId, Stream};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
 use super::frames::{FrameReader, FrameWriter, Incoming, ReadError, Reading};
@@ -17,17 +18,24 @@ use super::outbox::{Gate, Outbox};
 /// Most frames read and not yet taken by the driver, over all connections. Further readers wait.
 const FRAMES_MAX: usize = 32;
 
+/// Most bytes of these frames. A longer frame is taken when no other one waits.
+const FRAMES_BYTES_MAX: u32 = 4 << 20;
+
 /// A frame received from a peer.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) peer: PeerId,
     pub(crate) incoming: Incoming,
+    /// Share of the bytes that may wait; to be dropped when the router has the frame.
+    pub(crate) room: OwnedSemaphorePermit,
 }
 
 /// Queue for the frames of all connections, and the gate that stops reading.
 #[derive(Clone, Debug)]
 pub(crate) struct InboundFrames {
     gate: Gate,
+    /// Bytes that may still wait.
+    room: Arc<Semaphore>,
     frames: mpsc::Sender<Received>,
 }
 
@@ -35,7 +43,25 @@ impl InboundFrames {
     /// Creates the queue. Nothing is read from a peer whose gate is closed.
     pub(crate) fn new(gate: Gate) -> (Self, mpsc::Receiver<Received>) {
         let (frames, received) = mpsc::channel(FRAMES_MAX);
-        (Self { gate, frames }, received)
+        let room = Arc::new(Semaphore::new(FRAMES_BYTES_MAX as usize));
+        let queue = Self { gate, room, frames };
+        (queue, received)
+    }
+
+    /// Waits for room and queues a frame; returns whether the driver is still there.
+    async fn push(&self, peer: PeerId, incoming: Incoming) -> bool {
+        let bytes = u32::try_from(incoming.frame.bytes().len()).unwrap_or(u32::MAX);
+        let room = self.room.clone();
+        let room = room.acquire_many_owned(bytes.min(FRAMES_BYTES_MAX));
+        let Ok(room) = room.await else {
+            return false;
+        };
+        let received = Received {
+            peer,
+            incoming,
+            room,
+        };
+        self.frames.send(received).await.is_ok()
     }
 }
 
@@ -57,12 +83,7 @@ pub(crate) async fn read(
         let Some(incoming) = next.await? else {
             return Ok(());
         };
-        if inbound
-            .frames
-            .send(Received { peer, incoming })
-            .await
-            .is_err()
-        {
+        if !inbound.push(peer, incoming).await {
             return Ok(());
         }
     }
@@ -111,3 +132,6 @@ impl<T> Drop for StreamTask<T> {
         self.0.abort();
     }
 }
+
+#[cfg(test)]
+mod tests;

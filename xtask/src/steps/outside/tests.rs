@@ -1,23 +1,37 @@
+use std::path::PathBuf;
+
 use super::*;
 
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
 #[test]
-fn a_package_outside_depends_by_path_and_has_the_profile_of_the_workspace() {
-    let workspace = "[workspace]\n\n[profile.dev]\nopt-level = 1\n\n[profile.dev.package.x]\nopt-level = 3\n\n[profile.release]\ndebug = false\n";
-    let manifest = manifest(Path::new("/w"), &PACKAGES[0], workspace);
+fn a_package_outside_depends_by_path() {
+    let manifest = manifest(Path::new("/w"), &PACKAGES[0], "[profile.dev]\n");
     assert!(manifest.starts_with("[workspace]\n\n[package]\nname = \"outside-strategy\"\n"));
     assert!(
         manifest.contains(
             "undertone-gossip = { path = \"/w/crates/gossip\", default-features = true }\n"
         )
     );
-    let profile = "\n[profile.dev]\nopt-level = 1\n\n[profile.dev.package.x]\nopt-level = 3\n\n";
-    assert!(manifest.ends_with(profile), "{manifest}");
+    assert!(manifest.ends_with("\n[profile.dev]\n"), "{manifest}");
+}
+
+#[test]
+fn packages_of_others_have_the_profile_of_the_workspace_and_ours_no_optimisation() {
+    let workspace = "[workspace]\n\n[profile.dev]\nopt-level = 1\n\n[profile.dev.package.x]\nopt-level = 3\n\n[profile.dev.package.undertone-rln]\nopt-level = 3\n\n[profile.release]\ndebug = false\n";
+    let profile = profile(&root(), workspace).unwrap();
+    let copied =
+        "[profile.dev]\nopt-level = 1\n\n[profile.dev.package.x]\nopt-level = 3\n\n[profile.dev";
+    assert!(profile.starts_with(copied), "{profile}");
+    assert!(profile.contains("[profile.dev.package.undertone-rln]\nopt-level = 0\n"));
+    assert_eq!(profile.matches("undertone-rln]").count(), 1, "{profile}");
 }
 
 #[test]
 fn the_crates_of_every_package_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for own in PACKAGES.iter().flat_map(|package| package.own) {
-        assert!(root.join("crates").join(own).is_dir(), "{own}");
+        assert!(root().join("crates").join(own).is_dir(), "{own}");
     }
 }

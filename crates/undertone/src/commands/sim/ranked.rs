@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use undertone_lab::ranks::MpiRanks;
-use undertone_lab::report::{Campaign, ProgressLine, write_rank};
+use undertone_lab::report::{Campaign, DatasetChoice, ProgressLine, write_rank};
 use undertone_lab::run::RunRequest;
 use undertone_sim::ranks::Ranks;
 
@@ -23,8 +23,20 @@ pub(super) fn run(args: &Args, mut ranks: MpiRanks) -> Result<(), Failure> {
 }
 
 fn simulate(args: &Args, ranks: &mut MpiRanks) -> Result<(), Failure> {
-    if args.compare || args.html.is_some() || args.bench || args.list {
-        let text = "on several ranks there are no --compare, --html, --bench and --list";
+    // Each needs all deliveries or records of a run, or more than one run, in one process.
+    let refused = [
+        ("--compare", args.compare),
+        ("--html", args.html.is_some()),
+        ("--netviz", args.netviz.is_some()),
+        (
+            "--record",
+            args.datasets.choice() != DatasetChoice::default(),
+        ),
+        ("--bench", args.bench),
+        ("--list", args.list),
+    ];
+    if let Some((flag, _)) = refused.iter().find(|(_, is_given)| *is_given) {
+        let text = format!("{flag} needs one process: start undertone without mpirun");
         return Err(Failure::usage(text));
     }
     let asked = SimRequest::read(args)?;
@@ -37,6 +49,7 @@ fn simulate(args: &Args, ranks: &mut MpiRanks) -> Result<(), Failure> {
         let request = RunRequest {
             loaded: &asked.loaded,
             seed: *seed,
+            datasets: DatasetChoice::default(),
             threads: MpiRanks::threads(args.threads),
             commit: COMMIT,
         };
