@@ -59,8 +59,7 @@ fn on_ranks(
         eprintln!("rank {rank}: {error}");
         ranks.abort()
     });
-    let (memory, meetings) = (run.summary.measured.peak_rss_mb, ranks.meetings());
-    eprintln!("rank {rank} of {count}: {memory:?} MB of memory at most; {meetings}");
+    eprint!("{}", ranks.cost(&run.summary));
     if rank == 0 {
         println!("{:?}", run.summary.latency_ms);
         println!("{:?}", run.summary.trace_hash);

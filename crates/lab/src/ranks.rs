@@ -11,6 +11,7 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::{Communicator, CommunicatorCollectives};
 use undertone_sim::ranks::{RankError, Ranks};
 
+use crate::report::Summary;
 use crate::run::threads;
 
 /// Variables by which the starters of MPI programs (Open MPI, MPICH, Slurm) tell a process the number of ranks.
@@ -71,6 +72,17 @@ impl MpiRanks {
     /// Costs of the exchanges until now.
     pub fn meetings(&self) -> Meetings {
         self.meetings
+    }
+
+    /// Line about a run on this rank: the memory of its process, and its exchanges. It ends with a line break, so that a
+    /// program can print it in one piece beside those of other ranks.
+    pub fn cost(&self, summary: &Summary) -> String {
+        let memory = match summary.measured.peak_rss_mb {
+            Some(mb) => format!("at most {mb:.0} MB of memory"),
+            None => "memory is not measured here".to_owned(),
+        };
+        let (rank, count, meetings) = (self.rank(), self.count(), self.meetings);
+        format!("rank {rank} of {count}: {memory}; {meetings}\n")
     }
 
     /// Number of threads for each rank when none is asked for: the processors that this one may use, divided among the ranks

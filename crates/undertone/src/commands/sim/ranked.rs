@@ -66,6 +66,9 @@ fn simulate(args: &Args, ranks: &mut MpiRanks) -> Result<(), Failure> {
             };
             write_rank(&folder, place, &run.outcome, &run.summary).map_err(unwritten)?;
         }
+        if !args.json {
+            eprint!("{}", ranks.cost(&run.summary));
+        }
         runs.push(run.summary);
     }
     if is_first {
