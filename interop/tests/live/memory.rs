@@ -17,6 +17,10 @@ const MESSAGE_BYTES_MAX: usize = 4 << 20;
 const CLAIMING_CONNECTIONS: usize = 40;
 const MORE_STREAMS: usize = 4;
 
+/// Frames of each kind in the flood of control, and ids in each of those that name messages.
+const TURNS: usize = 40;
+const IDS: usize = 4_000;
+
 /// The node under attack, warmed up by an honest peer that stays.
 async fn node_and_friend() -> (PeerProcess, PeerProcess, Multiaddr, u64) {
     let node = Kind::Undertone.on(MESHSUB);
@@ -105,11 +109,9 @@ async fn claimed_lengths_on_many_streams() {
 async fn control_of_every_kind() {
     let (mut node, friend, addr, before_kib) = node_and_friend().await;
     let mut attacker = RawPeer::connect(&addr).await;
-    for turn in 0..40 {
-        let ids = rpc::unknown_ids(turn * 4_000, 4_000);
-        attacker
-            .send(&rpc::control(|rpc| rpc.ihave(&rpc::topic(), &ids)))
-            .await;
+    let ids = |turn| rpc::unknown_ids(turn * IDS, IDS);
+    for turn in 0..TURNS {
+        let ids = ids(turn);
         attacker.send(&rpc::control(|rpc| rpc.iwant(&ids))).await;
         attacker
             .send(&rpc::control(|rpc| rpc.idontwant(&ids)))
@@ -127,5 +129,17 @@ async fn control_of_every_kind() {
     node.wait_control(|control| control.received.prune >= 10_000)
         .await
         .unwrap();
+    for turn in 0..TURNS {
+        let ids = ids(turn);
+        attacker
+            .send(&rpc::control(|rpc| rpc.ihave(&rpc::topic(), &ids)))
+            .await;
+    }
+    // Whoever announces messages and does not send them within some seconds loses the connection, on a slow machine
+    // before all has been counted.
+    tokio::select! {
+        counted = node.wait_control(|control| control.received.ihave >= (TURNS * IDS) as u64) => counted.unwrap(),
+        () = attacker.closed() => {}
+    }
     unharmed(node, friend, before_kib).await;
 }
