@@ -75,7 +75,8 @@ impl<T> EventQueue<T> {
             }
             None => {
                 self.slots.push(Some(event));
-                u32::try_from(self.slots.len() - 1).expect("fewer events than memory has bytes")
+                u32::try_from(self.slots.len() - 1)
+                    .expect("2^32 waiting events would take hundreds of gigabytes")
             }
         };
         if key.at_ns < self.near_until_ns {

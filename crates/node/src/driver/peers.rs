@@ -81,7 +81,10 @@ impl PeerTable {
         }
         let ix = self.free.pop().unwrap_or_else(|| {
             self.identities.push(None);
-            PeerIx(u32::try_from(self.identities.len() - 1).expect("bounded by connections"))
+            PeerIx(
+                u32::try_from(self.identities.len() - 1)
+                    .expect("connected and remembered peers are bounded far below 2^32"),
+            )
         });
         self.identities[ix.0 as usize] = Some(peer);
         self.indices.insert(peer, ix);

@@ -112,7 +112,8 @@ fn sockets(
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn bound_silence(stream: &tcp::tokio::TcpStream) {
-    let millis = u32::try_from(UNACKNOWLEDGED_MAX.as_millis()).expect("some seconds");
+    let millis = u32::try_from(UNACKNOWLEDGED_MAX.as_millis())
+        .expect("UNACKNOWLEDGED_MAX is a constant of some seconds");
     if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(&stream.0, millis) {
         // Pings find a dead peer too, a few seconds later.
         tracing::debug!(%error, "cannot set TCP_USER_TIMEOUT");
