@@ -162,8 +162,8 @@ impl<P> Arrival<P> {
 /// Content of a transmission between hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment<P> {
-    /// Packets with data.
-    Burst(Burst<P>),
+    /// Packets with data; apart, because most transmissions on their way are acknowledgements.
+    Burst(Box<Burst<P>>),
     /// Acknowledgement of this many further packets.
     Ack(u32),
     /// Further bytes that the sender may send.
@@ -238,7 +238,7 @@ pub(crate) enum Timer<P> {
     Passed {
         conn: u32,
         id: u32,
-        burst: Burst<P>,
+        burst: Box<Burst<P>>,
     },
     AckSome {
         burst: u32,
@@ -266,7 +266,7 @@ pub(crate) struct IncomingBurst<P> {
     pub(crate) acked: u32,
     /// Time of the next partial acknowledgement.
     pub(crate) next_ack_ns: u64,
-    pub(crate) burst: Burst<P>,
+    pub(crate) burst: Box<Burst<P>>,
 }
 
 /// Network stack of one machine. It is driven like every state machine of this project:
@@ -465,7 +465,7 @@ impl<P> Host<P> {
                     self.serve();
                 }
                 Timer::BurstEnds { burst } => self.burst_ends(burst),
-                Timer::Passed { conn, id, burst } => self.waited(conn, id, burst),
+                Timer::Passed { conn, id, burst } => self.waited(conn, id, *burst),
                 Timer::AckSome { burst, step_ns } => self.ack_some(burst, step_ns),
                 Timer::Ack { conn, packets } => self.send_late_ack(conn, packets),
                 Timer::WindowOpens { conn } => self.window_opens(conn),

@@ -19,11 +19,11 @@ pub(crate) struct Window {
     /// period that ends with packet `used_until`, and are measured again after it.
     most_in_flight: u32,
     limited: bool,
-    used_until: u64,
-    /// Packets ever sent.
-    sent: u64,
+    used_until: u32,
+    /// Packets ever sent; 2^32 of them are more than 6 TB, so that 32 bits are enough.
+    sent: u32,
     /// Packet number up to which the window was already reduced for losses.
-    recover_until: u64,
+    recover_until: u32,
     flights: Flights,
     /// Packets acknowledged since the window last grew, in congestion avoidance.
     credit: u32,
@@ -69,8 +69,8 @@ impl Window {
     }
 
     /// Sent packets that are no longer in flight.
-    fn acked(&self) -> u64 {
-        self.sent - u64::from(self.in_flight)
+    fn acked(&self) -> u32 {
+        self.sent - self.in_flight
     }
 
     /// Packets that the window allows to be sent now.
@@ -93,7 +93,7 @@ impl Window {
     pub(crate) fn sent(&mut self, now_ns: u64, packets: u32, acked_ns: u64) {
         self.last_sent_ns = now_ns;
         self.in_flight += packets;
-        self.sent += u64::from(packets);
+        self.sent += packets;
         self.note_use();
         let Some(packets) = NonZeroU32::new(packets) else {
             return;

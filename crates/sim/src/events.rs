@@ -1,7 +1,7 @@
 //! Event queue of one thread.
 //!
-//! EventQueue are ordered by time, then by the node that scheduled them, then by the order in which it
-//! did. This order does not depend on the distribution of nodes over threads. EventQueue of the near
+//! Events are ordered by time, then by the node that scheduled them, then by the order in which it
+//! did. This order does not depend on the distribution of nodes over threads. Events of the near
 //! future are in a heap; later ones are in buckets by due time, so that the heap stays small however
 //! many nodes there are.
 

@@ -145,9 +145,11 @@ impl NodeShard {
             if let Some(Event::Frame { frame, .. }) = event {
                 prefetch(&frame[..frame.len().min(FRAME_START_BYTES)]);
             }
-            if let Some(node) = self.nodes.get(self.layout.slot(node))
-                && let Some(relay) = &node.relay
-            {
+            let node = self.nodes.get(self.layout.slot(node));
+            if let (Some(node), Some(Event::Arrival(arrival))) = (node, event) {
+                node.host.prefetch(arrival);
+            }
+            if let Some(relay) = node.and_then(|node| node.relay.as_ref()) {
                 prefetch(&**relay);
             }
         }

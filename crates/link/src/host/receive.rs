@@ -1,11 +1,24 @@
 //! Receiving: turns bursts into frames, and sends the acknowledgements that a sender waits for.
 
+use undertone_compact::prefetch;
+
 use crate::connection::{Burst, Progress};
 use crate::flow::UPDATE_BYTES;
 use crate::host::{Arrival, ConnIx, Host, IncomingBurst, Output, Segment, Timer};
 
 impl<P> Host<P> {
-    pub(crate) fn burst_begins(&mut self, conn: u32, burst: Burst<P>) {
+    /// Asks the processor for the memory that [`Input::Arrival`](super::Input::Arrival) with this transmission will need: that of
+    /// the connection and of the burst. For drivers of more hosts than its caches hold.
+    pub fn prefetch(&self, arrival: &Arrival<P>) {
+        if let Some(connection) = self.get(arrival.conn.0) {
+            prefetch(connection);
+        }
+        if let Segment::Burst(burst) = &arrival.segment {
+            prefetch(&**burst);
+        }
+    }
+
+    pub(crate) fn burst_begins(&mut self, conn: u32, burst: Box<Burst<P>>) {
         if self.get(conn).is_none() {
             self.totals.orphaned_packets += u64::from(burst.packets - burst.missing);
             return;
@@ -22,7 +35,7 @@ impl<P> Host<P> {
                 self.timers
                     .at(self.now + delay, Timer::Ack { conn, packets });
             }
-            return self.passed(conn, burst);
+            return self.passed(conn, *burst);
         }
         let here = burst.wire_bytes
             - burst.wire_bytes * u64::from(burst.missing) / u64::from(burst.packets);
@@ -124,9 +137,9 @@ impl<P> Host<P> {
         self.pass(passed, conn, id, burst);
     }
 
-    fn pass(&mut self, passed_ns: u64, conn: u32, id: u32, burst: Burst<P>) {
+    fn pass(&mut self, passed_ns: u64, conn: u32, id: u32, burst: Box<Burst<P>>) {
         if passed_ns <= self.now {
-            self.passed(conn, burst);
+            self.passed(conn, *burst);
         } else {
             self.timers.at(passed_ns, Timer::Passed { conn, id, burst });
         }

@@ -226,7 +226,7 @@ impl<P> Host<P> {
             at_ns: first,
             arrival: Arrival {
                 conn: remote_conn,
-                segment: Segment::Burst(burst),
+                segment: Segment::Burst(Box::new(burst)),
             },
         });
     }

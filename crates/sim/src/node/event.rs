@@ -56,6 +56,9 @@ pub(crate) enum Event {
     Light(LightEvent),
 }
 
+// Millions of events wait at a time in a large network; what is long and rare is apart.
+const _: () = assert!(size_of::<Event>() <= 48);
+
 /// Event of a node's services that is scheduled.
 #[derive(Debug)]
 pub(crate) enum ServiceEvent {

@@ -169,7 +169,10 @@ fn read_event(reader: &mut LetterReader<'_>, frames: &[Bytes]) -> Result<Event, 
     let conn = |reader: &mut LetterReader<'_>| reader.short("connection").map(ConnIx);
     let arrival = |conn, segment| Event::Arrival(Arrival { conn, segment });
     Ok(match kind {
-        kind::BURST => arrival(conn(reader)?, Segment::Burst(read_burst(reader, frames)?)),
+        kind::BURST => arrival(
+            conn(reader)?,
+            Segment::Burst(Box::new(read_burst(reader, frames)?)),
+        ),
         kind::ACK => arrival(conn(reader)?, Segment::Ack(reader.short("packets")?)),
         kind::WINDOW_UPDATE => {
             let conn = conn(reader)?;

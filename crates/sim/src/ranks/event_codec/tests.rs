@@ -4,8 +4,8 @@ use undertone_link::Segment;
 
 use super::*;
 
-fn burst(frame: Option<Bytes>) -> Burst<Bytes> {
-    Burst {
+fn burst(frame: Option<Bytes>) -> Box<Burst<Bytes>> {
+    Box::new(Burst {
         seq: 300,
         packets: 2,
         window: 10,
@@ -18,7 +18,7 @@ fn burst(frame: Option<Bytes>) -> Burst<Bytes> {
         ends_mux_frame: true,
         begins_bytes: 2012,
         frame,
-    }
+    })
 }
 
 /// One event of every kind that crosses ranks.
