@@ -20,6 +20,7 @@ use args::Task;
 use campaigns::Campaign;
 use counts::Lists;
 use report::{Report, Row};
+use steps::audit::Installation;
 use steps::{Outcome, Step};
 
 fn main() -> ExitCode {
@@ -62,10 +63,17 @@ fn test(steps: &[Step], strict: bool) -> ExitCode {
     let Some(root) = root() else {
         return wrong_usage("the workspace is not known; start this as `cargo xtask`");
     };
+    let audits = steps.contains(&Step::Audit);
+    let mut installation = audits.then(|| Installation::begin(&root));
     let run = |step: &Step| {
         eprintln!("== {} ==", step.name());
         let began = Instant::now();
         let processor_before = processor::of_ended_commands();
+        if *step == Step::Audit
+            && let Some(installation) = installation.take()
+        {
+            installation.end();
+        }
         let outcome = step.run(&root);
         let processor = processor::of_ended_commands();
         Row {

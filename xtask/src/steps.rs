@@ -11,7 +11,7 @@ use crate::tidy;
 
 mod apt;
 pub(crate) mod archive;
-mod audit;
+pub(crate) mod audit;
 mod bindings;
 pub(crate) mod contracts;
 mod deploy;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use super::Outcome;
 
@@ -11,8 +11,41 @@ mod tests;
 
 /// Version of `cargo-deny` that the configuration in `deny.toml` is written for.
 const VERSION: &str = "0.20.2";
+/// Arguments of cargo that install it, without optimisation, which would take minutes and save only seconds.
+const INSTALL: [&str; 7] = [
+    "install",
+    "cargo-deny",
+    "--version",
+    VERSION,
+    "--locked",
+    "--debug",
+    "--quiet",
+];
 /// Folder in the workspace in which the step installs `cargo-deny`.
 const TOOLS: &str = "target/tools";
+
+/// Installation of `cargo-deny` beside the steps before the audit. These compile, and leave a processor idle at times.
+pub(crate) struct Installation(Option<Child>);
+
+impl Installation {
+    /// Begins the installation, if the program is missing and `nice` can run it at the lowest priority.
+    pub(crate) fn begin(root: &Path) -> Self {
+        if installed(root).is_some() {
+            return Self(None);
+        }
+        let mut nice = Command::new("nice");
+        nice.args(["-n", "19"]).arg(cargo()).args(INSTALL);
+        nice.arg("--root").arg(root.join(TOOLS));
+        Self(nice.stdin(Stdio::null()).spawn().ok())
+    }
+
+    /// Waits for the installation. If it failed, [`run`] tries again, and says why.
+    pub(crate) fn end(self) {
+        if let Some(mut child) = self.0 {
+            let _ = child.wait();
+        }
+    }
+}
 
 /// Runs the audit of all dependencies.
 pub(super) fn run(root: &Path) -> Outcome {
@@ -60,33 +93,35 @@ fn check(root: &Path, program: &Path, what: &[&str]) -> std::io::Result<Output> 
 /// Returns the path of `cargo-deny`, which is installed if necessary. An error says why it is not
 /// available.
 fn program(root: &Path) -> Result<PathBuf, String> {
-    let installed = root.join(TOOLS).join("bin/cargo-deny");
-    for candidate in [installed.clone(), PathBuf::from("cargo-deny")] {
-        let version = Command::new(&candidate).arg("--version").output();
-        if version.is_ok_and(|output| output.status.success()) {
-            return Ok(candidate);
-        }
+    if let Some(program) = installed(root) {
+        return Ok(program);
     }
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
-    let mut install = Command::new(cargo);
-    // Built without optimisation, which would take minutes and save only seconds.
-    install.args([
-        "install",
-        "cargo-deny",
-        "--version",
-        VERSION,
-        "--locked",
-        "--debug",
-        "--quiet",
-    ]);
-    install.arg("--root").arg(root.join(TOOLS));
+    let mut install = Command::new(cargo());
+    install.args(INSTALL).arg("--root").arg(root.join(TOOLS));
     let status = install
         .status()
         .map_err(|error| format!("cannot run cargo: {error}"))?;
     if status.success() {
-        return Ok(installed);
+        return Ok(in_tools(root));
     }
     Err(format!(
         "`cargo install cargo-deny --version {VERSION}` fails ({status}): install it by hand"
     ))
+}
+
+/// Returns the path of `cargo-deny`, if it is installed.
+fn installed(root: &Path) -> Option<PathBuf> {
+    let candidates = [in_tools(root), PathBuf::from("cargo-deny")];
+    candidates.into_iter().find(|candidate| {
+        let version = Command::new(candidate).arg("--version").output();
+        version.is_ok_and(|output| output.status.success())
+    })
+}
+
+fn in_tools(root: &Path) -> PathBuf {
+    root.join(TOOLS).join("bin/cargo-deny")
+}
+
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"))
 }

@@ -13,6 +13,9 @@ const PACKAGES: [&str; 3] = ["libopenmpi-dev", "openmpi-bin", "libclang-dev"];
 /// Program whose subcommand `sim` runs a scenario on all processes that `mpirun` starts.
 const PROGRAM: &str = "undertone";
 
+/// Feature of it with which several processes share a simulation.
+const FEATURE: &str = "undertone/mpi";
+
 /// Scenarios that take seconds, with overrides that make them smaller: between them they have every kind of event that one
 /// node causes at another, faults, losses, and proofs. Those with a delay of 0, such as `cities-line`, do not run on several processes.
 const SMALL: [&[&str]; 13] = [
@@ -111,7 +114,10 @@ fn compare(
 /// Builds the program with MPI, and returns the path of a copy: without MPI it has the same place, where other steps look for
 /// it.
 fn build(root: &Path, profile: &str) -> Result<PathBuf, Outcome> {
-    let args = selection::program_with(PROGRAM, "undertone/mpi", profile);
+    let args = match profile {
+        "dev" => selection::program_and(FEATURE),
+        other => selection::program_with(PROGRAM, FEATURE, other),
+    };
     match cargo(root, &args, &[]) {
         Outcome::Passed => {}
         failed => return Err(failed),
