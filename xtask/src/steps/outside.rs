@@ -157,7 +157,7 @@ fn profile(root: &Path, workspace: &str) -> io::Result<String> {
 }
 
 /// Returns `undertone-NAME` for each folder in `crates`, in their order. Cargo ignores settings of packages that do not exist.
-fn own_packages(root: &Path) -> io::Result<Vec<String>> {
+pub(super) fn own_packages(root: &Path) -> io::Result<Vec<String>> {
     let folders = fs::read_dir(root.join("crates"))?;
     let names = folders.map(|folder| {
         let name = folder?.file_name();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Outcome, target_folder, version_of};
+use super::{Outcome, outside, target_folder, version_of};
 
 /// Folder of the package.
 const PACKAGE: &str = "crates/python";
@@ -65,6 +65,20 @@ pub(crate) fn notebooks(root: &Path) -> Outcome {
     }
 }
 
+/// Returns the arguments of maturin for a profile. With the dev profile, packages of the workspace are compiled without
+/// optimisation: other features of what they need make cargo compile them again, and the tests simulate little.
+fn maturin_args(root: &Path, profile: &str) -> Result<String, Outcome> {
+    let mut args = format!("--profile {profile}");
+    if profile == "dev" {
+        let own = outside::own_packages(root)
+            .map_err(|error| Outcome::Failed(format!("{}: {error}", root.display())))?;
+        for package in own {
+            args += &format!(" --config profile.dev.package.{package}.opt-level=0");
+        }
+    }
+    Ok(args)
+}
+
 /// Virtual environment with the package.
 struct Environment {
     python: PathBuf,
@@ -98,7 +112,7 @@ impl Environment {
         let mut install = environment.command(&["-m", "pip", "install", "--quiet", &what]);
         install
             .env("CARGO_TARGET_DIR", &target)
-            .env("MATURIN_PEP517_ARGS", format!("--profile {profile}"));
+            .env("MATURIN_PEP517_ARGS", maturin_args(&root, profile)?);
         match install.status() {
             Ok(status) if status.success() => Ok(environment),
             Ok(status) => Err(Outcome::Failed(format!(
