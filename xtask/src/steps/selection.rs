@@ -103,7 +103,7 @@ pub(super) fn program() -> Vec<String> {
 }
 
 /// Returns cargo's arguments for building the program `undertone` with a feature beyond its default ones. For its tests as in
-/// [`program`]: built alone, it would have 165 packages of 734 compiled again, for features that only tests ask for.
+/// [`program`]: built alone, it would have 165 of 734 units compiled again, for features that only tests ask for.
 pub(super) fn program_and(feature: &str) -> Vec<String> {
     let mut args = program();
     args.extend(["--features", feature].map(str::to_owned));
