@@ -1,11 +1,13 @@
 //! Command line of `cargo xtask`.
 
+use std::path::PathBuf;
+
 use crate::campaigns::Campaign;
 use crate::counts::Lists;
 use crate::steps::Step;
 
 pub(crate) const USAGE: &str = "\
-usage: cargo xtask test [--strict] [--only NAME,..]
+usage: cargo xtask test [--strict] [--only NAME,..] [--results FILE]
        cargo xtask test --list
        cargo xtask campaign [--only NAME,..] [-- ARGUMENT..]
        cargo xtask campaign --list
@@ -14,6 +16,7 @@ usage: cargo xtask test [--strict] [--only NAME,..]
 
   --strict       a step that is skipped counts as failed
   --only NAMES   run these steps or campaigns only
+  --results FILE write the results into a file, too: a line for each step, with fields separated by tabs
   --list         print the names of the steps or campaigns and what they do
   ARGUMENT..     handed on to the campaign's program; for one campaign only
   --json         print the counts and their lists as JSON
@@ -29,6 +32,7 @@ pub(crate) enum Task {
     Test {
         steps: Vec<Step>,
         strict: bool,
+        results: Option<PathBuf>,
     },
     ListCampaigns,
     CampaignHelp,
@@ -62,9 +66,14 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, Stri
     }
     let mut strict = false;
     let mut list = false;
+    let mut results = None;
     let mut only: Vec<String> = Vec::new();
     while let Some(arg) = args.next() {
         match arg.as_str() {
+            "--results" => {
+                let path = args.next();
+                results = Some(path.ok_or("--results needs the path of a file")?.into());
+            }
             "--strict" => strict = true,
             "--list" => list = true,
             "--help" | "-h" => return Ok(Task::Help),
@@ -85,7 +94,11 @@ pub(crate) fn parse(args: impl IntoIterator<Item = String>) -> Result<Task, Stri
         true => Step::ALL.to_vec(),
         false => select(&only.join(","))?,
     };
-    Ok(Task::Test { steps, strict })
+    Ok(Task::Test {
+        steps,
+        strict,
+        results,
+    })
 }
 
 /// Parses the arguments after `campaign`.

@@ -6,24 +6,28 @@ mod counts;
 mod instructions;
 mod processor;
 mod report;
+mod run;
 mod sources;
 mod steps;
 mod tidy;
 
 use std::env;
+use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use args::Task;
 use campaigns::Campaign;
 use counts::Lists;
-use report::{Report, Row};
-use steps::audit::Installation;
+use report::Report;
 use steps::{Outcome, Step};
 
 fn main() -> ExitCode {
+    if let Some(ended) = steps::driver::as_compiler() {
+        return ended;
+    }
     if let Some(ended) = steps::documentation::as_rustdoc() {
         return ended;
     }
@@ -38,7 +42,11 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        Ok(Task::Test { steps, strict }) => test(&steps, strict),
+        Ok(Task::Test {
+            steps,
+            strict,
+            results,
+        }) => test(&steps, strict, results.as_deref()),
         Ok(Task::ListCampaigns) => {
             print_campaigns();
             ExitCode::SUCCESS
@@ -58,36 +66,25 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs all steps even if an earlier one failed, so that one run shows all failures.
-fn test(steps: &[Step], strict: bool) -> ExitCode {
+/// Runs the steps and prints their results, which it also writes into a file if one is given.
+fn test(steps: &[Step], strict: bool, results: Option<&Path>) -> ExitCode {
     let Some(root) = root() else {
         return wrong_usage("the workspace is not known; start this as `cargo xtask`");
     };
-    let audits = steps.contains(&Step::Audit);
-    let mut installation = audits.then(|| Installation::begin(&root));
-    let run = |step: &Step| {
-        eprintln!("== {} ==", step.name());
-        let began = Instant::now();
-        let processor_before = processor::of_ended_commands();
-        if *step == Step::Audit
-            && let Some(installation) = installation.take()
-        {
-            installation.end();
-        }
-        let outcome = step.run(&root);
-        let processor = processor::of_ended_commands();
-        Row {
-            step: *step,
-            outcome,
-            took: began.elapsed(),
-            processor: processor
-                .zip(processor_before)
-                .map(|(now, before)| now.saturating_sub(before)),
-        }
+    steps::driver::prepare(&root);
+    let began = Instant::now();
+    let report = Report {
+        rows: run::all(&root, steps),
+        took: began.elapsed(),
+        strict,
     };
-    let rows = steps.iter().map(run).collect();
-    let report = Report { rows, strict };
     println!("\n{report}");
+    if let Some(path) = results
+        && let Err(error) = fs::write(path, report::lines(&report.rows))
+    {
+        eprintln!("error: {}: {error}", path.display());
+        return ExitCode::FAILURE;
+    }
     if report.is_good() {
         ExitCode::SUCCESS
     } else {
@@ -107,6 +104,7 @@ fn run_campaigns(campaigns: &[Campaign], arguments: &[String]) -> ExitCode {
     let Some(root) = root() else {
         return wrong_usage("the workspace is not known; start this as `cargo xtask`");
     };
+    steps::driver::prepare(&root);
     let mut is_good = true;
     for campaign in campaigns {
         eprintln!("== {} ==", campaign.name());

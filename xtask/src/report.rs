@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::steps::{Outcome, Step};
 
 /// Result of one step.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) step: Step,
     pub(crate) outcome: Outcome,
@@ -19,6 +19,8 @@ pub(crate) struct Row {
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
+    /// Time from the first step's beginning to the last one's end. Steps that run beside each other take less than their sum.
+    pub(crate) took: Duration,
     /// Whether a skipped step counts as failed.
     pub(crate) strict: bool,
 }
@@ -42,12 +44,7 @@ impl fmt::Display for Report {
             "step", "result", "time", "processor"
         )?;
         for row in &self.rows {
-            let (result, reason) = match &row.outcome {
-                Outcome::Passed => ("passed", ""),
-                Outcome::PassedBut(reason) => ("passed", reason.as_str()),
-                Outcome::Failed(reason) => ("failed", reason.as_str()),
-                Outcome::Skipped(reason) => ("skipped", reason.as_str()),
-            };
+            let (result, reason) = words(&row.outcome);
             let processor = row.processor.map_or_else(|| "?".into(), seconds);
             let line = format!(
                 "{:9} {result:8} {:>9} {processor:>10}  {reason}",
@@ -56,14 +53,13 @@ impl fmt::Display for Report {
             );
             writeln!(f, "{}", line.trim_end())?;
         }
-        let took = self.rows.iter().map(|row| row.took).sum();
         let processor: Option<Duration> = self.rows.iter().map(|row| row.processor).sum();
         writeln!(
             f,
             "{:9} {:8} {:>9} {:>10}",
             "together",
             "",
-            seconds(took),
+            seconds(self.took),
             processor.map_or_else(|| "?".into(), seconds)
         )?;
         let skipped = |row: &Row| matches!(row.outcome, Outcome::Skipped(_));
@@ -75,6 +71,61 @@ impl fmt::Display for Report {
         let verdict = if self.is_good() { "good" } else { "not good" };
         write!(f, "{verdict}{note}")
     }
+}
+
+/// Returns the result of a step in a word, and its reason.
+fn words(outcome: &Outcome) -> (&'static str, &str) {
+    match outcome {
+        Outcome::Passed => ("passed", ""),
+        Outcome::PassedBut(reason) => ("passed", reason),
+        Outcome::Failed(reason) => ("failed", reason),
+        Outcome::Skipped(reason) => ("skipped", reason),
+    }
+}
+
+/// Writes rows for [`rows`]: a line for each, with step, result, time and processor time in milliseconds, and reason, separated
+/// by tabs.
+pub(crate) fn lines(rows: &[Row]) -> String {
+    let line = |row: &Row| {
+        let (result, reason) = words(&row.outcome);
+        let processor = row.processor.map(|time| time.as_millis().to_string());
+        let fields = [
+            row.step.name(),
+            result,
+            &row.took.as_millis().to_string(),
+            processor.as_deref().unwrap_or("?"),
+            &reason.replace(['\t', '\n'], " "),
+        ];
+        fields.join("\t") + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Reads the rows that [`lines`] wrote. A line that is none, as at the end of a file that was not written whole, is left out.
+pub(crate) fn rows(text: &str) -> Vec<Row> {
+    text.split_inclusive('\n')
+        .filter_map(|line| row(line.strip_suffix('\n')?))
+        .collect()
+}
+
+fn row(line: &str) -> Option<Row> {
+    let fields: Vec<_> = line.splitn(5, '\t').collect();
+    let &[name, result, took_ms, processor_ms, reason] = fields.as_slice() else {
+        return None;
+    };
+    let reason = reason.to_owned();
+    Some(Row {
+        step: Step::ALL.into_iter().find(|step| step.name() == name)?,
+        outcome: match result {
+            "passed" if reason.is_empty() => Outcome::Passed,
+            "passed" => Outcome::PassedBut(reason),
+            "failed" => Outcome::Failed(reason),
+            "skipped" => Outcome::Skipped(reason),
+            _ => return None,
+        },
+        took: Duration::from_millis(took_ms.parse().ok()?),
+        processor: processor_ms.parse().ok().map(Duration::from_millis),
+    })
 }
 
 /// Writes a time in seconds, with its unit.

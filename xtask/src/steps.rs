@@ -12,11 +12,12 @@ use crate::tidy;
 mod apt;
 pub(crate) mod archive;
 pub(crate) mod audit;
+pub(crate) mod beside;
 mod bindings;
 pub(crate) mod contracts;
 mod deploy;
 pub(crate) mod documentation;
-mod driver;
+pub(crate) mod driver;
 mod examples;
 mod lints;
 pub(crate) mod lossy;
@@ -103,10 +104,10 @@ pub(crate) enum Step {
     Bindings,
     Python,
     Mpi,
-    Testbed,
     Interop,
     Services,
     Browser,
+    Testbed,
     Hostile,
 }
 
@@ -122,8 +123,8 @@ pub(crate) enum Outcome {
 }
 
 impl Step {
-    /// All steps in the order in which they run: the quickest first, but contracts before unit, whose tests
-    /// use the chain that contracts installs.
+    /// All steps in the order in which they run, but for those that run beside others: the quickest first, but contracts before
+    /// unit, whose tests use the chain that contracts installs, and at the end those that nothing runs beside.
     pub(crate) const ALL: [Self; 23] = [
         Self::Fmt,
         Self::Tidy,
@@ -143,10 +144,10 @@ impl Step {
         Self::Bindings,
         Self::Python,
         Self::Mpi,
-        Self::Testbed,
         Self::Interop,
         Self::Services,
         Self::Browser,
+        Self::Testbed,
         Self::Hostile,
     ];
 
@@ -228,6 +229,11 @@ impl Step {
                 "attacks on real nodes and their restarts, and light nodes with dead and lying peers, in short"
             }
         }
+    }
+
+    /// Whether nothing runs beside the step, because it compares times and memory of real nodes with bounds.
+    pub(crate) fn is_quiet(self) -> bool {
+        matches!(self, Self::Testbed | Self::Hostile)
     }
 
     /// Runs the step in the workspace at `root`.
@@ -430,8 +436,7 @@ pub(crate) fn cargo_command(root: &Path, args: &[impl AsRef<OsStr>]) -> Command 
     let program = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(program);
     command.current_dir(root).args(args);
-    let (clippy, args_of_clippy) = driver::CLIPPY_ARGS;
-    command.env(clippy, args_of_clippy);
+    command.envs(driver::variables());
     // `cargo run` describes xtask's own package in the environment. Build scripts that watch these
     // variables would otherwise see a change after a plain `cargo test`, and cause recompilation.
     for (name, _) in env::vars_os() {

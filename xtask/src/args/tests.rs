@@ -7,8 +7,12 @@ fn parsed(line: &str) -> Result<Task, String> {
 #[test]
 fn test_alone_runs_every_step() {
     let steps = Step::ALL.to_vec();
-    let strict = false;
-    assert_eq!(parsed("test"), Ok(Task::Test { steps, strict }));
+    let expected = Task::Test {
+        steps,
+        strict: false,
+        results: None,
+    };
+    assert_eq!(parsed("test"), Ok(expected));
 }
 
 #[test]
@@ -16,10 +20,21 @@ fn only_selects_in_running_order_and_once() {
     let expected = Ok(Task::Test {
         steps: vec![Step::Fmt, Step::Tidy],
         strict: true,
+        results: None,
     });
     assert_eq!(parsed("test --strict --only tidy,fmt,tidy"), expected);
     assert_eq!(parsed("test --only=tidy,fmt --strict"), expected);
     assert_eq!(parsed("test --only tidy --strict --only fmt"), expected);
+}
+
+#[test]
+fn results_are_written_into_the_named_file() {
+    let expected = Task::Test {
+        steps: vec![Step::Doc],
+        strict: false,
+        results: Some("a/b".into()),
+    };
+    assert_eq!(parsed("test --results a/b --only doc"), Ok(expected));
 }
 
 #[test]
@@ -36,6 +51,7 @@ fn every_mistake_names_what_was_typed_or_what_is_missing() {
         ("tset", "\"tset\""),
         ("test --quick", "\"--quick\""),
         ("test --only", "--only needs"),
+        ("test --results", "--results needs"),
         ("test --only fmt,lint", "\"lint\""),
         ("test --only=", "\"\""),
     ] {

@@ -54,7 +54,10 @@ pub(crate) fn campaign(root: &Path) -> Outcome {
 }
 
 /// Installs what is missing, which only root may.
-fn install() -> Result<(), String> {
+///
+/// # Errors
+/// The reason why it cannot be installed.
+pub(super) fn install() -> Result<(), String> {
     let has_starter = Command::new("mpirun").arg("--version").output();
     let has_compiler = Command::new("mpicc").arg("--version").output();
     let is_there = [has_starter, has_compiler]

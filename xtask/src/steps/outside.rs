@@ -143,10 +143,11 @@ fn profile(root: &Path, workspace: &str) -> io::Result<String> {
     let mut settings = String::new();
     for line in workspace.lines() {
         if line.starts_with('[') {
-            is_copied = line.starts_with("[profile.dev]")
+            is_copied = ["[profile.dev]", "[profile.dev.package]"].contains(&line)
                 || (line.starts_with("[profile.dev.package.") && !line.contains(".undertone"));
         }
-        if is_copied && !line.starts_with('#') {
+        let is_of_own = line.starts_with("undertone") || line.starts_with("xtask ");
+        if is_copied && !is_of_own && !line.starts_with('#') {
             settings += &format!("{line}\n");
         }
     }

@@ -20,13 +20,45 @@ fn a_package_outside_depends_by_path() {
 
 #[test]
 fn packages_of_others_have_the_profile_of_the_workspace_and_ours_no_optimisation() {
-    let workspace = "[workspace]\n\n[profile.dev]\nopt-level = 1\n\n[profile.dev.package.x]\nopt-level = 3\n\n[profile.dev.package.undertone-rln]\nopt-level = 3\n\n[profile.release]\ndebug = false\n";
+    let workspace = "\
+[workspace]
+
+[profile.dev]
+opt-level = 1
+
+[profile.dev.package]
+# Of others.
+x = { opt-level = 3 }
+
+undertone-rln = { opt-level = 3 }
+
+[profile.dev.package.y]
+opt-level = 3
+
+[profile.dev.package.undertone-wire]
+opt-level = 3
+
+[profile.release]
+debug = false
+";
     let profile = profile(&root(), workspace).unwrap();
-    let copied =
-        "[profile.dev]\nopt-level = 1\n\n[profile.dev.package.x]\nopt-level = 3\n\n[profile.dev";
+    let copied = "\
+[profile.dev]
+opt-level = 1
+
+[profile.dev.package]
+x = { opt-level = 3 }
+
+
+[profile.dev.package.y]
+opt-level = 3
+
+[profile.dev.package.undertone-";
     assert!(profile.starts_with(copied), "{profile}");
     assert!(profile.contains("[profile.dev.package.undertone-rln]\nopt-level = 0\n"));
-    assert_eq!(profile.matches("undertone-rln]").count(), 1, "{profile}");
+    for own in ["undertone-rln", "undertone-wire"] {
+        assert_eq!(profile.matches(own).count(), 1, "{profile}");
+    }
 }
 
 #[test]
