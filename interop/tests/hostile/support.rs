@@ -47,9 +47,13 @@ pub(crate) fn unharmed(measured: &Measured) {
     let arrived = &measured.arrived;
     assert!(
         arrived.is_complete(),
-        "{} of {} messages arrived; lowest score {:?}",
+        "{} of {} messages arrived; last in trouble: {}; lowest score {:?}",
         arrived.delivered,
         arrived.sent,
+        arrived
+            .last_troubled
+            .as_ref()
+            .map_or_else(|| "none".to_owned(), ToString::to_string),
         measured.lowest_score
     );
     let lowest = measured.lowest_score.unwrap_or(0.0);
