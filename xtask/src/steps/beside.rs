@@ -28,7 +28,8 @@ const STEPS: [Step; 5] = [
 /// Folder for compiled files, in that of the other steps.
 const FOLDER: &str = "beside";
 
-/// Folders of what cargo knows of compiled packages, and of their build scripts with what these made: copied, because it is written in place.
+/// Folders of what cargo knows of compiled packages, and of their build scripts with what these made: copied, because it is
+/// written in place.
 const COPIED: [&str; 2] = [".fingerprint", "build"];
 /// Compiled packages: linked, because the compiler replaces such a file instead of writing into it.
 const LINKED: &str = "deps";
@@ -44,8 +45,9 @@ pub(crate) struct Beside {
 }
 
 impl Beside {
-    /// Starts those of the steps ahead that can run beside others, by this program at the path `own`. `None` if there are none, or no others; where there is one
-    /// processor; and where the process cannot be started, which is no failure: the steps can run after each other.
+    /// Starts those of the steps ahead that can run beside others, by this program at the path `own`. `None` if there are none, or
+    /// no others; where there is one processor; and where the process cannot be started, which is no failure: the steps can run
+    /// after each other.
     pub(crate) fn begin(own: &Path, root: &Path, ahead: &[Step]) -> Option<Self> {
         let steps = chosen(ahead);
         if steps.is_empty() || thread::available_parallelism().map_or(1, usize::from) < 2 {
