@@ -8,7 +8,7 @@ use crate::processor;
 use crate::report::Row;
 use crate::steps::Step;
 use crate::steps::audit::Installation;
-use crate::steps::beside::Beside;
+use crate::steps::beside::BackgroundSteps;
 
 /// Runs all steps even if an earlier one failed, so that one run shows all failures. Returns their results in the order of
 /// [`Step::ALL`].
@@ -23,20 +23,20 @@ pub(crate) fn all(root: &Path, steps: &[Step]) -> Vec<Row> {
     while !ahead.is_empty() {
         let step = ahead.remove(0);
         if step.is_quiet() {
-            rows.extend(beside.take().into_iter().flat_map(Beside::end));
+            rows.extend(beside.take().into_iter().flat_map(BackgroundSteps::end));
         }
         let needed = installation.take_if(|_| step == Step::Audit);
         rows.push(run(root, step, needed));
         if step == Step::Clippy
             && let Ok(own) = &own
         {
-            beside = Beside::begin(own, root, &ahead);
+            beside = BackgroundSteps::begin(own, root, &ahead);
             if let Some(beside) = &beside {
                 ahead.retain(|step| !beside.runs(*step));
             }
         }
     }
-    rows.extend(beside.into_iter().flat_map(Beside::end));
+    rows.extend(beside.into_iter().flat_map(BackgroundSteps::end));
     rows.sort_by_key(|row| Step::ALL.iter().position(|step| *step == row.step));
     rows
 }

@@ -35,7 +35,7 @@ const COPIED: [&str; 2] = [".fingerprint", "build"];
 const LINKED: &str = "deps";
 
 /// Steps that run beside others, in a process of their own.
-pub(crate) struct Beside {
+pub(crate) struct BackgroundSteps {
     child: Child,
     steps: Vec<Step>,
     /// File of the output of the steps.
@@ -44,7 +44,7 @@ pub(crate) struct Beside {
     results: PathBuf,
 }
 
-impl Beside {
+impl BackgroundSteps {
     /// Starts those of the steps ahead that can run beside others, by this program at the path `own`. `None` if there are none, or
     /// no others; where there is one processor; and where the process cannot be started, which is no failure: the steps can run
     /// after each other.
