@@ -1,11 +1,20 @@
-//! Processor time of the commands that a step runs.
+//! Processor time of the commands that a step runs, and their priority.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::process::Command;
 use std::time::Duration;
 
 /// Number of ticks per second in `/proc/PID/stat`: the same on every architecture that Rust supports,
 /// whatever the kernel's own clock (proc_pid_stat(5), `USER_HZ`).
 const TICKS_PER_S: u64 = 100;
+
+/// Returns a command that runs a program at the lowest priority.
+pub(crate) fn at_lowest_priority(program: impl AsRef<OsStr>) -> Command {
+    let mut nice = Command::new("nice");
+    nice.args(["-n", "19"]).arg(program);
+    nice
+}
 
 /// Returns the processor time, user and system, of all commands that ended so far and of their own children; `None`
 /// where the system has no `/proc`.
@@ -48,9 +57,7 @@ mod tests {
     fn a_command_that_computed_is_counted_once_it_ended() {
         let before = of_ended_commands();
         let loops = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
-        let ended = std::process::Command::new("sh")
-            .args(["-c", loops])
-            .status();
+        let ended = Command::new("sh").args(["-c", loops]).status();
         assert!(ended.is_ok_and(|status| status.success()));
         assert!(of_ended_commands() > before);
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use super::Outcome;
+use crate::processor::at_lowest_priority;
 
 #[cfg(test)]
 mod tests;
@@ -21,8 +22,8 @@ const INSTALL: [&str; 7] = [
     "--debug",
     "--quiet",
 ];
-/// Folder in the workspace in which the step installs `cargo-deny`.
-const TOOLS: &str = "target/tools";
+/// Folder in the workspace for programs that steps need, such as `cargo-deny`.
+pub(super) const TOOLS: &str = "target/tools";
 
 /// Installation of `cargo-deny` beside the steps before the audit. These compile, and leave a processor idle at times.
 pub(crate) struct Installation(Option<Child>);
@@ -33,10 +34,9 @@ impl Installation {
         if installed(root).is_some() {
             return Self(None);
         }
-        let mut nice = Command::new("nice");
-        nice.args(["-n", "19"]).arg(cargo()).args(INSTALL);
-        nice.arg("--root").arg(root.join(TOOLS));
-        Self(nice.stdin(Stdio::null()).spawn().ok())
+        let mut install = at_lowest_priority(cargo());
+        install.args(INSTALL).arg("--root").arg(root.join(TOOLS));
+        Self(install.stdin(Stdio::null()).spawn().ok())
     }
 
     /// Waits for the installation. If it failed, [`run`] tries again, and says why.

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Outcome, Step, mpi, target_folder};
+use crate::processor::at_lowest_priority;
 use crate::report::{self, Row};
 
 #[cfg(test)]
@@ -30,7 +31,7 @@ const FOLDER: &str = "beside";
 
 /// Folders of what cargo knows of compiled packages, and of their build scripts with what these made: copied, because it is
 /// written in place.
-const COPIED: [&str; 2] = [".fingerprint", "build"];
+const COPIED: [&str; 2] = ["build", ".fingerprint"];
 /// Compiled packages: linked, because the compiler replaces such a file instead of writing into it.
 const LINKED: &str = "deps";
 
@@ -85,8 +86,7 @@ impl BackgroundSteps {
         }
         let names: Vec<_> = steps.iter().map(|step| step.name()).collect();
         let written = File::create(&output)?;
-        let mut command = Command::new("nice");
-        command.args(["-n", "19"]).arg(own);
+        let mut command = at_lowest_priority(own);
         command.args(["test", "--only", &names.join(","), "--results"]);
         command.arg(&results).env("CARGO_TARGET_DIR", &folder);
         command.stdin(Stdio::null()).stdout(written.try_clone()?);
@@ -145,23 +145,16 @@ fn chosen(ahead: &[Step]) -> Vec<Step> {
     }
 }
 
-/// Gives a folder of cargo's what another has compiled, unless it exists: what it then has may be newer.
+/// Gives a folder of cargo's what another has compiled. What the other has not, for other features, stays.
 fn share(from: &Path, to: &Path) -> io::Result<()> {
-    if to.exists() {
-        return Ok(());
-    }
-    // Under another name first: a folder that is there is whole.
-    let begun = to.with_extension("begun");
-    if begun.exists() {
-        fs::remove_dir_all(&begun)?;
-    }
-    fs::create_dir_all(&begun)?;
-    // With the times of the files, by which cargo tells what is up to date.
+    fs::create_dir_all(to)?;
+    // What cargo knows of a package last: a package that is there, and of which cargo knows nothing or something older, is compiled
+    // again. With the times of the files, by which cargo tells what is up to date.
+    copy(&["-a", "-l", "-f"], &from.join(LINKED), to)?;
     for name in COPIED {
-        copy(&["-a"], &from.join(name), &begun)?;
+        copy(&["-a"], &from.join(name), to)?;
     }
-    copy(&["-a", "-l"], &from.join(LINKED), &begun)?;
-    fs::rename(&begun, to)
+    Ok(())
 }
 
 fn copy(options: &[&str], from: &Path, into: &Path) -> io::Result<()> {

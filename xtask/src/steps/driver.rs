@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::OnceLock;
 
+use super::audit::TOOLS;
+
 #[cfg(test)]
 mod tests;
 
@@ -21,9 +23,8 @@ const CLIPPY_ARGS: (&str, &str) = (
 /// Variable with the path of clippy's driver, for this program when cargo runs it as the compiler.
 const DRIVER: &str = "UNDERTONE_CLIPPY_DRIVER";
 
-/// Path in the workspace, and name, of the copy of this program that cargo runs as the compiler. It is the same for all folders
-/// of compiled files, because cargo compiles a package again for another compiler; and no file that cargo replaces.
-const FOLDER: &str = "target/tools";
+/// Name, in the folder for tools, of the copy of this program that cargo runs as the compiler. Its path is the same for all folders
+/// of compiled files, because cargo compiles a package again for another compiler; and it is no file that cargo replaces.
 const COMPILER: &str = "rustc-of-the-tests";
 
 /// Test programs that are compiled without optimisation, each by its package and its name; without a name, all of the package. For
@@ -97,12 +98,12 @@ static COPY: OnceLock<PathBuf> = OnceLock::new();
 /// Copies this program to where cargo runs it as the compiler. Without the copy, cargo runs the driver itself, which takes longer
 /// and is as good.
 pub(crate) fn prepare(root: &Path) {
-    let copy = |program: PathBuf| copy(&program, &root.canonicalize()?.join(FOLDER));
+    let copy = |program: PathBuf| copy(&program, &root.canonicalize()?.join(TOOLS));
     match env::current_exe().and_then(copy) {
         Ok(path) => {
             let _ = COPY.set(path);
         }
-        Err(error) => eprintln!("{FOLDER}/{COMPILER}: {error}"),
+        Err(error) => eprintln!("{TOOLS}/{COMPILER}: {error}"),
     }
 }
 

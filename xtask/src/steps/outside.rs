@@ -143,8 +143,7 @@ fn profile(root: &Path, workspace: &str) -> io::Result<String> {
     let mut settings = String::new();
     for line in workspace.lines() {
         if line.starts_with('[') {
-            is_copied = ["[profile.dev]", "[profile.dev.package]"].contains(&line)
-                || (line.starts_with("[profile.dev.package.") && !line.contains(".undertone"));
+            is_copied = ["[profile.dev]", "[profile.dev.package]"].contains(&line);
         }
         let is_of_own = line.starts_with("undertone") || line.starts_with("xtask ");
         if is_copied && !is_of_own && !line.starts_with('#') {

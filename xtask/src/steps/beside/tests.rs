@@ -54,8 +54,16 @@ fn compiled_files_are_shared_and_what_is_written_in_place_is_not() {
     // With it, cargo would wait for those that compile in the other folder.
     assert!(!to.join(".cargo-lock").exists());
 
-    fs::write(from.join("build/b/file"), "second").expect("a file");
+    // Compiled again there, and something else here.
+    fs::remove_file(from.join("deps/file")).expect("the file");
+    for name in ["deps/file", "build/b/file"] {
+        fs::write(from.join(name), "second").expect("a file");
+    }
+    fs::write(to.join("deps/own"), "own").expect("a file");
     share(&from, &to).expect("a second time");
-    let kept = fs::read_to_string(to.join("build/b/file"));
-    assert_eq!(kept.expect("a shared file"), "first");
+    share(&from, &to).expect("a third time, with nothing new");
+    let content = |name: &str| fs::read_to_string(to.join(name)).expect("a file");
+    assert_eq!(content("deps/file"), "second");
+    assert_eq!(content("build/b/file"), "second");
+    assert_eq!(content("deps/own"), "own");
 }
