@@ -226,7 +226,10 @@ impl Archive {
         read!(self, reader => reader.headers(start_ns, end_ns, limit).await)
     }
 
-    /// Applies the retention policy at a time, Unix nanoseconds. To be called regularly, e.g. each minute.
+    /// Applies the retention policy at a time, Unix nanoseconds. To be called regularly, e.g. each minute, for the
+    /// limit of age; [`insert`](Self::insert) keeps to those of number and size by itself. What is dropped is logged.
+    ///
+    /// A clock that jumps ahead makes everything too old: take the time of a [`RetentionClock`](crate::RetentionClock).
     ///
     /// # Errors
     ///

@@ -34,6 +34,6 @@ pub use archive::{Archive, ArchiveOptions};
 pub use error::{ArchiveError, QueryError};
 pub use header::ArchivedHeader;
 pub use health::{ArchiveHealth, ArchiveSizes, ArchiveStats};
-pub use retention::{MaintainReport, RetentionError, RetentionPolicy};
+pub use retention::{MaintainReport, RetentionClock, RetentionError, RetentionPolicy};
 pub use url::{ArchiveUrl, ArchiveUrlError};
 pub use write::InsertReport;

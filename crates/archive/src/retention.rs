@@ -5,10 +5,16 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::slot::SlotRange;
+use undertone_services::history::StoredMessage;
 
+use crate::slot::SlotRange;
+use crate::write::size;
+
+mod clock;
 #[cfg(test)]
 mod tests;
+
+pub use clock::RetentionClock;
 
 /// Shares of a limit, of which the newest slot may hold one before it is closed.
 const SHARES: u64 = 16;
@@ -19,8 +25,8 @@ const SLOTS_OF_AGE: u64 = 24;
 /// Most slots that a retention time of many months is divided into.
 const SLOTS_OF_AGE_MAX: u64 = 512;
 
-const HOUR_S: u64 = 3600;
-const DAY_S: u64 = 24 * HOUR_S;
+const MINUTE_S: u64 = 60;
+const DAY_S: u64 = 24 * 3600;
 
 /// Width of slots without any limit, so that 1024 slots are 19 years.
 const UNLIMITED_S: u64 = 7 * DAY_S;
@@ -32,11 +38,12 @@ const UNLIMITED_S: u64 = 7 * DAY_S;
 /// `MiB`, `GiB`, `TiB` of 1024 each); or `none`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetentionPolicy {
-    /// Age from which messages may go, seconds. They go by whole slots of time.
+    /// Age from which messages may go, seconds. They go by whole slots of time, of which one is a 24th of this age
+    /// long, at least a minute and at most a day (more for an age of many months).
     pub max_age_s: Option<u64>,
     /// Most messages that the archive keeps.
     pub max_messages: Option<u64>,
-    /// Most bytes on disk, with indexes.
+    /// Most bytes on disk, with indexes. May be exceeded by a sixteenth for a moment, and by what one slot needs.
     pub max_bytes: Option<u64>,
 }
 
@@ -192,8 +199,27 @@ pub struct MaintainReport {
     pub dropped_slots: u64,
     /// Messages that went with them.
     pub dropped_messages: u64,
+    /// End of the latest of these slots, Unix nanoseconds; `None` if none was dropped.
+    pub dropped_until_ns: Option<i64>,
     /// Whether the archive is above a limit still, because its newest slot alone is.
     pub above_limit: bool,
+}
+
+impl MaintainReport {
+    /// Says what was dropped from the archive at a place, if anything.
+    pub(crate) fn log(&self, place: &str, retention: &RetentionPolicy) {
+        let Some(until_ns) = self.dropped_until_ns else {
+            return;
+        };
+        tracing::info!(
+            archive = place,
+            messages = self.dropped_messages,
+            slots = self.dropped_slots,
+            until_unix_s = until_ns / 1_000_000_000,
+            %retention,
+            "messages beyond the retention were dropped"
+        );
+    }
 }
 
 /// Use of a slot, as the retention weighs it.
@@ -217,51 +243,92 @@ pub(crate) struct RetentionPlan {
 }
 
 impl RetentionPolicy {
-    /// Decides which of the slots, ordered by time, have to go at a time.
+    /// Decides which of the slots, ordered by time, have to go at a time; without a time only by number and size.
     ///
     /// The newest slot is dropped only for its age: a limit of number or size never empties an archive.
-    pub(crate) fn plan(&self, now_ns: i64, slots: &[SlotUse]) -> RetentionPlan {
-        let horizon_ns = self.max_age_s.map(|age_s| {
+    pub(crate) fn plan(&self, now_ns: Option<i64>, slots: &[SlotUse]) -> RetentionPlan {
+        let horizon_ns = self.max_age_s.zip(now_ns).map(|(age_s, now_ns)| {
             let age_ns = i64::try_from(age_s.saturating_mul(1_000_000_000)).unwrap_or(i64::MAX);
             now_ns.saturating_sub(age_ns)
         });
         let mut drop = horizon_ns.map_or(0, |horizon_ns| {
             slots.partition_point(|slot| slot.range.last_ns < horizon_ns)
         });
-        while slots.len() - drop > 1 && self.is_above(&slots[drop..], 1) {
+        let is_above = |slots: &[SlotUse], shares| {
+            let messages = slots.iter().map(|slot| slot.messages).sum();
+            let bytes = slots.iter().map(|slot| slot.bytes).sum();
+            self.is_above(messages, bytes, shares)
+        };
+        while slots.len() - drop > 1 && is_above(&slots[drop..], 1) {
             drop += 1;
         }
         let newest = slots[drop..].last();
-        let full = newest.is_some_and(|slot| self.is_above(&[*slot], SHARES));
-        let close_newest_at_ns = newest.filter(|_| full).and_then(|slot| {
-            let at_ns = slot.newest_ns.map_or(now_ns, |newest| newest.max(now_ns));
-            (slot.range.first_ns..slot.range.last_ns)
-                .contains(&at_ns)
-                .then_some(at_ns)
+        let full = newest.filter(|slot| is_above(&[**slot], SHARES));
+        // Behind its newest message, so that those that follow are in another slot, which stays when this one goes.
+        let close_newest_at_ns = full.and_then(|slot| {
+            let range = slot.range.first_ns..slot.range.last_ns;
+            slot.newest_ns.filter(|newest_ns| range.contains(newest_ns))
         });
         RetentionPlan {
             drop,
             close_newest_at_ns,
-            above_limit: self.is_above(&slots[drop..], 1),
+            above_limit: is_above(&slots[drop..], 1),
         }
     }
 
-    /// Whether slots together are above a share of the limits of number or size.
-    fn is_above(&self, slots: &[SlotUse], shares: u64) -> bool {
-        let messages: u64 = slots.iter().map(|slot| slot.messages).sum();
-        let bytes: u64 = slots.iter().map(|slot| slot.bytes).sum();
+    /// Whether this much is above a share of the limits of number or size.
+    fn is_above(&self, messages: u64, bytes: u64, shares: u64) -> bool {
         self.max_messages.is_some_and(|max| messages > max / shares)
             || self.max_bytes.is_some_and(|max| bytes > max / shares)
     }
+
+    /// Cuts messages into pieces, of which none is above a share of the limits unless it is a single message.
+    pub(crate) fn pieces(
+        self,
+        messages: &[StoredMessage],
+    ) -> impl Iterator<Item = &[StoredMessage]> {
+        let mut added = Added::default();
+        messages.chunk_by(move |one, next| {
+            if added.messages == 0 {
+                added.add(std::slice::from_ref(one));
+            }
+            added.add(std::slice::from_ref(next));
+            let fits = !self.is_above(added.messages, added.bytes, SHARES);
+            if !fits {
+                added = Added::default();
+            }
+            fits
+        })
+    }
 }
 
-/// Returns the width of new slots under a policy, nanoseconds: a 24th of the retention time between an hour and
+/// Messages and bytes that were added to an archive since its limits were last looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Added {
+    messages: u64,
+    bytes: u64,
+}
+
+impl Added {
+    /// Adds written messages.
+    pub(crate) fn add(&mut self, messages: &[StoredMessage]) {
+        self.messages += messages.len() as u64;
+        self.bytes += messages.iter().map(|one| size(one) as u64).sum::<u64>();
+    }
+
+    /// Whether the limits have to be looked at: for what was added, or because the archive has `messages` in all.
+    pub(crate) fn is_due(&self, policy: &RetentionPolicy, messages: u64) -> bool {
+        policy.is_above(self.messages, self.bytes, SHARES) || policy.is_above(messages, 0, 1)
+    }
+}
+
+/// Returns the width of new slots under a policy, nanoseconds: a 24th of the retention time between a minute and
 /// a day (more for a time of many months), and a week without a time. Limits of number and size need no narrower
 /// slots, because retention closes a slot early once it has a share of the limit.
 pub(crate) fn width_ns(policy: &RetentionPolicy) -> i64 {
     let width_s = match policy.max_age_s {
         Some(age_s) => (age_s / SLOTS_OF_AGE)
-            .clamp(HOUR_S, DAY_S)
+            .clamp(MINUTE_S, DAY_S)
             .max(age_s / SLOTS_OF_AGE_MAX),
         None => UNLIMITED_S,
     };

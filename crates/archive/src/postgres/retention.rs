@@ -1,6 +1,6 @@
 //! Retention: partitions are dropped, and full ones closed.
 
-use super::error::of_statement;
+use super::error::{is_missing_partition, of_statement};
 use super::schema::{self, PostgresSlot};
 use super::writer::PostgresWriter;
 use crate::retention::{RetentionPlan, SlotUse};
@@ -8,8 +8,11 @@ use crate::slot::SlotRange;
 use crate::{ArchiveError, MaintainReport};
 
 impl PostgresWriter {
-    /// Applies the retention at a time, Unix nanoseconds.
-    pub(super) async fn maintain(&mut self, now_ns: i64) -> Result<MaintainReport, ArchiveError> {
+    /// Applies the retention at a time, Unix nanoseconds; without one only its limits of number and size.
+    pub(super) async fn maintain(
+        &mut self,
+        now_ns: Option<i64>,
+    ) -> Result<MaintainReport, ArchiveError> {
         let client = self.client().await?;
         self.learn(&client).await?;
         let uses = uses(&client, &self.slots).await;
@@ -20,6 +23,7 @@ impl PostgresWriter {
         let report = MaintainReport {
             dropped_slots: dropped.len() as u64,
             dropped_messages: dropped.iter().map(|slot| slot.messages).sum(),
+            dropped_until_ns: dropped.last().map(|slot| slot.range.last_ns),
             above_limit: plan.above_limit,
         };
         self.apply(plan, &dropped).await?;
@@ -83,7 +87,11 @@ async fn close(
         // Else the partition would refuse what it is still there for. If this fails too, the writer repeats it.
         let _ = client.batch_execute(&drop_constraint).await;
     }
-    closed
+    match closed {
+        // Another process has just written a later message: the next run closes the partition behind that.
+        Err(error) if is_missing_partition(&error) => Ok(()),
+        closed => closed,
+    }
 }
 
 /// Proves a partition's constraint, and attaches it with a range that ends earlier.

@@ -11,10 +11,10 @@ use undertone_services::history::StoredMessage;
 use super::error::{is_missing_partition, of_pool, of_statement};
 use super::schema::{self, PostgresSlot};
 use crate::health::HealthLog;
-use crate::retention::width_ns;
+use crate::retention::{Added, width_ns};
 use crate::slot::SlotRange;
 use crate::write::{Group, InsertFate, WriterCommand, size};
-use crate::{ArchiveError, ArchiveOptions, RetentionPolicy};
+use crate::{ArchiveError, ArchiveOptions, MaintainReport, RetentionPolicy};
 
 /// Most messages of a statement.
 const STATEMENT_MESSAGES: usize = 1024;
@@ -46,10 +46,7 @@ pub(super) async fn run(
         };
         match command {
             WriterCommand::Maintain(now_ns, reply) => {
-                let outcome = writer.maintain(now_ns).await;
-                writer.known &= outcome.is_ok();
-                health.note_retention(&outcome);
-                let _ = reply.send(outcome);
+                let _ = reply.send(writer.retain(Some(now_ns), &health).await);
             }
             WriterCommand::Insert(batch, reply) => {
                 let mut group = Group::default();
@@ -79,6 +76,8 @@ pub(super) struct PostgresWriter {
     max_slots: usize,
     /// Partitions ordered by time, as far as this process knows.
     pub(super) slots: Vec<PostgresSlot>,
+    /// What was written since the limits were last looked at.
+    added: Added,
     /// Whether `slots` was read.
     known: bool,
 }
@@ -107,6 +106,7 @@ impl PostgresWriter {
             retention: options.retention,
             max_slots: options.max_slots,
             slots: Vec::new(),
+            added: Added::default(),
             known: false,
         }
     }
@@ -159,18 +159,41 @@ impl PostgresWriter {
         Ok(())
     }
 
-    /// Writes the messages of a group, if it has any.
+    /// Writes the messages of a group, piece by piece, so that the archive stays within its limits.
     async fn write_group(
         &mut self,
         messages: &[StoredMessage],
         health: &HealthLog,
     ) -> Result<Vec<InsertFate>, ArchiveError> {
-        if messages.is_empty() {
-            return Ok(Vec::new());
+        let mut fates = Vec::with_capacity(messages.len());
+        for piece in self.retention.pieces(messages) {
+            let written = self.write(piece).await;
+            self.known &= written.is_ok();
+            health.note_insertion(&written);
+            fates.extend(written?);
+            self.added.add(piece);
+            let messages = self.slots.iter().map(|slot| slot.messages).sum();
+            if self.added.is_due(&self.retention, messages) {
+                // What was written stays so; the health has the error, and the next run makes up for it.
+                let _ = self.retain(None, health).await;
+            }
         }
-        let outcome = self.write(messages).await;
+        Ok(fates)
+    }
+
+    /// Applies the retention, without a time only its limits of number and size.
+    async fn retain(
+        &mut self,
+        now_ns: Option<i64>,
+        health: &HealthLog,
+    ) -> Result<MaintainReport, ArchiveError> {
+        self.added = Added::default();
+        let outcome = self.maintain(now_ns).await;
         self.known &= outcome.is_ok();
-        health.note_insertion(&outcome);
+        health.note_retention(&outcome);
+        if let Ok(report) = &outcome {
+            report.log(&self.place, &self.retention);
+        }
         outcome
     }
 
@@ -255,7 +278,7 @@ impl PostgresWriter {
 
     /// Writes those messages that have a partition in one transaction.
     async fn attempt(
-        &self,
+        &mut self,
         client: &mut Object,
         messages: &[StoredMessage],
         taken: &[bool],
@@ -289,6 +312,10 @@ impl PostgresWriter {
             }
         }
         transaction.commit().await?;
+        for slot in &mut self.slots {
+            let added = counts.get(&slot.range.first_ns).copied().unwrap_or(0);
+            slot.messages = slot.messages.saturating_add_signed(added);
+        }
         let fate = |(message, taken): (&StoredMessage, &bool)| match taken {
             false => InsertFate::OutOfRange,
             true if new.remove(&message.hash) => InsertFate::Inserted,

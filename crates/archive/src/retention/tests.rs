@@ -60,29 +60,34 @@ fn age_drops_a_slot_when_its_last_message_is_too_old() {
         max_age_s: Some(1),
         ..RetentionPolicy::default()
     };
-    assert_eq!(by_age.plan(1_000_000_099, &slots).drop, 0);
-    assert_eq!(by_age.plan(1_000_000_100, &slots).drop, 1);
-    assert_eq!(by_age.plan(i64::MAX, &slots).drop, 3);
+    assert_eq!(by_age.plan(Some(1_000_000_099), &slots).drop, 0);
+    assert_eq!(by_age.plan(Some(1_000_000_100), &slots).drop, 1);
+    assert_eq!(by_age.plan(Some(i64::MAX), &slots).drop, 3);
 }
 
 #[test]
 fn number_and_size_drop_the_oldest_until_the_rest_fits() {
     let slots = slots(&[40, 40, 40, 1]);
-    assert_eq!(policy("capacity:121").plan(340, &slots).drop, 0);
-    assert_eq!(policy("capacity:120").plan(340, &slots).drop, 1);
-    assert_eq!(policy("size:410B").plan(340, &slots).drop, 2);
-    assert_eq!(policy("capacity:5").plan(340, &slots).drop, 3);
-    assert_eq!(policy("capacity:121;size:410B").plan(340, &slots).drop, 2);
+    assert_eq!(policy("capacity:121").plan(Some(340), &slots).drop, 0);
+    assert_eq!(policy("capacity:120").plan(Some(340), &slots).drop, 1);
+    assert_eq!(policy("size:410B").plan(Some(340), &slots).drop, 2);
+    assert_eq!(policy("capacity:5").plan(Some(340), &slots).drop, 3);
+    assert_eq!(
+        policy("capacity:121;size:410B")
+            .plan(Some(340), &slots)
+            .drop,
+        2
+    );
 }
 
 #[test]
 fn the_newest_slot_stays_and_is_closed_for_what_comes() {
-    let plan = policy("capacity:10").plan(150, &slots(&[40, 40]));
+    let plan = policy("capacity:10").plan(Some(150), &slots(&[40, 40]));
     assert_eq!(
         plan,
         RetentionPlan {
             drop: 1,
-            close_newest_at_ns: Some(150),
+            close_newest_at_ns: Some(140),
             above_limit: true
         }
     );
@@ -90,20 +95,48 @@ fn the_newest_slot_stays_and_is_closed_for_what_comes() {
 
 #[test]
 fn a_slot_is_closed_behind_its_newest_message() {
-    let plan = policy("capacity:160").plan(20, &slots(&[11]));
+    let plan = policy("capacity:160").plan(Some(20), &slots(&[11]));
     assert_eq!(plan.close_newest_at_ns, Some(40));
     assert!(!plan.above_limit);
-    let plan = policy("capacity:160").plan(20, &slots(&[10]));
+    let plan = policy("capacity:160").plan(Some(20), &slots(&[10]));
     assert_eq!(plan.close_newest_at_ns, None);
 }
 
 #[test]
 fn width_follows_from_the_retention_time() {
     let width_h = |policy: &str| width_ns(&policy.parse().unwrap()) / HOUR_NS;
-    assert_eq!(width_h("time:60"), 1);
+    assert_eq!(width_ns(&policy("time:60")) / 1_000_000_000, 60);
+    assert_eq!(width_ns(&policy("time:3600")) / 1_000_000_000, 150);
     assert_eq!(width_h("time:2d"), 2);
     assert_eq!(width_h("time:30d"), 24);
     assert_eq!(width_h("time:1024d"), 48);
     assert_eq!(width_h("capacity:1000"), 168);
     assert_eq!(width_h("none"), 168);
+}
+
+#[test]
+fn without_a_time_nothing_is_too_old() {
+    let policy = policy("time:1;capacity:40");
+    assert_eq!(policy.plan(None, &slots(&[40])).drop, 0);
+    assert_eq!(policy.plan(None, &slots(&[40, 1])).drop, 1);
+}
+
+#[test]
+fn messages_are_written_in_pieces_of_a_sixteenth() {
+    let of = |payload: &str| {
+        let message =
+            undertone_message::WakuMessage::new(payload.as_bytes().to_vec(), "/a/1/b/proto");
+        StoredMessage::new("/waku/2/rs/1/0", message)
+    };
+    let lengths = |text: &str, messages: &[StoredMessage]| -> Vec<usize> {
+        policy(text).pieces(messages).map(<[_]>::len).collect()
+    };
+    let messages = vec![of("x"); 10];
+    assert_eq!(lengths("none", &messages), [10]);
+    assert_eq!(lengths("time:1h", &messages), [10]);
+    assert_eq!(lengths("capacity:64", &messages), [4, 4, 2]);
+    assert_eq!(lengths("capacity:1", &messages), [1; 10]);
+    assert_eq!(lengths("size:1B", &messages), [1; 10]);
+    assert_eq!(lengths("size:1600B", &messages), [3, 3, 3, 1]);
+    assert!(lengths("capacity:64", &[]).is_empty());
 }

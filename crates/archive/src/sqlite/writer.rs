@@ -12,7 +12,7 @@ use super::directory::{FileId, SharedDirectory, SqliteSlot, file_id};
 use super::error::{of_io, of_sqlite};
 use super::{listing, schema};
 use crate::health::HealthLog;
-use crate::retention::{SlotUse, width_ns};
+use crate::retention::{Added, SlotUse, width_ns};
 use crate::slot::SlotRange;
 use crate::write::{Group, InsertFate, WriterCommand};
 use crate::{ArchiveError, ArchiveOptions, MaintainReport, RetentionPolicy};
@@ -40,6 +40,7 @@ pub(super) fn run(
         open: BTreeMap::new(),
         uses: 0,
         next_number: 0,
+        added: Added::default(),
         ready: false,
     };
     let outcome = writer.start();
@@ -51,10 +52,7 @@ pub(super) fn run(
     while let Some(command) = held.take().or_else(|| work.blocking_recv()) {
         match command {
             WriterCommand::Maintain(now_ns, reply) => {
-                let outcome = writer.maintain(now_ns);
-                let outcome = writer.settle(outcome);
-                health.note_retention(&outcome);
-                let _ = reply.send(outcome);
+                let _ = reply.send(writer.retain(Some(now_ns), health));
             }
             WriterCommand::Insert(batch, reply) => {
                 let mut group = Group::default();
@@ -87,6 +85,8 @@ struct SqliteWriter {
     open: BTreeMap<u64, OpenSlot>,
     uses: u64,
     next_number: u64,
+    /// What was written since the limits were last looked at.
+    added: Added,
     /// Whether `slots` is what the directory has.
     ready: bool,
 }
@@ -114,18 +114,41 @@ impl SqliteWriter {
         self.read_directory(true)
     }
 
-    /// Writes the messages of a group, if it has any.
+    /// Writes the messages of a group, piece by piece, so that the archive stays within its limits.
     fn write_group(
         &mut self,
         messages: &[StoredMessage],
         health: &HealthLog,
     ) -> Result<Vec<InsertFate>, ArchiveError> {
-        if messages.is_empty() {
-            return Ok(Vec::new());
+        let mut fates = Vec::with_capacity(messages.len());
+        for piece in self.retention.pieces(messages) {
+            let written = self.write(piece);
+            let written = self.settle(written);
+            health.note_insertion(&written);
+            fates.extend(written?);
+            self.added.add(piece);
+            let messages = self.slots.iter().map(|slot| slot.messages).sum();
+            if self.added.is_due(&self.retention, messages) {
+                // What was written stays so; the health has the error, and the next run makes up for it.
+                let _ = self.retain(None, health);
+            }
         }
-        let outcome = self.write(messages);
+        Ok(fates)
+    }
+
+    /// Applies the retention, without a time only its limits of number and size.
+    fn retain(
+        &mut self,
+        now_ns: Option<i64>,
+        health: &HealthLog,
+    ) -> Result<MaintainReport, ArchiveError> {
+        self.added = Added::default();
+        let outcome = self.maintain(now_ns);
         let outcome = self.settle(outcome);
-        health.note_insertion(&outcome);
+        health.note_retention(&outcome);
+        if let Ok(report) = &outcome {
+            report.log(&self.shared.place, &self.retention);
+        }
         outcome
     }
 
@@ -289,7 +312,7 @@ impl SqliteWriter {
     }
 
     /// Applies the retention.
-    fn maintain(&mut self, now_ns: i64) -> Result<MaintainReport, ArchiveError> {
+    fn maintain(&mut self, now_ns: Option<i64>) -> Result<MaintainReport, ArchiveError> {
         self.prepare()?;
         for (number, open) in &self.open {
             // A log that a reader still needs stays, and counts.
@@ -322,6 +345,7 @@ impl SqliteWriter {
             }
         }
         let dropped: Vec<SqliteSlot> = self.slots.drain(..plan.drop).collect();
+        report.dropped_until_ns = dropped.last().map(|slot| slot.range.last_ns);
         self.shared.publish(self.slots.clone());
         for slot in dropped {
             self.open.remove(&slot.number);

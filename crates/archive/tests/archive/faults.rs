@@ -343,22 +343,27 @@ mod postgres {
             return;
         };
         let (one, two) = (
-            place.open("capacity:16").await,
-            place.open("capacity:16").await,
+            place.open("capacity:320").await,
+            place.open("capacity:320").await,
         );
-        one.insert((0..8).map(|n| message(n, "a")).collect())
+        // Closes the partition, which the other one does not know.
+        one.insert((0..21).map(|n| message(n, "a")).collect())
             .await
             .unwrap();
-        two.insert(vec![message(8, "b")]).await.unwrap();
-        // Closes the partition, and drops it when the next one is above the limit.
-        one.maintain(10).await.unwrap();
-        two.insert((11..31).map(|n| message(n, "c")).collect())
+        two.insert(vec![message(20, "b")]).await.unwrap();
+        two.insert((21..31).map(|n| message(n, "c")).collect())
             .await
             .unwrap();
-        assert_eq!(one.maintain(40).await.unwrap().dropped_messages, 9);
-        two.insert(vec![message(9, "late")]).await.unwrap();
         let stats = one.stats().await.unwrap();
-        assert_eq!((stats.messages, stats.oldest_ns), (21, Some(9)));
+        assert_eq!((stats.messages, stats.slots), (32, 2));
+        // Drops it, and the first one learns that.
+        two.insert((31..330).map(|n| message(n, "d")).collect())
+            .await
+            .unwrap();
+        one.insert(vec![message(9, "late")]).await.unwrap();
+        let stats = two.stats().await.unwrap();
+        assert!(stats.messages <= 320, "{stats:?}");
+        assert_eq!(stats.oldest_ns, Some(9));
     }
 
     /// A process that ended while it closed a partition leaves a constraint behind.

@@ -1,6 +1,8 @@
 //! Slots of time, and retention.
 
-use undertone_archive::ArchiveOptions;
+use std::time::Duration;
+
+use undertone_archive::{ArchiveOptions, RetentionClock};
 
 use crate::fixture::{HOUR_NS, both, everything, message, payloads};
 
@@ -29,6 +31,47 @@ both! {
         assert_eq!(archive.maintain(start_ns + 29 * HOUR_NS).await.unwrap().dropped_messages, 1);
         drop(archive);
         assert_eq!(place.open("time:24h").await.stats().await.unwrap().messages, 500);
+    }
+
+    async fn a_clock_that_jumps_ahead_drops_nothing_until_it_has_held(place: Place) {
+        let archive = place.open("time:24h").await;
+        let start_ns = 1_000_000 * HOUR_NS;
+        archive.insert((0..20).map(|n| message(start_ns + n, &n.to_string())).collect()).await.unwrap();
+        let mut clock = RetentionClock::new(archive.stats().await.unwrap().newest_ns);
+        let jump_ns = 72 * HOUR_NS;
+        let mut dropped = Vec::new();
+        for (ahead_ns, monotonic_s) in [(0, 0), (jump_ns, 30), (jump_ns, 60), (0, 90), (jump_ns, 120), (jump_ns, 719), (jump_ns, 720)] {
+            let monotonic = Duration::from_secs(monotonic_s);
+            let wall_ns = start_ns + ahead_ns + i64::try_from(monotonic.as_nanos()).unwrap();
+            let report = archive.maintain(clock.time_ns(wall_ns, monotonic)).await.unwrap();
+            dropped.push(report.dropped_messages);
+        }
+        assert_eq!(dropped, [0, 0, 0, 0, 0, 0, 20]);
+    }
+
+    /// However fast they come, and in whatever batches.
+    async fn a_small_number_is_kept_too(place: Place) {
+        let archive = place.open("capacity:200").await;
+        for batch in 0..3 {
+            archive.insert((0..1_000).map(|n| message(batch * 1_000 + n, "x")).collect()).await.unwrap();
+            let kept = archive.stats().await.unwrap().messages;
+            assert!((170..=200).contains(&kept), "{kept}");
+        }
+        let newest = archive.hashes(0, i64::MAX, 5000).await.unwrap();
+        assert_eq!(newest.last().unwrap().0, 2_999);
+    }
+
+    async fn a_small_age_is_kept_too(place: Place) {
+        let archive = place.open("time:900").await;
+        let minute_ns = HOUR_NS / 60;
+        let start_ns = 1_000_000 * HOUR_NS;
+        for minute in 0..40 {
+            archive.insert(vec![message(start_ns + minute * minute_ns, "x")]).await.unwrap();
+            archive.maintain(start_ns + minute * minute_ns).await.unwrap();
+        }
+        let stats = archive.stats().await.unwrap();
+        assert_eq!(stats.messages, 16);
+        assert_eq!(stats.oldest_ns, Some(start_ns + 24 * minute_ns));
     }
 
     /// With less than an hour's messages in all.
@@ -73,15 +116,14 @@ both! {
     }
 
     async fn closed_slots_take_late_messages(place: Place) {
-        let archive = place.open("capacity:16").await;
-        archive.insert((0..8).map(|n| message(10 + n, &n.to_string())).collect()).await.unwrap();
-        archive.maintain(20).await.unwrap();
-        archive.insert(vec![message(20, "late"), message(21, "new")]).await.unwrap();
+        let archive = place.open("capacity:160").await;
+        archive.insert((0..11).map(|n| message(10 + 2 * n, &n.to_string())).collect()).await.unwrap();
+        archive.insert(vec![message(29, "late"), message(31, "new")]).await.unwrap();
         assert_eq!(archive.stats().await.unwrap().slots, 2);
         drop(archive);
-        let archive = place.open("capacity:16").await;
+        let archive = place.open("capacity:160").await;
         let found = payloads(&archive, everything()).await;
-        assert_eq!(found, ["0", "1", "2", "3", "4", "5", "6", "7", "late", "new"]);
+        assert_eq!(found, ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "late", "10", "new"]);
     }
 
     async fn timestamps_from_anywhere_make_no_more_slots_than_allowed(place: Place) {

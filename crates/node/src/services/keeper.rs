@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
-use undertone_archive::Archive;
+use undertone_archive::{Archive, ArchiveError, RetentionClock};
 use undertone_services::history::StoredMessage;
 
 use super::archive_counts::ArchiveCounts;
@@ -177,6 +177,8 @@ fn fill(batch: &mut Vec<StoredMessage>, messages: &mut mpsc::Receiver<StoredMess
 
 /// Applies the retention regularly until the writer has ended.
 async fn maintain(archive: Archive, mut ended: oneshot::Receiver<()>) {
+    let started = Instant::now();
+    let mut clock = None;
     let mut interval = tokio::time::interval(MAINTAINING);
     loop {
         tokio::select! {
@@ -184,10 +186,42 @@ async fn maintain(archive: Archive, mut ended: oneshot::Receiver<()>) {
             // Nothing is ever sent.
             _ = &mut ended => return,
         }
-        if let Err(error) = archive.maintain(unix_now_ns()).await {
+        if let Err(error) = retain(&archive, &mut clock, unix_now_ns(), started.elapsed()).await {
             tracing::warn!(%error, "old messages cannot be dropped from the archive");
         }
     }
+}
+
+/// Applies the retention once, at a time of the wall clock and of the monotonic one. `clock` is made by the first run
+/// that can read the archive.
+async fn retain(
+    archive: &Archive,
+    clock: &mut Option<RetentionClock>,
+    wall_ns: i64,
+    monotonic: Duration,
+) -> Result<(), ArchiveError> {
+    let is_start = clock.is_none();
+    let clock = match clock {
+        Some(clock) => clock,
+        None => clock.insert(RetentionClock::new(archive.stats().await?.newest_ns)),
+    };
+    let was_held_back = !clock.held_back().is_zero();
+    let now_ns = clock.time_ns(wall_ns, monotonic);
+    let (ahead_s, hold_s) = (clock.held_back().as_secs(), RetentionClock::HOLD.as_secs());
+    match clock.held_back().is_zero() || was_held_back {
+        true => {}
+        false if is_start => tracing::info!(
+            ahead_s,
+            hold_s,
+            "the archive's newest message is this old: no message is dropped for its age until the clock has held"
+        ),
+        false => tracing::warn!(
+            ahead_s,
+            hold_s,
+            "the clock was set ahead: no message is dropped for its age until the clock has held"
+        ),
+    }
+    archive.maintain(now_ns).await.map(drop)
 }
 
 /// Returns the system's time, Unix nanoseconds.

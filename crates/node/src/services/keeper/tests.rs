@@ -60,3 +60,54 @@ fn a_batch_is_bounded_in_number_and_in_bytes() {
     fill(&mut batch, &mut messages);
     assert_eq!(batch.len(), 4);
 }
+
+/// An archive with one message of [`NOW_NS`] that are kept for a day, and its folder.
+async fn archive_of_a_day() -> (Archive, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let url = undertone_archive::ArchiveUrl::sqlite(folder.path().join("store"));
+    let options = undertone_archive::ArchiveOptions::default();
+    let options = options.with_retention("time:1d".parse().unwrap());
+    let archive = Archive::open(&url, options).await.unwrap();
+    archive.insert(vec![message(NOW_NS, false)]).await.unwrap();
+    (archive, folder)
+}
+
+const DAY_NS: i64 = 86_400_000_000_000;
+
+const HOLD_NS: i64 = RetentionClock::HOLD.as_nanos() as i64;
+
+#[tokio::test]
+async fn a_clock_that_jumps_ahead_drops_nothing() {
+    let (archive, _folder) = archive_of_a_day().await;
+    let mut clock = None;
+    let at = Duration::from_secs;
+    for (wall_ns, monotonic) in [
+        (NOW_NS, at(0)),
+        (NOW_NS + 3 * DAY_NS, at(30)),
+        (NOW_NS + 3 * DAY_NS + 60_000_000_000, at(90)),
+        (NOW_NS + 120_000_000_000, at(120)),
+        (NOW_NS + HOLD_NS, RetentionClock::HOLD),
+    ] {
+        retain(&archive, &mut clock, wall_ns, monotonic)
+            .await
+            .unwrap();
+        assert_eq!(archive.stats().await.unwrap().messages, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_quiet_archive_expires_ten_minutes_after_a_start() {
+    let (archive, _folder) = archive_of_a_day().await;
+    let mut clock = None;
+    let week_ns = NOW_NS + 7 * DAY_NS;
+    let mut kept = Vec::new();
+    for monotonic_s in [0, 30, 599, 600] {
+        let monotonic = Duration::from_secs(monotonic_s);
+        let wall_ns = week_ns + i64::try_from(monotonic.as_nanos()).unwrap();
+        retain(&archive, &mut clock, wall_ns, monotonic)
+            .await
+            .unwrap();
+        kept.push(archive.stats().await.unwrap().messages);
+    }
+    assert_eq!(kept, [1, 1, 1, 0]);
+}
