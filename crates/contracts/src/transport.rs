@@ -17,8 +17,8 @@ use crate::error::ChainError;
 /// one that is seen; it ends the thread of a request that nobody waits for any more.
 const TIMEOUT: Duration = Duration::from_secs(31);
 
-/// Largest answer that is read, bytes: logs of many thousand registrations.
-const ANSWER_BYTES_MAX: u64 = 256 << 20;
+/// Largest answer that is read, bytes, after decompression: a receipt or a block, never a search for logs.
+const ANSWER_BYTES_MAX: u64 = 2 << 20;
 
 /// Returns a client of the endpoint, without a request to it yet.
 ///

@@ -51,11 +51,6 @@ impl EvmConfig {
         Self {
             poll: Duration::from_secs(30),
             throttle: Duration::from_secs(2),
-            limits: RpcLimits {
-                // The longest answer is a block with the hashes of its transactions.
-                max_answer_bytes: 1 << 20,
-                ..RpcLimits::default()
-            },
             ..Self::new(contract, urls, store, window)
         }
     }

@@ -10,15 +10,16 @@ mod json;
 mod transport;
 
 pub use error::{AnswerFault, RpcError};
-use json::Json;
+use json::Quantity;
 use transport::Transport;
 
 /// Limits and timeouts of requests to endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RpcLimits {
-    /// Timeout of one request.
+    /// Timeout of one request, from looking up the name to the last byte of the answer.
     pub timeout: Duration,
-    /// Maximum length of an answer, in bytes.
+    /// Maximum length of an answer with events, in bytes, after decompression; other answers are
+    /// allowed as much as the longest right one needs.
     pub max_answer_bytes: u64,
     /// Time for which an endpoint is not used after its first failure; doubled by each further one.
     pub backoff: Duration,
@@ -147,9 +148,11 @@ impl Endpoints {
     pub(super) fn ask(&mut self, at: usize, ask: &Ask) -> Result<Answer, RpcError> {
         self.check_chain(at)?;
         let (method, parameters) = json::request(&self.contract, ask);
-        let result = self.call(at, method, &parameters)?;
-        let answer = check::answer(&self.contract, ask, &result);
-        answer.inspect_err(|error| self.blame(at, error))
+        let max_bytes = json::max_answer_bytes(ask).unwrap_or(u64::MAX);
+        let contract = self.contract;
+        self.call(at, method, &parameters, max_bytes, |id, bytes| {
+            check::answer(&contract, ask, id, bytes)
+        })
     }
 
     /// Resets the consecutive failures of endpoint `at`, after it gave a useful answer.
@@ -161,9 +164,10 @@ impl Endpoints {
     pub(super) fn view(&mut self, at: usize, data: Vec<u8>) -> Result<Vec<u8>, RpcError> {
         self.check_chain(at)?;
         let parameters = json::call(&self.contract, &data, None);
-        let result = self.call(at, "eth_call", &parameters)?;
-        check::bytes(&result).ok_or(RpcError::InvalidAnswer {
-            fault: AnswerFault::Shape,
+        let contract = self.contract;
+        let max_bytes = json::SMALL_ANSWER_BYTES;
+        self.call(at, "eth_call", &parameters, max_bytes, |id, bytes| {
+            check::called(&contract, id, bytes)
         })
     }
 
@@ -202,41 +206,50 @@ impl Endpoints {
         if self.list[at].checked {
             return Ok(());
         }
-        let result = self.call(at, "eth_chainId", "[]")?;
-        let found = check::quantity(&result);
-        if found == Some(self.contract.chain_id) {
-            self.list[at].checked = true;
-            return Ok(());
-        }
-        let error = match found {
-            Some(found) => RpcError::OtherChain {
-                found,
-                expected: self.contract.chain_id,
+        let expected = self.contract.chain_id;
+        let max_bytes = json::SMALL_ANSWER_BYTES;
+        self.call(
+            at,
+            "eth_chainId",
+            "[]",
+            max_bytes,
+            |id, bytes| match json::result(id, bytes)? {
+                Some(Quantity(found)) if found == expected => Ok(()),
+                Some(Quantity(found)) => Err(RpcError::OtherChain { found, expected }),
+                None => Err(RpcError::InvalidAnswer {
+                    fault: AnswerFault::Shape,
+                }),
             },
-            None => RpcError::InvalidAnswer {
-                fault: AnswerFault::Shape,
-            },
-        };
-        self.blame(at, &error);
-        Err(error)
+        )?;
+        self.list[at].checked = true;
+        Ok(())
     }
 
-    fn call(&mut self, at: usize, method: &str, parameters: &str) -> Result<Json, RpcError> {
+    /// Sends a request, and has its answer of at most `max_bytes` read.
+    fn call<T>(
+        &mut self,
+        at: usize,
+        method: &str,
+        parameters: &str,
+        max_bytes: u64,
+        read: impl FnOnce(u64, &[u8]) -> Result<T, RpcError>,
+    ) -> Result<T, RpcError> {
         self.costs.requests += 1;
         let id = self.costs.requests;
         let body =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{parameters}}}"#);
         self.costs.sent_bytes += body.len() as u64;
+        let limits = RpcLimits {
+            max_answer_bytes: self.limits.max_answer_bytes.min(max_bytes),
+            ..self.limits
+        };
         let endpoint = &mut self.list[at];
         endpoint.requests_total += 1;
-        let answer = endpoint.transport.call(id, body, &self.limits);
-        let result = match answer {
-            Ok(bytes) => {
-                self.costs.received_bytes += bytes.len() as u64;
-                json::result(id, &bytes)
-            }
-            Err(error) => Err(error),
-        };
+        let answer = endpoint.transport.call(id, body, &limits);
+        let result = answer.and_then(|bytes| {
+            self.costs.received_bytes += bytes.len() as u64;
+            read(id, &bytes)
+        });
         if let Err(error) = &result
             && !error.may_be_too_much()
         {

@@ -1,109 +1,144 @@
 //! Validation of answers against the question.
 
-use alloy::hex;
 use alloy::primitives::{B256, U256};
 use undertone_rln::Fr;
 use undertone_rln::tree::{CAPACITY, DEPTH};
 
 use super::error::{AnswerFault, RpcError};
-use super::json::Json;
+use super::json::{self, HexBytes, HexHash, Quantity};
 use crate::evm::abi;
 use crate::evm::chain::{
     Answer, Ask, BlockRef, Contract, ContractEvent, Head, RECENT_ROOTS, Recent,
 };
 use crate::registry::{Member, MemberIndex};
 
-/// Decodes and validates an endpoint's result as the answer to a question.
-pub(super) fn answer(contract: &Contract, ask: &Ask, result: &Json) -> Result<Answer, RpcError> {
-    // An empty result comes from a contract that has a fallback but not the function, and from an
-    // address without code.
-    if ask.may_be_refused() && result.as_str() == Some("0x") {
-        return Ok(Answer::Refused);
+/// Block without what is not needed of it.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Block {
+    number: Quantity,
+    hash: HexHash,
+    parent_hash: HexHash,
+    timestamp: Option<Quantity>,
+}
+
+/// Log without what is not needed of it.
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Log {
+    address: HexBytes,
+    topics: Vec<HexHash>,
+    data: HexBytes,
+    block_number: Quantity,
+    block_hash: HexHash,
+    transaction_index: Quantity,
+    log_index: Quantity,
+    removed: Option<bool>,
+}
+
+/// Reads and validates an endpoint's answer to request `id`, which asked a question.
+pub(super) fn answer(
+    contract: &Contract,
+    ask: &Ask,
+    id: u64,
+    bytes: &[u8],
+) -> Result<Answer, RpcError> {
+    match read(contract, ask, id, bytes) {
+        // A contract that has a fallback but not the function, or an address without code.
+        Err(RpcError::NoContract { .. }) if ask.may_be_refused() => Ok(Answer::Refused),
+        answer => answer,
     }
+}
+
+fn read(contract: &Contract, ask: &Ask, id: u64, bytes: &[u8]) -> Result<Answer, RpcError> {
+    let called = || called(contract, id, bytes);
     let answer = match ask {
-        Ask::Head => head(result).map(Answer::Head),
+        Ask::Head => block(id, bytes).map(|block| Ok(Answer::Head(block.head()))),
         Ask::Header { number } => {
-            head(result).and_then(|head| match head.block.number == *number {
-                true => Ok(Answer::Header(head.block)),
-                false => Err(AnswerFault::NoBlock),
-            })
+            let block = block(id, bytes)?.of(*number);
+            Ok(block.map(|block| Answer::Header(block.head().block)))
         }
-        Ask::Time { number } => time(result, *number).map(Answer::Time),
-        Ask::Events { from, to, .. } => events(contract, result, *from, *to).map(Answer::Events),
-        Ask::Root { .. } | Ask::RootOf { .. } => {
-            elements(result).and_then(|words| match words[..] {
-                [root] => Ok(Answer::Root(root)),
-                _ => Err(AnswerFault::Shape),
-            })
+        Ask::Time { number } => Ok(block(id, bytes)?.of(*number).and_then(|block| {
+            let unix_s = block.timestamp.ok_or(AnswerFault::Shape)?;
+            Ok(Answer::Time(unix_s.0))
+        })),
+        Ask::Events { from, to, .. } => {
+            let logs: Option<Vec<Log>> = json::result(id, bytes)?;
+            let logs = logs.ok_or(AnswerFault::Shape);
+            Ok(logs.and_then(|logs| events(contract, &logs, *from, *to).map(Answer::Events)))
         }
-        Ask::Count { .. } => count(result).ok_or(AnswerFault::Shape).map(Answer::Count),
+        Ask::Root { .. } | Ask::RootOf { .. } => called().map(|bytes| match words(&bytes)?[..] {
+            [root] => Ok(Answer::Root(root)),
+            _ => Err(AnswerFault::Shape),
+        }),
+        Ask::Count { .. } => called().map(|bytes| {
+            let count = count(&bytes).ok_or(AnswerFault::Shape)?;
+            Ok(Answer::Count(count))
+        }),
         Ask::Leaves { first, last, .. } => {
             // ABI encoding of a dynamic array: offset, length, items.
             let wanted = (last - first) as usize + 1;
-            let bytes = bytes(result).ok_or(AnswerFault::Shape);
-            bytes.and_then(|bytes| match bytes.len() == 32 * (wanted + 2) {
+            called().map(|bytes| match bytes.len() == 32 * (wanted + 2) {
                 true => words(&bytes[64..]).map(Answer::Leaves),
                 false => Err(AnswerFault::Shape),
             })
         }
-        Ask::Recent { .. } => recent(result).map(Answer::Recent),
+        Ask::Recent { .. } => called().map(|bytes| recent(&bytes).map(Answer::Recent)),
         Ask::Membership { commitment, .. } => {
-            membership(*commitment, result).map(Answer::Membership)
+            called().map(|bytes| membership(*commitment, &bytes).map(Answer::Membership))
         }
-        Ask::Path { .. } => elements(result).and_then(|siblings| {
-            let siblings = <[Fr; DEPTH]>::try_from(siblings).map_err(|_| AnswerFault::Shape)?;
+        Ask::Path { .. } => called().map(|bytes| {
+            let siblings = <[Fr; DEPTH]>::try_from(words(&bytes)?);
+            let siblings = siblings.map_err(|_| AnswerFault::Shape)?;
             Ok(Answer::Path(Box::new(siblings)))
         }),
     };
-    answer.map_err(|fault| RpcError::InvalidAnswer { fault })
+    answer?.map_err(|fault| RpcError::InvalidAnswer { fault })
 }
 
-/// Decodes a number in JSON-RPC's hexadecimal notation.
-pub(super) fn quantity(value: &Json) -> Option<u64> {
-    let digits = value.as_str()?.strip_prefix("0x")?;
-    u64::from_str_radix(digits, 16).ok()
-}
-
-/// Decodes bytes in hexadecimal notation.
-pub(super) fn bytes(value: &Json) -> Option<Vec<u8>> {
-    hex::decode(value.as_str()?.strip_prefix("0x")?).ok()
-}
-
-fn hash(value: &Json) -> Option<B256> {
-    B256::try_from(bytes(value)?.as_slice()).ok()
-}
-
-fn head(block: &Json) -> Result<Head, AnswerFault> {
-    if block.is_null() {
-        return Err(AnswerFault::NoBlock);
+/// Reads the result of a call of the contract, which is empty where there is no contract.
+pub(super) fn called(contract: &Contract, id: u64, bytes: &[u8]) -> Result<Vec<u8>, RpcError> {
+    match json::result(id, bytes)? {
+        Some(HexBytes(bytes)) if bytes.is_empty() => Err(RpcError::NoContract {
+            address: contract.address,
+            chain_id: contract.chain_id,
+        }),
+        Some(HexBytes(bytes)) => Ok(bytes),
+        None => Err(RpcError::InvalidAnswer {
+            fault: AnswerFault::Shape,
+        }),
     }
-    let parse = || {
-        Some(Head {
+}
+
+fn block(id: u64, bytes: &[u8]) -> Result<Block, RpcError> {
+    json::result(id, bytes)?.ok_or(RpcError::InvalidAnswer {
+        fault: AnswerFault::NoBlock,
+    })
+}
+
+impl Block {
+    fn head(&self) -> Head {
+        Head {
             block: BlockRef {
-                number: quantity(block.get("number")?)?,
-                hash: hash(block.get("hash")?)?,
+                number: self.number.0,
+                hash: self.hash.0,
             },
-            parent: hash(block.get("parentHash")?)?,
-        })
-    };
-    parse().ok_or(AnswerFault::Shape)
-}
-
-fn time(block: &Json, number: u64) -> Result<u64, AnswerFault> {
-    if head(block)?.block.number != number {
-        return Err(AnswerFault::NoBlock);
+            parent: self.parent_hash.0,
+        }
     }
-    let unix_s = block.get("timestamp").and_then(quantity);
-    unix_s.ok_or(AnswerFault::Shape)
-}
 
-fn elements(result: &Json) -> Result<Vec<Fr>, AnswerFault> {
-    words(&bytes(result).ok_or(AnswerFault::Shape)?)
+    /// Returns the block if it is the one of this height.
+    fn of(self, number: u64) -> Result<Self, AnswerFault> {
+        match self.number.0 == number {
+            true => Ok(self),
+            false => Err(AnswerFault::NoBlock),
+        }
+    }
 }
 
 /// Decodes the recent roots: the contract sends the newest first, then 0 for unused places.
-fn recent(result: &Json) -> Result<Recent, AnswerFault> {
-    let mut roots = elements(result)?;
+fn recent(bytes: &[u8]) -> Result<Recent, AnswerFault> {
+    let mut roots = words(bytes)?;
     if roots.len() != RECENT_ROOTS {
         return Err(AnswerFault::Shape);
     }
@@ -124,8 +159,7 @@ fn recent(result: &Json) -> Result<Recent, AnswerFault> {
 
 /// Decodes a membership's limit, index and leaf; all 0 mean that there is none. A leaf of another
 /// commitment or limit is invalid, and so is a membership without a leaf.
-fn membership(commitment: Fr, result: &Json) -> Result<Option<Member>, AnswerFault> {
-    let bytes = bytes(result).ok_or(AnswerFault::Shape)?;
+fn membership(commitment: Fr, bytes: &[u8]) -> Result<Option<Member>, AnswerFault> {
     let (words, rest) = bytes.as_chunks::<32>();
     let ([limit, index, leaf], []) = (words, rest) else {
         return Err(AnswerFault::Shape);
@@ -149,8 +183,7 @@ fn membership(commitment: Fr, result: &Json) -> Result<Option<Member>, AnswerFau
 }
 
 /// Decodes a number of leaves; `None` if it exceeds the tree's capacity.
-pub(super) fn count(result: &Json) -> Option<u32> {
-    let bytes = bytes(result)?;
+fn count(bytes: &[u8]) -> Option<u32> {
     let number = U256::from_be_bytes(<[u8; 32]>::try_from(bytes).ok()?);
     u32::try_from(number)
         .ok()
@@ -169,18 +202,18 @@ fn words(bytes: &[u8]) -> Result<Vec<Fr>, AnswerFault> {
 
 fn events(
     contract: &Contract,
-    logs: &Json,
+    logs: &[Log],
     from: u64,
     to: u64,
 ) -> Result<Vec<ContractEvent>, AnswerFault> {
-    let logs = logs.as_array().ok_or(AnswerFault::Shape)?;
     let mut events: Vec<ContractEvent> = Vec::with_capacity(logs.len());
     let mut last = None;
     for log in logs {
-        let (event, place) = event(contract, log)?;
+        let event = event(contract, log)?;
         if !(from..=to).contains(&event.block.number) {
             return Err(AnswerFault::OtherLog);
         }
+        let place = (event.block.number, log.log_index.0);
         if last.replace(place).is_some_and(|last| last >= place) {
             return Err(AnswerFault::Order);
         }
@@ -195,30 +228,19 @@ fn events(
     Ok(events)
 }
 
-/// Decodes a log: its event, and its position on the chain (block number and log index).
-fn event(contract: &Contract, log: &Json) -> Result<(ContractEvent, (u64, u64)), AnswerFault> {
-    let field = |name| log.get(name).ok_or(AnswerFault::Shape);
-    let number = |name| field(name).and_then(|value| quantity(value).ok_or(AnswerFault::Shape));
-    let address = bytes(field("address")?).ok_or(AnswerFault::Shape)?;
-    let is_removed = log.get("removed").and_then(Json::as_bool) == Some(true);
-    if address != contract.address.as_slice() || is_removed {
+/// Decodes the event of a log.
+fn event(contract: &Contract, log: &Log) -> Result<ContractEvent, AnswerFault> {
+    if log.address.0 != contract.address.as_slice() || log.removed == Some(true) {
         return Err(AnswerFault::OtherLog);
     }
-    let topics = field("topics")?.as_array().ok_or(AnswerFault::Shape)?;
-    let topics: Option<Vec<B256>> = topics.iter().map(hash).collect();
-    let data = bytes(field("data")?).ok_or(AnswerFault::Shape)?;
-    let kind =
-        abi::event(&topics.ok_or(AnswerFault::Shape)?, &data).ok_or(AnswerFault::OtherLog)?;
-    let block = BlockRef {
-        number: number("blockNumber")?,
-        hash: hash(field("blockHash")?).ok_or(AnswerFault::Shape)?,
-    };
-    let transaction = number("transactionIndex")?;
-    let place = (block.number, number("logIndex")?);
-    let event = ContractEvent {
-        block,
-        transaction,
+    let topics: Vec<B256> = log.topics.iter().map(|topic| topic.0).collect();
+    let kind = abi::event(&topics, &log.data.0).ok_or(AnswerFault::OtherLog)?;
+    Ok(ContractEvent {
+        block: BlockRef {
+            number: log.block_number.0,
+            hash: log.block_hash.0,
+        },
+        transaction: log.transaction_index.0,
         kind,
-    };
-    Ok((event, place))
+    })
 }

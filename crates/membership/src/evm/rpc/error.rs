@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use alloy::primitives::Address;
+
 /// The defect of an invalid answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerFault {
@@ -92,6 +94,18 @@ pub enum RpcError {
         found: u64,
         /// Chain id of the contract.
         expected: u64,
+    },
+    /// The address has no code on the endpoint's chain, or a contract without the functions of a
+    /// membership contract.
+    #[error(
+        "no membership contract at {address} on chain {chain_id}; check the address and the chain, \
+         and that the endpoint has all blocks"
+    )]
+    NoContract {
+        /// Address that was asked.
+        address: Address,
+        /// Chain id of the contract.
+        chain_id: u64,
     },
     /// The endpoint's newest block is older than the newest known block.
     #[error("is {blocks} blocks behind")]

@@ -1,21 +1,27 @@
-//! JSON-RPC 2.0: encodes requests as text and reads results as JSON values.
+//! JSON-RPC 2.0: encodes requests as text, and reads answers into the type of their result.
+
+use std::fmt;
 
 use alloy::hex;
 use alloy::primitives::{B256, Uint};
 use alloy::sol_types::SolCall;
+use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
 use super::error::{AnswerFault, RpcError};
 use crate::evm::abi;
 use crate::evm::chain::{Ask, BlockRef, Contract};
-
-/// The JSON value that a call returned.
-pub(super) type Json = serde_json::Value;
 
 /// Maximum length of an endpoint's error message that is passed on, in characters.
 const MAX_MESSAGE_CHARS: usize = 200;
 
 /// JSON-RPC error code for "limit exceeded" (EIP-1474).
 const LIMIT_EXCEEDED: i64 = -32005;
+
+/// Bytes that an answer may have besides its result, or an error with its message.
+pub(super) const SMALL_ANSWER_BYTES: u64 = 64 << 10;
+
+/// Maximum length of an answer with a block, which has the hashes of its transactions, in bytes.
+const BLOCK_ANSWER_BYTES: u64 = 1 << 20;
 
 /// JSON of the block tag for the newest block.
 const LATEST: &str = r#""latest""#;
@@ -102,15 +108,63 @@ fn call_at(contract: &Contract, data: &[u8], block: &str) -> String {
     )
 }
 
-/// Extracts the result from an answer to request `id`.
-pub(super) fn result(id: u64, bytes: &[u8]) -> Result<Json, RpcError> {
-    let fault = RpcError::InvalidAnswer {
-        fault: AnswerFault::Json,
-    };
-    let mut answer: Json = serde_json::from_slice(bytes).map_err(|_| fault.clone())?;
-    if let Some(error) = answer.get("error").filter(|error| !error.is_null()) {
-        let code = error.get("code").and_then(Json::as_i64).unwrap_or(0);
-        let message = error.get("message").and_then(Json::as_str).unwrap_or("");
+/// Returns the maximum length of an endpoint's answer to a question, in bytes; `None` where only
+/// the configuration bounds it.
+pub(super) fn max_answer_bytes(ask: &Ask) -> Option<u64> {
+    match ask {
+        Ask::Events { .. } => None,
+        Ask::Head | Ask::Header { .. } | Ask::Time { .. } => Some(BLOCK_ANSWER_BYTES),
+        // 32 bytes each, in hexadecimal notation.
+        Ask::Leaves { first, last, .. } => {
+            Some(SMALL_ANSWER_BYTES + 64 * (u64::from(last.saturating_sub(*first)) + 1))
+        }
+        Ask::Root { .. }
+        | Ask::RootOf { .. }
+        | Ask::Count { .. }
+        | Ask::Recent { .. }
+        | Ask::Membership { .. }
+        | Ask::Path { .. } => Some(SMALL_ANSWER_BYTES),
+    }
+}
+
+/// Answer of an endpoint. Fields that are not named here are skipped without being kept.
+#[derive(serde::Deserialize)]
+#[serde(bound = "T: Deserialize<'de>")]
+struct RpcAnswer<T> {
+    id: Option<u64>,
+    error: Option<ErrorObject>,
+    /// `None` if there is no result, `Some(None)` if it is `null`.
+    #[serde(default, deserialize_with = "present")]
+    result: Option<Option<T>>,
+}
+
+#[derive(serde::Deserialize)]
+struct ErrorObject {
+    #[serde(default)]
+    code: i64,
+    #[serde(default)]
+    message: String,
+}
+
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Deserialize::deserialize(deserializer).map(Some)
+}
+
+/// Reads the result of an answer to request `id`; `None` if it is `null`.
+pub(super) fn result<'a, T: Deserialize<'a>>(
+    id: u64,
+    bytes: &'a [u8],
+) -> Result<Option<T>, RpcError> {
+    let fault = |fault| RpcError::InvalidAnswer { fault };
+    let answer: RpcAnswer<T> = serde_json::from_slice(bytes).map_err(|error| {
+        fault(match error.is_data() {
+            true => AnswerFault::Shape,
+            false => AnswerFault::Json,
+        })
+    })?;
+    if let Some(ErrorObject { code, message }) = answer.error {
         let lower = message.to_ascii_lowercase();
         // Some endpoints use the same code for "too many results".
         if code == 429 || (code == LIMIT_EXCEEDED && lower.contains("request")) {
@@ -119,8 +173,73 @@ pub(super) fn result(id: u64, bytes: &[u8]) -> Result<Json, RpcError> {
         let message = message.chars().take(MAX_MESSAGE_CHARS).collect();
         return Err(RpcError::Refused { code, message });
     }
-    if answer.get("id").and_then(Json::as_u64) != Some(id) {
-        return Err(fault);
+    if answer.id != Some(id) {
+        return Err(fault(AnswerFault::Json));
     }
-    answer.get_mut("result").map(Json::take).ok_or(fault)
+    answer.result.ok_or_else(|| fault(AnswerFault::Json))
+}
+
+/// Whether a message answers request `id`.
+pub(super) fn is_answer(text: &str, id: u64) -> bool {
+    #[derive(serde::Deserialize)]
+    struct OnlyId {
+        id: Option<u64>,
+    }
+    serde_json::from_str(text).is_ok_and(|answer: OnlyId| answer.id == Some(id))
+}
+
+/// A number in JSON-RPC's hexadecimal notation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Quantity(pub(super) u64);
+
+impl<'de> Deserialize<'de> for Quantity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = |digits: &str| u64::from_str_radix(digits, 16).ok().map(Self);
+        deserializer.deserialize_str(HexVisitor(read))
+    }
+}
+
+/// Bytes in hexadecimal notation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HexBytes(pub(super) Vec<u8>);
+
+impl<'de> Deserialize<'de> for HexBytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = |digits: &str| hex::decode(digits).ok().map(Self);
+        deserializer.deserialize_str(HexVisitor(read))
+    }
+}
+
+/// A hash in hexadecimal notation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HexHash(pub(super) B256);
+
+impl<'de> Deserialize<'de> for HexHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = |digits: &str| {
+            let mut hash = B256::ZERO;
+            hex::decode_to_slice(digits, &mut hash.0).ok()?;
+            Some(Self(hash))
+        };
+        deserializer.deserialize_str(HexVisitor(read))
+    }
+}
+
+/// Visitor of a text that starts with `0x`, whose rest a function reads.
+struct HexVisitor<F>(F);
+
+impl<T, F: FnOnce(&str) -> Option<T>> Visitor<'_> for HexVisitor<F> {
+    type Value = T;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("hexadecimal notation")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        let value = text.strip_prefix("0x").and_then(self.0);
+        // The text may be long.
+        value.ok_or_else(|| {
+            E::invalid_value(Unexpected::Other("other text"), &"hexadecimal notation")
+        })
+    }
 }

@@ -28,17 +28,27 @@ fn log(block: u64, number: u64) -> serde_json::Value {
     })
 }
 
+/// Reads a result as an endpoint's answer to a question.
+fn answer(ask: &Ask, result: &serde_json::Value) -> Result<Answer, RpcError> {
+    let answer = json!({"jsonrpc": "2.0", "id": 1, "result": result});
+    check::answer(&CONTRACT, ask, 1, answer.to_string().as_bytes())
+}
+
 fn events(logs: serde_json::Value) -> Result<Answer, RpcError> {
     let ask = Ask::Events {
         from: 10,
         to: 20,
         roots: true,
     };
-    check::answer(&CONTRACT, &ask, &logs)
+    answer(&ask, &logs)
 }
 
 fn fault(logs: serde_json::Value) -> AnswerFault {
-    match events(logs) {
+    fault_of(events(logs))
+}
+
+fn fault_of(answer: Result<Answer, RpcError>) -> AnswerFault {
+    match answer {
         Err(RpcError::InvalidAnswer { fault }) => fault,
         other => panic!("{other:?}"),
     }
@@ -53,7 +63,7 @@ fn a_time_is_that_of_the_block_asked_for() {
     );
     let hash = format!("0x{}", "ab".repeat(32));
     let block = |number: &str| json!({ "number": number, "hash": hash, "parentHash": hash, "timestamp": "0x6553f100" });
-    let read = |result: serde_json::Value| check::answer(&CONTRACT, &ask, &result);
+    let read = |result: serde_json::Value| answer(&ask, &result);
     assert_eq!(read(block("0x9")), Ok(Answer::Time(1_700_000_000)));
     let refused = |result, fault| {
         assert_eq!(read(result), Err(RpcError::InvalidAnswer { fault }));
@@ -150,17 +160,23 @@ fn answers_of_json_rpc() {
         let expected = RpcError::InvalidAnswer {
             fault: AnswerFault::Json,
         };
-        assert_eq!(result(1, bytes), Err(expected));
+        assert_eq!(result::<Quantity>(1, bytes), Err(expected));
     };
     nonsense(b"<html>");
     nonsense(b"{}");
     nonsense(br#"{"jsonrpc":"2.0","id":2,"result":"0x1"}"#);
     let fine = result(1, br#"{"jsonrpc":"2.0","id":1,"result":"0x1"}"#);
-    assert_eq!(fine, Ok(json!("0x1")));
-    let busy = br#"{"id":1,"error":{"code":-32005,"message":"request limit reached"}}"#;
-    assert_eq!(result(1, busy), Err(RpcError::Busy { retry_after: None }));
+    assert_eq!(fine, Ok(Some(Quantity(1))));
+    let null = result::<Quantity>(1, br#"{"id":1,"result":null}"#);
+    assert_eq!(null, Ok(None));
+    let busy =
+        br#"{"id":1,"result":null,"error":{"code":-32005,"message":"request limit reached"}}"#;
+    assert_eq!(
+        result::<Quantity>(1, busy),
+        Err(RpcError::Busy { retry_after: None })
+    );
     let long = br#"{"id":1,"error":{"code":-32005,"message":"more than 10000 results"}}"#;
-    assert!(result(1, long).unwrap_err().may_be_too_much());
+    assert!(result::<Quantity>(1, long).unwrap_err().may_be_too_much());
 }
 
 #[test]
@@ -171,15 +187,15 @@ fn leaves_are_as_many_as_asked_for() {
     };
     let (first, last) = (4, 5);
     let ask = Ask::Leaves { at, first, last };
-    let answer = |numbers: &[u64]| {
+    let leaves_of = |numbers: &[u64]| {
         let words: String = numbers.iter().map(|n| format!("{n:064x}")).collect();
-        check::answer(&CONTRACT, &ask, &json!(format!("0x{words}")))
+        answer(&ask, &json!(format!("0x{words}")))
     };
     let leaves = Answer::Leaves(vec![Fr::from(8), Fr::from(9)]);
-    assert_eq!(answer(&[32, 2, 8, 9]), Ok(leaves));
-    assert!(answer(&[32, 1, 8]).is_err());
-    assert!(answer(&[32, 3, 8, 9, 10]).is_err());
-    assert!(answer(&[]).is_err());
+    assert_eq!(leaves_of(&[32, 2, 8, 9]), Ok(leaves));
+    assert!(leaves_of(&[32, 1, 8]).is_err());
+    assert!(leaves_of(&[32, 3, 8, 9, 10]).is_err());
+    assert!(leaves_of(&[]).is_err());
 }
 
 fn words(numbers: &[u64]) -> serde_json::Value {
@@ -224,7 +240,7 @@ fn roots_are_asked_for_by_height_too() {
 
 #[test]
 fn recent_roots_come_newest_first_and_zeros_are_none() {
-    let answer = |result| check::answer(&CONTRACT, &Ask::Recent { at: None }, &result);
+    let answer = |result| answer(&Ask::Recent { at: None }, &result);
     let roots = |numbers: &[u64], is_full| {
         let roots = numbers.iter().map(|n| Fr::from(*n)).collect();
         Ok(Answer::Recent(Recent { roots, is_full }))
@@ -258,7 +274,7 @@ fn recent_roots_come_newest_first_and_zeros_are_none() {
 fn a_membership_has_the_leaf_of_its_commitment_and_limit() {
     let commitment = Fr::from(7);
     let ask = Ask::Membership { commitment, at: AT };
-    let answer = |result: &serde_json::Value| check::answer(&CONTRACT, &ask, result);
+    let answer = |result: &serde_json::Value| answer(&ask, result);
     let leaf = |commitment: u64, limit| {
         crate::evm::abi::number(&undertone_rln::rate_commitment(commitment.into(), limit))
     };
@@ -295,7 +311,7 @@ fn a_membership_has_the_leaf_of_its_commitment_and_limit() {
 #[test]
 fn a_path_has_twenty_siblings() {
     let index = MemberIndex::new(3).unwrap();
-    let answer = |result| check::answer(&CONTRACT, &Ask::Path { index, at: AT }, &result);
+    let answer = |result| answer(&Ask::Path { index, at: AT }, &result);
     let numbers: Vec<u64> = (1..=21).collect();
     let siblings = Box::new(std::array::from_fn(|at| Fr::from(at as u64 + 1)));
     assert_eq!(answer(words(&numbers[..20])), Ok(Answer::Path(siblings)));
@@ -339,4 +355,88 @@ fn keys_in_urls_stay_out_of_names() {
     for bad in ["host:1", "ftp://host", "http://"] {
         assert!(Endpoints::new(&[bad.to_owned()], CONTRACT, RpcLimits::default(), true).is_err());
     }
+}
+
+#[test]
+fn an_address_without_a_contract_is_named() {
+    let at = AT;
+    for ask in [
+        Ask::Root { at },
+        Ask::RootOf { height: None },
+        Ask::Count { at },
+    ] {
+        let error = answer(&ask, &json!("0x")).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!(
+                "no membership contract at {} on chain 59141; check the address",
+                CONTRACT.address
+            )),
+            "{error}"
+        );
+    }
+}
+
+/// A tree of values would take a hundred times the memory of such a text.
+#[test]
+fn what_has_another_type_ends_the_reading() {
+    let ask = Ask::Events {
+        from: 1,
+        to: 2,
+        roots: true,
+    };
+    for result in [
+        json!([[], [], []]),
+        json!([{"topics": [1, 2, 3]}]),
+        json!(7),
+    ] {
+        assert_eq!(
+            fault_of(answer(&ask, &result)),
+            AnswerFault::Shape,
+            "{result}"
+        );
+    }
+    let deep = format!(r#"{{"id":1,"result":{}"#, "[".repeat(100_000));
+    assert!(check::answer(&CONTRACT, &ask, 1, deep.as_bytes()).is_err());
+}
+
+#[test]
+fn small_answers_have_small_bounds() {
+    let bytes = |ask: &Ask| json::max_answer_bytes(ask);
+    assert_eq!(bytes(&Ask::Root { at: AT }), Some(65_536));
+    assert_eq!(bytes(&Ask::Head), Some(1 << 20));
+    let leaves = |first, last| {
+        bytes(&Ask::Leaves {
+            at: AT,
+            first,
+            last,
+        })
+    };
+    assert_eq!(leaves(0, 9), Some(65_536 + 640));
+    assert_eq!(leaves(0, u32::MAX), Some(65_536 + (64 << 32)));
+    let events = Ask::Events {
+        from: 1,
+        to: 2,
+        roots: true,
+    };
+    assert_eq!(bytes(&events), None);
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let urls = [format!("http://{}", listener.local_addr().unwrap())];
+    std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = Vec::new();
+        while !request.ends_with(b"}") {
+            let mut piece = [0; 1024];
+            let length = stream.read(&mut piece).unwrap();
+            request.extend_from_slice(&piece[..length]);
+        }
+        assert!(String::from_utf8_lossy(&request).contains("eth_chainId"));
+        let head = "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n";
+        let _ = stream.write_all(format!("{head}{}", " ".repeat(100_000)).as_bytes());
+        let _ = stream.read(&mut [0]);
+    });
+    let mut endpoints = Endpoints::new(&urls, CONTRACT, RpcLimits::default(), true).unwrap();
+    let error = endpoints.ask(0, &Ask::Head).unwrap_err();
+    assert_eq!(error, RpcError::TooLong { max_bytes: 65_536 });
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::RpcLimits;
 use super::error::RpcError;
 
+mod tcp;
 mod ws;
 
 use ws::Socket;

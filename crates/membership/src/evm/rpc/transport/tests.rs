@@ -107,3 +107,107 @@ fn an_endpoint_over_wss_that_does_not_speak_tls_is_unreachable() {
     );
     assert_eq!(plain.join().unwrap()[..2], [22, 3], "a handshake of TLS");
 }
+
+/// Time of a request to an endpoint that sends a byte at a time.
+const SHORT: Duration = Duration::from_millis(400);
+
+/// Starts an endpoint that takes one request, whose end it knows, and sends an answer for it byte by byte; returns its
+/// address. The whole takes five times as long as [`SHORT`].
+fn dripping(
+    mut take: impl FnMut(&mut std::net::TcpStream) + Send + 'static,
+    answer: Vec<u8>,
+) -> std::net::SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        take(&mut stream);
+        for byte in &answer {
+            thread::sleep(SHORT * 5 / answer.len() as u32);
+            if stream.write_all(&[*byte]).is_err() {
+                return;
+            }
+        }
+        // Until the client has read it.
+        let _ = stream.read(&mut [0]);
+    });
+    address
+}
+
+fn call_within(url: &str, timeout: Duration) -> Result<Vec<u8>, RpcError> {
+    let limits = RpcLimits {
+        timeout,
+        ..RpcLimits::default()
+    };
+    Transport::new(url, &limits, false)
+        .unwrap()
+        .call(1, "{}".to_owned(), &limits)
+}
+
+/// Reads the head of a request over HTTP.
+fn take_head(stream: &mut std::net::TcpStream) {
+    let lines = BufReader::new(stream).lines().map(Result::unwrap);
+    assert!(lines.take_while(|line| !line.is_empty()).count() > 0);
+}
+
+const TEXT: &[u8] = br#"{"jsonrpc":"2.0","id":1,"result":"0x1"}"#;
+
+#[test]
+fn an_answer_over_http_that_drips_is_given_up() {
+    let mut answer =
+        format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", TEXT.len()).into_bytes();
+    answer.extend_from_slice(TEXT);
+    let address = dripping(take_head, answer);
+    let answer = call_within(&format!("http://{address}"), SHORT);
+    assert_eq!(answer, Err(RpcError::Timeout { after_ms: 400 }));
+}
+
+#[test]
+fn an_answer_over_a_websocket_that_drips_is_given_up() {
+    // A text frame that is not masked.
+    let mut answer = vec![0x81, TEXT.len() as u8];
+    answer.extend_from_slice(TEXT);
+    let take = |stream: &mut std::net::TcpStream| {
+        let mut socket = tungstenite::accept(stream).unwrap();
+        socket.read().unwrap();
+    };
+    let address = dripping(take, answer.clone());
+    let given_up = call_within(&format!("ws://{address}"), SHORT);
+    assert_eq!(given_up, Err(RpcError::Timeout { after_ms: 400 }));
+    let patient = call_within(&format!("ws://{}", dripping(take, answer)), SHORT * 100);
+    assert_eq!(patient, Ok(TEXT.to_vec()));
+}
+
+#[test]
+fn a_handshake_that_drips_is_given_up() {
+    let head = b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\n\r\n".to_vec();
+    for (scheme, answer) in [
+        ("ws", head),
+        ("wss", vec![22, 3, 3, 1, 0, 2, 0, 0, 252, 3, 3]),
+    ] {
+        let address = dripping(|_| {}, answer);
+        let answer = call_within(&format!("{scheme}://{address}"), SHORT);
+        assert_eq!(answer, Err(RpcError::Timeout { after_ms: 400 }), "{scheme}");
+    }
+}
+
+/// What is asked decides how long its answer may be, over both transports.
+#[test]
+fn a_long_answer_over_a_websocket_is_not_read() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        let mut socket = tungstenite::accept(listener.accept().unwrap().0).unwrap();
+        socket.read().unwrap();
+        // The client may hang up before its end.
+        let _ = socket.send(tungstenite::Message::text(" ".repeat(100_000)));
+        let _ = socket.read();
+    });
+    let limits = RpcLimits {
+        max_answer_bytes: 99_999,
+        ..RpcLimits::default()
+    };
+    let mut transport = Transport::new(&url, &limits, false).unwrap();
+    let answer = transport.call(1, "{}".to_owned(), &limits);
+    assert_eq!(answer, Err(RpcError::TooLong { max_bytes: 99_999 }));
+}

@@ -1,18 +1,20 @@
 //! WebSocket to an endpoint: requests, and announcements of new blocks.
 
 use std::io::ErrorKind;
-use std::net::{TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
+use tungstenite::handshake::HandshakeError;
 use tungstenite::protocol::WebSocketConfig;
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Error, Message, WebSocket};
 
 use super::super::RpcLimits;
 use super::super::error::RpcError;
+use super::super::json::is_answer;
+use super::tcp::{TimedTcp, reach, resolve};
 use super::timed_out;
 
-type WsStream = WebSocket<MaybeTlsStream<TcpStream>>;
+type WsStream = WebSocket<MaybeTlsStream<TimedTcp>>;
 
 /// Request to subscribe to new blocks.
 const SUBSCRIBE: &str =
@@ -72,7 +74,10 @@ impl Socket {
         let Some(stream) = &mut self.stream else {
             return false;
         };
-        let _ = set_timeout(stream, timeout.max(Duration::from_millis(1)));
+        set_deadline(
+            stream,
+            Instant::now() + timeout.max(Duration::from_millis(1)),
+        );
         match stream.read() {
             Ok(message) => {
                 self.subscribed |= is_news(&message);
@@ -89,79 +94,73 @@ impl Socket {
 
     fn try_call(&mut self, id: u64, body: String, limits: &RpcLimits) -> Result<Vec<u8>, RpcError> {
         let deadline = Instant::now() + limits.timeout;
+        let failed = |error| failed(error, limits);
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
-            None => self.connect(limits)?,
+            None => self.connect(deadline, limits)?,
         };
-        let failed = |error| failed(error, limits);
+        set_deadline(&mut stream, deadline);
+        let most = usize::try_from(limits.max_answer_bytes).unwrap_or(usize::MAX);
+        stream.set_config(|config| {
+            config.max_message_size = Some(most);
+            config.max_frame_size = Some(most);
+        });
         stream.send(Message::text(body)).map_err(failed)?;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(timed_out(limits));
-            }
-            set_timeout(&stream, left).map_err(|error| failed(Error::Io(error)))?;
             let message = stream.read().map_err(failed)?;
             if is_news(&message) {
                 self.news = true;
                 self.subscribed = true;
             } else if let Message::Text(text) = message
+                // Answers to earlier, abandoned requests are skipped.
                 && is_answer(&text, id)
             {
                 self.stream = Some(stream);
                 return Ok(text.as_bytes().to_vec());
             }
+            if Instant::now() >= deadline {
+                return Err(timed_out(limits));
+            }
         }
     }
 
-    fn connect(&self, limits: &RpcLimits) -> Result<WsStream, RpcError> {
-        let unreachable = |error: std::io::Error| RpcError::Unreachable {
-            detail: error.to_string(),
-        };
-        let port = if self.is_tls { 443 } else { 80 };
-        let has_port = self
-            .host
-            .rsplit_once(':')
-            .is_some_and(|(_, p)| p.parse::<u16>().is_ok());
-        let mut addresses = match has_port {
-            true => self.host.to_socket_addrs(),
-            false => (self.host.as_str(), port).to_socket_addrs(),
+    fn connect(&self, deadline: Instant, limits: &RpcLimits) -> Result<WsStream, RpcError> {
+        let failed = |error| failed(error, limits);
+        let default_port = if self.is_tls { 443 } else { 80 };
+        let addresses = resolve(&self.host, default_port, deadline);
+        let addresses = addresses.map_err(|error| failed(Error::Io(error)))?;
+        if addresses.is_empty() {
+            return Err(RpcError::Url {
+                url: self.host.clone(),
+            });
         }
-        .map_err(unreachable)?;
-        let address = addresses.next().ok_or_else(|| RpcError::Url {
-            url: self.host.clone(),
-        })?;
-        let tcp = TcpStream::connect_timeout(&address, limits.timeout).map_err(unreachable)?;
-        tcp.set_read_timeout(Some(limits.timeout))
-            .map_err(unreachable)?;
-        tcp.set_write_timeout(Some(limits.timeout))
-            .map_err(unreachable)?;
-        let most = usize::try_from(limits.max_answer_bytes).unwrap_or(usize::MAX);
-        let config = WebSocketConfig::default()
-            .max_message_size(Some(most))
-            .max_frame_size(Some(most));
+        let tcp = reach(&addresses, deadline).map_err(|error| failed(Error::Io(error)))?;
         // The library takes the process's provider, and cannot choose one where a program has two: QUIC brings another.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let connected =
-            tungstenite::client_tls_with_config(self.url.as_str(), tcp, Some(config), None);
-        let (mut stream, _) = connected.map_err(|error| RpcError::Unreachable {
-            detail: error.to_string(),
+        let connected = tungstenite::client_tls_with_config(
+            self.url.as_str(),
+            TimedTcp::new(tcp, deadline),
+            Some(WebSocketConfig::default()),
+            None,
+        );
+        let (mut stream, _) = connected.map_err(|error| match error {
+            HandshakeError::Failure(error) => failed(error),
+            HandshakeError::Interrupted(_) => timed_out(limits),
         })?;
         // An endpoint that refuses the subscription is polled instead, like one over HTTP.
         if self.announced {
-            stream
-                .send(Message::text(SUBSCRIBE))
-                .map_err(|error| failed(error, limits))?;
+            stream.send(Message::text(SUBSCRIBE)).map_err(failed)?;
         }
         Ok(stream)
     }
 }
 
-fn set_timeout(stream: &WsStream, timeout: Duration) -> std::io::Result<()> {
-    match stream.get_ref() {
-        MaybeTlsStream::Plain(tcp) => tcp.set_read_timeout(Some(timeout)),
-        MaybeTlsStream::Rustls(tls) => tls.get_ref().set_read_timeout(Some(timeout)),
-        _ => Ok(()),
+/// Lets all reads and writes of a stream end at a time, however little each of them brings.
+fn set_deadline(stream: &mut WsStream, deadline: Instant) {
+    match stream.get_mut() {
+        MaybeTlsStream::Plain(tcp) => tcp.deadline = deadline,
+        MaybeTlsStream::Rustls(tls) => tls.get_mut().deadline = deadline,
+        _ => {}
     }
 }
 
@@ -171,12 +170,6 @@ fn is_timeout(error: &std::io::Error) -> bool {
 
 fn is_news(message: &Message) -> bool {
     matches!(message, Message::Text(text) if text.contains(r#""eth_subscription""#))
-}
-
-/// Whether a message answers request `id`; answers to earlier, abandoned requests are skipped.
-fn is_answer(text: &str, id: u64) -> bool {
-    let answer: Option<serde_json::Value> = serde_json::from_str(text).ok();
-    answer.is_some_and(|answer| answer.get("id").and_then(serde_json::Value::as_u64) == Some(id))
 }
 
 fn failed(error: Error, limits: &RpcLimits) -> RpcError {
