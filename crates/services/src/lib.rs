@@ -21,5 +21,6 @@ pub mod sending;
 pub mod sharding;
 pub mod store;
 pub mod sync;
+pub mod trust;
 
 pub use request::{PeerNo, RequestNo};

@@ -244,10 +244,17 @@ impl EventLoop {
         let meshes = router.joined();
         let members = meshes.iter().flat_map(|topic| router.mesh(topic));
         let members = members.filter_map(|ix| self.peers.identity(*ix));
+        members.chain(self.static_ids()).collect()
+    }
+
+    /// Identities of the peers that the operator named, as far as they are known.
+    fn static_ids(&self) -> impl Iterator<Item = PeerId> {
         let named = self.static_peers.iter().filter_map(peer_id_of);
-        members
-            .chain(named)
-            .chain(self.static_identities.values().copied())
-            .collect()
+        named.chain(self.static_identities.values().copied())
+    }
+
+    /// Whether the operator named a peer.
+    pub(super) fn is_static(&self, peer: PeerId) -> bool {
+        self.static_ids().any(|named| named == peer)
     }
 }

@@ -1,12 +1,20 @@
 //! News about peers for the services of the same node.
 
 use libp2p::{Multiaddr, PeerId};
+use undertone_services::trust::Network;
 
 /// Change of what the event loop knows about a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PeerNews {
     /// The first connection to a peer is open.
-    Connected(PeerId),
+    Connected {
+        /// Peer at the other end.
+        peer: PeerId,
+        /// Whether this node dialled the peer, or its configuration names it.
+        is_chosen: bool,
+        /// Network in the Internet at the other end; `None` on loopback and in private networks.
+        network: Option<Network>,
+    },
     /// A peer said through identify what it offers.
     Announced {
         /// Peer that announced the protocols.

@@ -5,7 +5,7 @@ use libp2p::swarm::SwarmEvent;
 use super::event_loop::EventLoop;
 use super::peer_news::PeerNews;
 use crate::command::{ConnectFailure, PeerOrigin};
-use crate::swarm::BehaviourEvent;
+use crate::swarm::{AddressGroup, BehaviourEvent};
 
 impl EventLoop {
     pub(crate) fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
@@ -33,7 +33,11 @@ impl EventLoop {
                 self.waiting_dials.connected(&peer_id);
                 if num_established.get() == 1 {
                     self.managed_connected(peer_id, &endpoint);
-                    self.tell_services(PeerNews::Connected(peer_id));
+                    self.tell_services(PeerNews::Connected {
+                        peer: peer_id,
+                        is_chosen: endpoint.is_dialer() || self.is_static(peer_id),
+                        network: AddressGroup::of(endpoint.get_remote_address()).network(),
+                    });
                 }
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     self.learn_static_peer(peer_id, &dialling.address);

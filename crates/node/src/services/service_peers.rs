@@ -124,7 +124,7 @@ impl ServicePeers {
 
     fn take(&self, news: PeerNews) {
         let connected = match &news {
-            PeerNews::Connected(peer) => Some(*peer),
+            PeerNews::Connected { peer, .. } => Some(*peer),
             _ => None,
         };
         let mut state = self.state.lock();

@@ -1,10 +1,11 @@
 //! Groups of addresses that are counted as one, because one host or customer controls all of them.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 use undertone_peers::AddressRules;
+use undertone_services::trust::Network;
 
 /// Group of an address: its IPv4 address, the /64 of its IPv6 address, or neither.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,19 +35,16 @@ impl AddressGroup {
 
     /// Returns the network of an address in the Internet; `None` for others, as those of a host, a cluster or an office,
     /// where many nodes share a network without harm.
-    pub(crate) fn network(self) -> Option<NetworkGroup> {
-        let (ip, network) = match self {
-            Self::V4(octets @ [a, b, c, _]) => {
-                (Ipv4Addr::from(octets).into(), NetworkGroup::V4([a, b, c]))
-            }
+    pub(crate) fn network(self) -> Option<Network> {
+        let ip = match self {
+            Self::V4(octets) => IpAddr::from(octets),
             Self::V6([a, b, c, d, e, f, g, h]) => {
-                let ip = [a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0];
-                let network = NetworkGroup::V6([a, b, c, d, e, f]);
-                (IpAddr::from(Ipv6Addr::from(ip)), network)
+                IpAddr::from([a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0])
             }
             Self::Other => return None,
         };
-        AddressRules::default().accepts_ip(ip).then_some(network)
+        let is_global = AddressRules::default().accepts_ip(ip);
+        is_global.then(|| Network::of(ip))
     }
 
     /// Whether the address is this host's own loopback: other nodes of a test network, or a proxy in front of
@@ -58,13 +56,6 @@ impl AddressGroup {
             Self::Other => false,
         }
     }
-}
-
-/// Network in the Internet in which whoever has one address may have many: an IPv4 /24 or an IPv6 /48.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum NetworkGroup {
-    V4([u8; 3]),
-    V6([u8; 6]),
 }
 
 #[cfg(test)]

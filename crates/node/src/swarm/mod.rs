@@ -32,6 +32,7 @@ mod transport;
 mod upgrade;
 mod yamux;
 
+pub(crate) use address_group::AddressGroup;
 pub(crate) use address_kind::{is_quic, is_relayed};
 pub(crate) use behaviour::{Pubsub, PubsubConfig, PubsubEvent};
 pub(crate) use boxed::Boxed;

@@ -7,6 +7,7 @@ use undertone_message::{MessageHash, WakuMessage};
 
 use crate::filter::{SubscribeKind, SubscribeRequest};
 use crate::history::{HistoryPage, HistoryQuery};
+use crate::trust::{Network, Standing, Witness};
 use crate::{PeerNo, RequestNo};
 
 /// Services that a peer offers to light clients.
@@ -29,6 +30,21 @@ pub struct ServicePeer {
     pub services: Services,
     /// Pubsub topics that the peer serves; `None` if unknown, which counts as all.
     pub pubsub_topics: Option<Vec<Arc<str>>>,
+    /// Standing of the peer.
+    pub standing: Standing,
+    /// Network that the peer is connected from, as in [`Witness::network`].
+    pub network: Option<Network>,
+}
+
+impl ServicePeer {
+    /// Returns the peer as a witness.
+    pub fn witness(&self) -> Witness {
+        Witness {
+            peer: self.peer,
+            standing: self.standing,
+            network: self.network,
+        }
+    }
 }
 
 /// Failure of a request to a service peer.

@@ -18,6 +18,7 @@ use undertone_services::light::{
 };
 use undertone_services::sds;
 use undertone_services::sending::{self, MessageSender, SendId, SenderConfig};
+use undertone_services::trust::Standing;
 
 use crate::light::channel::ChannelMember;
 use crate::light::node::LightNode;
@@ -104,6 +105,8 @@ fn service_peer(world: &World, at: usize) -> ServicePeer {
             store: setup.is_some_and(|setup| setup.store),
         },
         pubsub_topics: None,
+        standing: Standing::Known,
+        network: None,
     }
 }
 

@@ -98,7 +98,12 @@ impl Rig {
     /// Connects a peer that offers filter.
     fn filter_peer(&self) -> PeerId {
         let peer = PeerId::random();
-        self.news.send(PeerNews::Connected(peer)).unwrap();
+        let connected = PeerNews::Connected {
+            peer,
+            is_chosen: true,
+            network: None,
+        };
+        self.news.send(connected).unwrap();
         let announced = PeerNews::Announced {
             peer,
             protocols: vec![filter::SUBSCRIBE_PROTOCOL_ID.to_owned()],

@@ -19,6 +19,7 @@ use undertone_services::sending::{
     Input, MessageSender, Output, ProveFailure, SendId, SenderConfig,
 };
 use undertone_services::sharding::Sharding;
+use undertone_services::trust::Standing;
 
 use super::conditions::ToldConditions;
 use super::handle::{AcceptReply, SenderCall, SenderEndpoint};
@@ -216,6 +217,8 @@ impl SenderDriver {
                 peer: OWN_ARCHIVE,
                 services,
                 pubsub_topics: None,
+                standing: Standing::Named,
+                network: None,
             };
             self.machine.handle(now, Input::PeerFound(own));
             self.machine.handle(now, Input::Connected(OWN_ARCHIVE));

@@ -7,6 +7,7 @@ use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 use undertone_message::Shard;
 use undertone_services::light::{ServicePeer, Services};
+use undertone_services::trust::{Network, Standing};
 use undertone_services::{PeerNo, filter, lightpush, store};
 
 use super::ServicePeerEvent;
@@ -62,6 +63,12 @@ struct WatchedPeer {
     is_legacy_pusher: bool,
     /// Configured addresses, with `/p2p`, in their order.
     addresses: Vec<Multiaddr>,
+    /// Whether this node chose the peer: dialled it, not because it had been met, or names it as a static peer.
+    is_chosen: bool,
+    /// Whether the peer's answers agreed with those of a peer that is no stranger.
+    has_agreed: bool,
+    /// Network that the peer was connected from last.
+    network: Option<Network>,
     /// Address at which the peer was met, without `/p2p`.
     met_at: Option<Multiaddr>,
     topics: Option<Vec<Arc<str>>>,
@@ -82,6 +89,9 @@ impl WatchedPeer {
             announced: Services::default(),
             is_legacy_pusher: false,
             addresses: Vec::new(),
+            is_chosen: false,
+            has_agreed: false,
+            network: None,
             met_at: None,
             topics: None,
             has_announced: false,
@@ -99,6 +109,14 @@ impl WatchedPeer {
 
     fn is_configured(&self) -> bool {
         self.configured != Services::default()
+    }
+
+    fn standing(&self) -> Standing {
+        match (self.is_configured(), self.is_chosen || self.has_agreed) {
+            (true, _) => Standing::Named,
+            (false, true) => Standing::Known,
+            (false, false) => Standing::Stranger,
+        }
     }
 }
 
@@ -216,8 +234,12 @@ impl ServicePeerTable {
     /// Takes news from the event loop; returns what watchers have to be told.
     pub(super) fn news(&mut self, news: PeerNews) -> Vec<ServicePeerEvent> {
         match news {
-            PeerNews::Connected(identity) => {
-                self.connected(identity);
+            PeerNews::Connected {
+                peer,
+                is_chosen,
+                network,
+            } => {
+                self.connected(peer, is_chosen, network);
                 Vec::new()
             }
             PeerNews::Announced {
@@ -252,7 +274,7 @@ impl ServicePeerTable {
         }
     }
 
-    fn connected(&mut self, identity: PeerId) {
+    fn connected(&mut self, identity: PeerId, is_chosen: bool, network: Option<Network>) {
         let number = self.numbers.number(identity);
         self.connections += 1;
         let new = || WatchedPeer::new(identity);
@@ -260,6 +282,9 @@ impl ServicePeerTable {
         peer.link = PeerLink::Greeting {
             connection: self.connections,
         };
+        // A stranger that is dialled because it offered a service remains one.
+        peer.is_chosen |= is_chosen && peer.dial == DialAttempt::None;
+        peer.network = network;
         peer.dial = DialAttempt::None;
         // What the peer said on an earlier connection may be true no more.
         (peer.has_announced, peer.has_named_shards) = (false, false);
@@ -356,6 +381,8 @@ impl ServicePeerTable {
             peer: number,
             services,
             pubsub_topics: peer.topics.clone(),
+            standing: peer.standing(),
+            network: peer.network,
         };
         let is_known = match &peer.told {
             Some(told) => *told == found,

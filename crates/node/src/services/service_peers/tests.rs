@@ -5,6 +5,7 @@ use libp2p::{Multiaddr, PeerId};
 use tokio::sync::mpsc;
 use undertone_services::PeerNo;
 use undertone_services::light::{ServicePeer, Services};
+use undertone_services::trust::Standing;
 
 use super::table::{ConfiguredPeers, DialPlan, ServicePeerTable};
 use super::{ServicePeerEvent, ServicePeers};
@@ -32,6 +33,14 @@ fn address(port: u16) -> Multiaddr {
     format!("/ip4/127.0.0.1/tcp/{port}").parse().unwrap()
 }
 
+fn connected(peer: PeerId) -> PeerNews {
+    PeerNews::Connected {
+        peer,
+        is_chosen: true,
+        network: None,
+    }
+}
+
 fn announced(peer: PeerId, protocols: &[&str]) -> PeerNews {
     PeerNews::Announced {
         peer,
@@ -51,6 +60,8 @@ fn found(peer: u64, services: Services, topics: Option<&[&str]>) -> ServicePeerE
         peer: PeerNo(peer),
         services,
         pubsub_topics: topics,
+        standing: Standing::Known,
+        network: None,
     })
 }
 
@@ -61,7 +72,7 @@ fn table() -> ServicePeerTable {
 #[test]
 fn a_peer_is_told_of_once_it_has_said_what_it_offers_and_where() {
     let (mut table, peer) = (table(), PeerId::random());
-    assert_eq!(table.news(PeerNews::Connected(peer)), []);
+    assert_eq!(table.news(connected(peer)), []);
     assert_eq!(table.news(announced(peer, &[FILTER, METADATA])), []);
     assert_eq!(
         table.news(shards(peer, &[0, 3])),
@@ -81,14 +92,14 @@ fn a_peer_is_told_of_once_it_has_said_what_it_offers_and_where() {
 #[test]
 fn a_peer_without_metadata_serves_every_topic() {
     let (mut table, peer) = (table(), PeerId::random());
-    table.news(PeerNews::Connected(peer));
+    table.news(connected(peer));
     assert_eq!(
         table.news(announced(peer, &[FILTER])),
         [found(0, ONLY_FILTER, None), Connected(PeerNo(0))]
     );
     // As does one whose metadata names no shard.
     let other = PeerId::random();
-    table.news(PeerNews::Connected(other));
+    table.news(connected(other));
     table.news(announced(other, &[FILTER, METADATA]));
     assert_eq!(
         table.news(shards(other, &[])),
@@ -106,10 +117,10 @@ fn a_peer_that_never_says_what_it_offers_is_taken_as_it_was_known() {
     };
     let mut table = ServicePeerTable::new(&configured, CLUSTER);
     assert_eq!(table.present(), [found(0, ONLY_FILTER, None)]);
-    table.news(PeerNews::Connected(peer));
+    table.news(connected(peer));
     let first = table.greeting(peer).unwrap();
     table.news(PeerNews::Disconnected(peer));
-    table.news(PeerNews::Connected(peer));
+    table.news(connected(peer));
     assert_eq!(
         table.greeted_enough(peer, first),
         [],
@@ -123,7 +134,7 @@ fn a_peer_that_never_says_what_it_offers_is_taken_as_it_was_known() {
 #[test]
 fn peers_without_services_are_not_spoken_of() {
     let (mut table, peer) = (table(), PeerId::random());
-    table.news(PeerNews::Connected(peer));
+    table.news(connected(peer));
     assert_eq!(table.news(announced(peer, &["/ipfs/ping/1.0.0"])), []);
     assert_eq!(table.present(), []);
     assert_eq!(table.news(PeerNews::Disconnected(peer)), []);
@@ -138,7 +149,7 @@ fn where_the_configuration_names_peers_for_a_service_others_do_not_count() {
         ..ConfiguredPeers::default()
     };
     let mut table = ServicePeerTable::new(&configured, CLUSTER);
-    table.news(PeerNews::Connected(other));
+    table.news(connected(other));
     let only_store = Services {
         store: true,
         ..Services::default()
@@ -148,7 +159,7 @@ fn where_the_configuration_names_peers_for_a_service_others_do_not_count() {
         [found(1, only_store, None), Connected(PeerNo(1))]
     );
     // The named peer counts although it announces nothing of the kind, and for what it announces.
-    table.news(PeerNews::Connected(named));
+    table.news(connected(named));
     let both = Services {
         store: true,
         ..ONLY_FILTER
@@ -160,9 +171,38 @@ fn where_the_configuration_names_peers_for_a_service_others_do_not_count() {
 }
 
 #[test]
+fn a_peer_that_dialled_in_stays_a_stranger_when_it_is_dialled_for_its_offer() {
+    let (peer, mut table) = (PeerId::random(), table());
+    let standing = |events: Vec<ServicePeerEvent>| match &events[..] {
+        [Found(found), ..] => found.standing,
+        other => panic!("{other:?}"),
+    };
+    let dialled_in = PeerNews::Connected {
+        peer,
+        is_chosen: false,
+        network: None,
+    };
+    table.news(dialled_in);
+    let offer = table.news(announced(peer, &[STORE]));
+    assert_eq!(standing(offer), Standing::Stranger);
+    table.news(PeerNews::Disconnected(peer));
+    table.dial(PeerNo(0)).unwrap();
+    table.news(connected(peer));
+    assert_eq!(
+        table.news(announced(peer, &[STORE])),
+        [Connected(PeerNo(0))]
+    );
+    // One that the node dials of itself is none.
+    table.news(PeerNews::Disconnected(peer));
+    table.news(connected(peer));
+    let offer = table.news(announced(peer, &[STORE]));
+    assert_eq!(standing(offer), Standing::Known);
+}
+
+#[test]
 fn what_a_connected_peer_says_anew_is_passed_on() {
     let (mut table, peer) = (table(), PeerId::random());
-    table.news(PeerNews::Connected(peer));
+    table.news(connected(peer));
     table.news(announced(peer, &[FILTER, METADATA]));
     table.news(shards(peer, &[0]));
     assert_eq!(table.news(shards(peer, &[0])), [], "nothing new");
@@ -178,7 +218,7 @@ fn what_a_connected_peer_says_anew_is_passed_on() {
 fn a_peer_that_knows_only_the_old_lightpush_is_asked_by_it() {
     let (mut table, old, new) = (table(), PeerId::random(), PeerId::random());
     for (peer, protocols) in [(old, &[PUSH_V2][..]), (new, &[PUSH_V2, PUSH_V3])] {
-        table.news(PeerNews::Connected(peer));
+        table.news(connected(peer));
         table.news(announced(peer, protocols));
     }
     assert_eq!(table.lightpush_version(PeerNo(0)), LightpushVersion::V2);
@@ -188,7 +228,7 @@ fn a_peer_that_knows_only_the_old_lightpush_is_asked_by_it() {
 #[test]
 fn a_peer_that_is_gone_can_be_dialled_where_it_was_met() {
     let (mut table, peer) = (table(), PeerId::random());
-    table.news(PeerNews::Connected(peer));
+    table.news(connected(peer));
     table.news(announced(peer, &[FILTER]));
     assert_eq!(table.dial(PeerNo(0)), Err(vec![Connected(PeerNo(0))]));
     assert_eq!(
@@ -204,7 +244,7 @@ fn a_peer_that_is_gone_can_be_dialled_where_it_was_met() {
     );
     assert_eq!(table.dialled(PeerNo(0), false), [ConnectFailed(PeerNo(0))]);
     assert!(table.dial(PeerNo(0)).is_ok());
-    assert_eq!(table.news(PeerNews::Connected(peer)), []);
+    assert_eq!(table.news(connected(peer)), []);
     assert_eq!(
         table.news(announced(peer, &[FILTER])),
         [Connected(PeerNo(0))]
@@ -215,7 +255,7 @@ fn a_peer_that_is_gone_can_be_dialled_where_it_was_met() {
 #[test]
 fn an_attempt_that_met_another_fails_with_it() {
     let (mut table, peer) = (table(), PeerId::random());
-    table.news(PeerNews::Connected(peer));
+    table.news(connected(peer));
     table.news(announced(peer, &[FILTER]));
     table.news(PeerNews::Disconnected(peer));
     assert_eq!(
@@ -247,13 +287,13 @@ fn of_peers_that_are_gone_the_oldest_is_forgotten_first_and_no_number_returns() 
     let peers: Vec<_> = (0..65).map(|_| PeerId::random()).collect();
     let mut last = Vec::new();
     for peer in &peers {
-        table.news(PeerNews::Connected(*peer));
+        table.news(connected(*peer));
         table.news(announced(*peer, &[FILTER]));
         last = table.news(PeerNews::Disconnected(*peer));
     }
     assert_eq!(last, [Disconnected(PeerNo(64)), Lost(PeerNo(0))]);
     assert_eq!(table.number(peers[0]), None);
-    table.news(PeerNews::Connected(peers[0]));
+    table.news(connected(peers[0]));
     assert_eq!(table.number(peers[0]), Some(PeerNo(65)));
 }
 
@@ -272,7 +312,7 @@ async fn each_watcher_is_told_everything_and_late_ones_what_is_so() {
     let (peers, news, _node) = played(ConfiguredPeers::default());
     let mut early = peers.watch();
     let peer = PeerId::random();
-    news.send(PeerNews::Connected(peer)).unwrap();
+    news.send(connected(peer)).unwrap();
     news.send(announced(peer, &[FILTER])).unwrap();
     let told = [found(0, ONLY_FILTER, None), Connected(PeerNo(0))];
     for event in &told {
@@ -328,7 +368,7 @@ async fn a_peer_that_stays_silent_is_used_after_three_seconds() {
     let mut events = peers.watch();
     assert!(matches!(events.recv().await, Some(Found(_))));
     let started = tokio::time::Instant::now();
-    news.send(PeerNews::Connected(peer)).unwrap();
+    news.send(connected(peer)).unwrap();
     assert_eq!(events.recv().await, Some(Connected(PeerNo(0))));
     assert_eq!(started.elapsed().as_secs(), 3);
 }

@@ -6,6 +6,7 @@ use undertone_gossip::Time;
 
 use super::{PeerPool, PeerPoolConfig, PeerService, PoolEvent, ServicePeer, Services};
 use crate::PeerNo;
+use crate::trust::Standing;
 
 fn pool(peers: u64) -> PeerPool {
     let config = PeerPoolConfig {
@@ -31,6 +32,8 @@ fn peer(number: u64) -> ServicePeer {
             store: true,
         },
         pubsub_topics: None,
+        standing: Standing::Known,
+        network: None,
     }
 }
 

@@ -16,6 +16,7 @@ use super::super::{
     ServicePeer, Services,
 };
 use crate::history::HistoryQuery;
+use crate::trust::Standing;
 use crate::{PeerNo, RequestNo};
 
 pub(super) use self::peers::{Episode, Server, Trouble};
@@ -89,6 +90,8 @@ impl World {
                 peer,
                 services: *services,
                 pubsub_topics: None,
+                standing: Standing::Known,
+                network: None,
             }));
         }
         world

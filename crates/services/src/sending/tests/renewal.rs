@@ -13,6 +13,7 @@ use super::promises::{message, seconds, world};
 use super::world::{Episode, SHARD, Trouble, UNIX_AT_ZERO, World, services};
 use crate::PeerNo;
 use crate::light::ServicePeer;
+use crate::trust::Standing;
 
 /// Troubles some peers from the start on.
 fn troubled(world: &mut World, peers: Range<usize>, trouble: Trouble, len_s: u64) {
@@ -114,6 +115,8 @@ fn the_word_of_a_lightpush_peer_is_not_taken_for_false_because_a_single_store_de
                 peer: PeerNo(2),
                 services: store,
                 pubsub_topics: Some(vec!["/waku/2/rs/1/7".into()]),
+                standing: Standing::Known,
+                network: None,
             }),
         );
         troubled(&mut world, 1..3, Trouble::Denies, 10_000);

@@ -156,6 +156,8 @@ fn after_a_restart_a_message_that_may_be_out_is_not_given_up_before_stores_are_f
             peer: crate::PeerNo(1),
             services: services(false, true),
             pubsub_topics: None,
+            standing: crate::trust::Standing::Known,
+            network: None,
         }),
     );
     third.handle(seconds(200), Input::Tick);

@@ -22,6 +22,7 @@ use super::super::{
 };
 use crate::history::{HistoryCriteria, HistoryEntry, HistoryPage};
 use crate::light::{ServicePeer, Services};
+use crate::trust::Standing;
 use crate::{PeerNo, RequestNo};
 
 pub(super) use self::peers::{Episode, Server, Trouble};
@@ -131,6 +132,8 @@ impl World {
                 peer: PeerNo(at as u64),
                 services: self.servers[at].services,
                 pubsub_topics: None,
+                standing: Standing::Known,
+                network: None,
             };
             self.tell(Input::PeerFound(peer));
         }
