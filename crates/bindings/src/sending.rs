@@ -22,9 +22,9 @@ pub enum SendingStep {
     Sent,
     /// Another node of the network has the message.
     Propagated,
-    /// A store has the message. An end.
+    /// A store has the message whose word is enough, or two that are unrelated. An end.
     Stored,
-    /// Propagated, and no store can tell more. An end.
+    /// Propagated, and no store whose word is enough can tell more; the report has the reason. An end.
     PropagatedOnly,
     /// Given up for the reason of the report. An end.
     Failed,

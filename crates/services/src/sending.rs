@@ -13,6 +13,11 @@
 //! Without proofs, one that no peer has taken counts so when the stores that answer lack it. The word of a lightpush
 //! peer that passed a message on is no more than a word; a message that the own relay gave to peers keeps its timestamp.
 //!
+//! The word of one store is not enough to call a message stored, unless the driver calls the store named
+//! ([`Standing`](crate::trust::Standing)): whoever was given a message can say that it has it, and whoever hears of a hash
+//! can say so, too. A message is stored when a named store has it, when a store has it that is unrelated to all peers that
+//! got it from here, or when two unrelated stores have it; else it ends propagated.
+//!
 //! A message may come in fragments. Each is an entry of the queue with a number, a proof, a timestamp and tries of its
 //! own; they share the events: the message makes a step when all of its fragments have made it, is stored when
 //! stores have all of them, and fails with the first of them.

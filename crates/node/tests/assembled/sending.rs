@@ -110,6 +110,11 @@ const ALL_STEPS: [SendStep; 4] = [
 /// Flags of nodes without a rate limit, on one shard.
 const FREE: [(&str, &str); 2] = [("rln", "false"), ("shards", "0")];
 
+/// Address by which a configuration names the store whose word is enough.
+fn named(store: &Assembled) -> String {
+    format!("{}/p2p/{}", store.node.addresses[0], store.node.peer_id)
+}
+
 async fn store(place: &Place, peers: &[String]) -> Assembled {
     let flags = [&FREE[..], &[("store", "true")]].concat();
     assemble(&place.config(peers, &flags)).await.unwrap()
@@ -121,7 +126,9 @@ async fn a_message_is_propagated_and_stored_and_rest_says_so() {
     let store = store(&other, &[]).await;
     let heard = Heard::of(&store);
     let peers = [store.node.addresses[0].to_string()];
-    let node = assemble(&place.config(&peers, &FREE)).await.unwrap();
+    let named = named(&store);
+    let flags = [&FREE[..], &[("storenode", &named)]].concat();
+    let node = assemble(&place.config(&peers, &flags)).await.unwrap();
     let id = send(&node, "hello").await;
     assert_eq!(ended(&node, id).await, ALL_STEPS);
     assert_eq!(heard.texts_once(1).await, ["hello"]);
@@ -171,7 +178,9 @@ async fn without_a_peer_a_message_waits_and_goes_when_one_comes() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(steps(&node, id).await, [SendStep::Queued]);
     let store = store(&other, &[node.node.addresses[0].to_string()]).await;
-    assert_eq!(ended(&node, id).await, ALL_STEPS);
+    // The word of a stranger that was given the message is no end.
+    let steps = steps_until(&node, id, |step| *step == SendStep::Propagated).await;
+    assert_eq!(steps, ALL_STEPS[..3]);
     for node in [node, store] {
         node.stop().await;
     }
@@ -186,7 +195,9 @@ async fn a_restart_goes_on_with_the_queue_and_numbers_are_not_repeated() {
     let store = store(&other, &[]).await;
     let heard = Heard::of(&store);
     let peers = [store.node.addresses[0].to_string()];
-    let node = assemble(&place.config(&peers, &FREE)).await.unwrap();
+    let named = named(&store);
+    let flags = [&FREE[..], &[("storenode", &named)]].concat();
+    let node = assemble(&place.config(&peers, &flags)).await.unwrap();
     assert_eq!(ended(&node, id).await, ALL_STEPS);
     assert_eq!(heard.texts_once(1).await, ["over a restart"]);
     assert!(send(&node, "next").await > id);
@@ -297,7 +308,9 @@ async fn a_message_in_fragments_arrives_once_though_its_sender_is_restarted_betw
     let neighbour = assemble(&other.config(&[], &flags)).await.unwrap();
     let heard = Heard::of(&neighbour);
     let peers = [neighbour.node.addresses[0].to_string()];
-    let node = assemble(&place.config(&peers, &SPLITTING)).await.unwrap();
+    let named = named(&neighbour);
+    let splitting = [&SPLITTING[..], &[("storenode", &named)]].concat();
+    let node = assemble(&place.config(&peers, &splitting)).await.unwrap();
     // Ten fragments, of which one epoch lets six out at most.
     let text = "0123456789".repeat(995);
     let id = send(&node, &text).await;
@@ -305,7 +318,7 @@ async fn a_message_in_fragments_arrives_once_though_its_sender_is_restarted_betw
     metrics_until(&neighbour, |now| kept(now) >= 1.0).await;
     node.stop().await;
     assert_eq!(heard.texts(), [""; 0], "the message is not complete");
-    let node = assemble(&place.config(&peers, &SPLITTING)).await.unwrap();
+    let node = assemble(&place.config(&peers, &splitting)).await.unwrap();
     let steps = ended(&node, id).await;
     assert_eq!(steps, ALL_STEPS);
     assert_eq!(heard.texts_once(1).await, [text]);

@@ -10,6 +10,7 @@ use undertone_gossip::Time;
 
 use super::{ServicePeer, Services};
 use crate::PeerNo;
+use crate::trust::Witness;
 
 #[cfg(test)]
 mod tests;
@@ -50,6 +51,7 @@ enum PeerConnection {
 
 #[derive(Debug)]
 struct PooledPeer {
+    witness: Witness,
     services: Services,
     topics: Option<Vec<Arc<str>>>,
     connection: PeerConnection,
@@ -110,11 +112,13 @@ impl PeerPool {
     /// failures for the new one, or refuses the new one if none has failed; returns the peer that is
     /// forgotten.
     pub(crate) fn found(&mut self, found: ServicePeer) -> Option<PeerNo> {
+        let witness = found.witness();
         let topics = found.pubsub_topics.map(|mut list| {
             list.truncate(self.config.max_peer_topics);
             list
         });
         if let Some(peer) = self.peers.get_mut(&found.peer) {
+            peer.witness = witness;
             peer.services = found.services;
             peer.topics = topics;
             return None;
@@ -135,6 +139,7 @@ impl PeerPool {
             forgotten = Some(worst);
         }
         let peer = PooledPeer {
+            witness,
             services: found.services,
             topics,
             connection: PeerConnection::Down,
@@ -180,6 +185,11 @@ impl PeerPool {
         ] {
             self.failed(now, peer, service, None);
         }
+    }
+
+    /// Returns a peer as a witness.
+    pub(crate) fn witness(&self, peer: PeerNo) -> Option<Witness> {
+        self.peers.get(&peer).map(|known| known.witness)
     }
 
     pub(crate) fn is_up(&self, peer: PeerNo) -> bool {

@@ -150,6 +150,7 @@ impl MessageSender {
         let stage = record.stage;
         let mut entry = QueuedMessage::new(record, size_bytes);
         if entry.record.is_given {
+            entry.has_other_receivers = true;
             // It is unknown whether the last answer was lost.
             entry.may_be_out = true;
             entry.check_at = now.after(self.config.confirm_first);

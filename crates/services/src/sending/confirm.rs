@@ -1,13 +1,13 @@
-//! Questions to stores whether they have what was sent.
+//! Questions to stores whether they have what was sent, and the ends that follow from their answers.
 
 use std::time::Duration;
 
 use undertone_gossip::Time;
 use undertone_message::MessageHash;
 
-use super::entry::QueuedMessage;
-use super::io::{FailReason, Output, SendEventKind, SendId};
-use super::{MessageSender, doubled};
+use super::entry::{AwaitedAnswer, QueuedMessage};
+use super::io::{FailReason, Output, SendEventKind, SendId, Unconfirmed};
+use super::{MessageSender, doubled, nanos};
 use crate::history::{HistoryCriteria, HistoryPage, HistoryQuery, PAGE_MAX, PageDirection};
 use crate::light::ServicePeerFailure;
 use crate::light::peers::PeerService;
@@ -27,6 +27,53 @@ pub(super) struct StoreQuestion {
 }
 
 impl MessageSender {
+    /// Returns the end of a message whose time is over.
+    pub(super) fn end_of(
+        &self,
+        now: Time,
+        now_ns: u64,
+        entry: &QueuedMessage,
+    ) -> Option<SendEventKind> {
+        let knows_store = self.pool.offers(PeerService::Store, None);
+        let is_discovered = self.discovered.is_some_and(|at| at <= now);
+        if entry.is_propagated() {
+            if entry.record.message.is_ephemeral() {
+                return Some(SendEventKind::PropagatedOnly(Unconfirmed::Ephemeral));
+            }
+            if is_discovered && !knows_store {
+                return Some(SendEventKind::PropagatedOnly(Unconfirmed::NoStore));
+            }
+            let is_over = entry.confirm_until <= now;
+            if entry.held_by.is_some() {
+                let has_other = self.has_other_witness(entry);
+                return (is_over || is_discovered && !has_other)
+                    .then_some(SendEventKind::PropagatedOnly(Unconfirmed::OneStore));
+            }
+            return is_over.then_some(match entry.denials {
+                0 => SendEventKind::PropagatedOnly(Unconfirmed::StoresSilent),
+                _ => SendEventKind::Failed(FailReason::NotStored),
+            });
+        }
+        if matches!(
+            entry.work,
+            AwaitedAnswer::Relay { .. } | AwaitedAnswer::Push { .. }
+        ) {
+            return None; // The answer decides; it has a deadline of its own.
+        }
+        let is_looked_for = entry.confirm_until != Time::MAX;
+        let waited_ns = now_ns.saturating_sub(entry.record.created_ns);
+        let failure = match waited_ns >= nanos(self.config.deadline) {
+            _ if entry.confirm_until <= now => FailReason::TooOld,
+            _ if is_looked_for && is_discovered && !knows_store => FailReason::TooOld,
+            true => FailReason::Deadline,
+            false => return None,
+        };
+        Some(match entry.held_by {
+            Some(_) => SendEventKind::PropagatedOnly(Unconfirmed::OneStore),
+            None => SendEventKind::Failed(failure),
+        })
+    }
+
     /// Asks a store about the messages that are due, unless a question is under way.
     pub(super) fn ask(&mut self, now: Time) {
         if let Some(question) = self.question.take_if(|question| question.deadline <= now) {
@@ -42,8 +89,7 @@ impl MessageSender {
             self.pool.connect(now, store);
             return;
         }
-        let is_due =
-            |entry: &&QueuedMessage| is_due(now, entry) && !entry.denied_by.contains(&store);
+        let is_due = |entry: &&QueuedMessage| is_due(now, entry) && !self.has_asked(entry, store);
         let due = self.entries.values().filter(is_due);
         let due = due.filter_map(|entry| entry.hash.map(|hash| (entry.id(), hash)));
         let max = self.config.limits.hashes_per_query.min(PAGE_MAX as usize);
@@ -75,15 +121,38 @@ impl MessageSender {
     fn next_store(&mut self, now: Time) -> Option<PeerNo> {
         loop {
             let entry = self.entries.values().find(|entry| is_due(now, entry))?;
-            let (id, denied_by) = (entry.id(), &entry.denied_by);
-            let is_excluded = |peer| denied_by.contains(&peer);
+            let id = entry.id();
+            let is_excluded = |peer| self.has_asked(entry, peer);
             if let Some(store) = self.pool.pick(now, PeerService::Store, None, is_excluded) {
                 return Some(store);
             }
-            if denied_by.is_empty() {
-                return None;
+            match (entry.denied_by.is_empty(), entry.held_by) {
+                (false, _) => self.denied_by_all(now, id),
+                (true, None) => return None,
+                (true, Some(_)) => self.wait_for_second(now, id),
             }
-            self.denied_by_all(now, id);
+        }
+    }
+
+    /// Whether a store need not be asked about a message: it has said that it lacks it, or its word would add nothing.
+    fn has_asked(&self, entry: &QueuedMessage, store: PeerNo) -> bool {
+        let adds_nothing = |store| entry.adds_nothing(&store);
+        entry.denied_by.contains(&store) || self.pool.witness(store).is_some_and(adds_nothing)
+    }
+
+    /// Whether there is a store, be it out of reach, whose word would add to that of the one that has a message.
+    pub(super) fn has_other_witness(&self, entry: &QueuedMessage) -> bool {
+        let adds_nothing = |store| entry.adds_nothing(&store);
+        let is_excluded = |store| self.pool.witness(store).is_some_and(adds_nothing);
+        let topic = Some(&*entry.record.pubsub_topic);
+        self.pool
+            .offers_besides(PeerService::Store, topic, is_excluded)
+    }
+
+    /// Lets a message wait for a store whose word adds to that of the one that has it.
+    fn wait_for_second(&mut self, now: Time, id: SendId) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            entry.check_at = now.after(self.config.confirm_max);
         }
     }
 
@@ -117,10 +186,24 @@ impl MessageSender {
         let is_whole = page.next.is_none();
         for (id, hash) in question.asked {
             if page.entries.iter().any(|entry| entry.hash == hash) {
-                self.end(id, SendEventKind::Stored);
+                self.held(id, question.store);
             } else {
                 self.denied(now, id, question.store, is_whole);
             }
+        }
+    }
+
+    /// Takes the word of a store that it has a message.
+    fn held(&mut self, id: SendId, store: PeerNo) {
+        let Some(entry) = self.entries.get_mut(&id) else {
+            return;
+        };
+        // A store that was forgotten meanwhile says nothing.
+        let Some(witness) = self.pool.witness(store) else {
+            return;
+        };
+        if entry.held(witness) {
+            self.end(id, SendEventKind::Stored);
         }
     }
 

@@ -5,7 +5,7 @@ use undertone_gossip::Time;
 
 use super::entry::{AwaitedAnswer, QueuedMessage};
 use super::io::{
-    FailReason, Output, ProveFailure, PushFailure, RelayFailure, SendEventKind, SendId, Unconfirmed,
+    FailReason, Output, ProveFailure, PushFailure, RelayFailure, SendEventKind, SendId,
 };
 use super::record::SendStage;
 use super::{MessageSender, doubled, nanos};
@@ -54,37 +54,6 @@ impl MessageSender {
             return;
         }
         self.give_out(now, id, way);
-    }
-
-    /// Returns the end of a message whose time is over.
-    fn end_of(&self, now: Time, now_ns: u64, entry: &QueuedMessage) -> Option<SendEventKind> {
-        let knows_store = self.pool.offers(PeerService::Store, None);
-        let is_discovered = self.discovered.is_some_and(|at| at <= now);
-        if entry.is_propagated() {
-            if entry.record.message.is_ephemeral() {
-                return Some(SendEventKind::PropagatedOnly(Unconfirmed::Ephemeral));
-            }
-            if is_discovered && !knows_store {
-                return Some(SendEventKind::PropagatedOnly(Unconfirmed::NoStore));
-            }
-            return (entry.confirm_until <= now).then_some(match entry.denials {
-                0 => SendEventKind::PropagatedOnly(Unconfirmed::StoresSilent),
-                _ => SendEventKind::Failed(FailReason::NotStored),
-            });
-        }
-        if matches!(
-            entry.work,
-            AwaitedAnswer::Relay { .. } | AwaitedAnswer::Push { .. }
-        ) {
-            return None; // The answer decides; it has a deadline of its own.
-        }
-        let is_looked_for = entry.confirm_until != Time::MAX;
-        if entry.confirm_until <= now || is_looked_for && is_discovered && !knows_store {
-            return Some(SendEventKind::Failed(FailReason::TooOld));
-        }
-        let waited_ns = now_ns.saturating_sub(entry.record.created_ns);
-        (waited_ns >= nanos(self.config.deadline))
-            .then_some(SendEventKind::Failed(FailReason::Deadline))
     }
 
     pub(super) fn is_too_old(&self, now_ns: u64, entry: &QueuedMessage) -> bool {
@@ -288,9 +257,16 @@ impl MessageSender {
         let now_ns = self.wall_ns(now);
         self.stamp(now_ns, id);
         let request = self.next_request();
+        let receiver = match way {
+            SendWay::Relay => None,
+            SendWay::Lightpush(peer) => self.pool.witness(peer),
+        };
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
+        if let Some(receiver) = receiver {
+            entry.given_to(receiver);
+        }
         let is_first = !entry.record.is_given;
         if is_first {
             entry.record.stage = SendStage::Ready;
@@ -309,6 +285,8 @@ impl MessageSender {
         match way {
             SendWay::Relay => {
                 entry.is_relay_tried = true;
+                // The relay does not say to whom it gives what.
+                entry.has_other_receivers = true;
                 let deadline = now.after(self.config.relay_timeout);
                 entry.work = AwaitedAnswer::Relay { deadline };
                 self.out.push_back(Output::Relay {
@@ -478,6 +456,7 @@ impl MessageSender {
         entry.check_at = check_at;
         entry.denials = 0;
         entry.denied_by.clear();
+        entry.held_by = None;
         // The way that was taken stays marked as tried: if no store gets the message, another is taken.
         entry.rounds = 0;
         let record = entry.record.encode();

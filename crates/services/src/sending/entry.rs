@@ -6,7 +6,11 @@ use undertone_message::{MessageHash, message_hash};
 
 use super::io::{SendEventKind, SendId};
 use super::record::{SendRecord, SendStage};
+use crate::trust::{Standing, Witness, is_believed};
 use crate::{PeerNo, RequestNo};
+
+/// Receivers of a message that are remembered; with more of them, any store may be one.
+const RECEIVERS_MAX: usize = 64;
 
 /// Event or answer that a message waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +72,12 @@ pub(super) struct QueuedMessage {
     pub(super) lacked_by: Vec<PeerNo>,
     /// Times that the message got a new timestamp because no store had it.
     pub(super) renewals: u32,
+    /// Lightpush peers that were given the message.
+    pub(super) receivers: Vec<Witness>,
+    /// Whether others may have it from this node, too: the relay was given it, or a run before this one gave it out.
+    pub(super) has_other_receivers: bool,
+    /// Store that says that it has the message, whose word is not enough.
+    pub(super) held_by: Option<Witness>,
 }
 
 impl QueuedMessage {
@@ -95,6 +105,9 @@ impl QueuedMessage {
             is_relayed: false,
             lacked_by: Vec::new(),
             renewals: 0,
+            receivers: Vec::new(),
+            has_other_receivers: false,
+            held_by: None,
         };
         entry.rehash();
         entry
@@ -161,6 +174,7 @@ impl QueuedMessage {
         self.record.stage = SendStage::Queued;
         self.record.is_given = false;
         self.check_at = Time::MAX;
+        self.held_by = None;
     }
 
     /// Begins anew with a message that no store has and that is too old for any to take.
@@ -175,6 +189,39 @@ impl QueuedMessage {
         self.wants_resend = false;
         self.renewals = self.renewals.saturating_add(1);
         self.retry_at = now;
+    }
+
+    /// Notes that a peer was given the message.
+    pub(super) fn given_to(&mut self, peer: Witness) {
+        if self.receivers.iter().any(|known| known.peer == peer.peer) {
+            return;
+        }
+        match self.receivers.len() < RECEIVERS_MAX {
+            true => self.receivers.push(peer),
+            false => self.has_other_receivers = true,
+        }
+    }
+
+    /// Takes the word of a store that it has the message; returns whether the message is stored by what is known now. A peer
+    /// that was given the message proves nothing by having it, nor does one in the same hands, nor one that is alone in
+    /// saying that anybody has it.
+    pub(super) fn held(&mut self, store: Witness) -> bool {
+        let is_apart = |given: &Witness| given.is_unrelated(&store);
+        let has_it_from_others = self.is_propagated()
+            && !self.has_other_receivers
+            && self.receivers.iter().all(is_apart);
+        let mut agreeing = vec![store];
+        agreeing.extend(self.held_by);
+        let is_stored = has_it_from_others || is_believed(&agreeing);
+        self.held_by.get_or_insert(store);
+        is_stored
+    }
+
+    /// Whether the word of a store would add nothing to that of the one that has the message.
+    pub(super) fn adds_nothing(&self, store: &Witness) -> bool {
+        let is_named = store.standing == Standing::Named;
+        let related = |held: &Witness| !is_named && !held.is_unrelated(store);
+        self.held_by.as_ref().is_some_and(related)
     }
 
     /// Begins a new round of ways after all failed.

@@ -186,6 +186,9 @@ pub enum Unconfirmed {
     NoStore,
     /// No known store answered.
     StoresSilent,
+    /// A store says that it has the message, and its word is not enough: it may have the message from this node, or is
+    /// related to a peer that has, and no second one agrees.
+    OneStore,
 }
 
 /// Reason why a message failed.
@@ -213,7 +216,7 @@ pub enum SendEventKind {
     Sent,
     /// Another node of the network has the message.
     Propagated,
-    /// A store has the message. An end.
+    /// A store has the message whose word is enough, or two that are unrelated. An end.
     Stored,
     /// The message is propagated, and no store can tell more. An end.
     PropagatedOnly(Unconfirmed),

@@ -28,6 +28,7 @@ pub(super) enum PartEnd {
     Ephemeral,
     NoStore,
     StoresSilent,
+    OneStore,
 }
 
 impl PartEnd {
@@ -37,6 +38,7 @@ impl PartEnd {
             SendEventKind::PropagatedOnly(Unconfirmed::Ephemeral) => Some(Self::Ephemeral),
             SendEventKind::PropagatedOnly(Unconfirmed::NoStore) => Some(Self::NoStore),
             SendEventKind::PropagatedOnly(Unconfirmed::StoresSilent) => Some(Self::StoresSilent),
+            SendEventKind::PropagatedOnly(Unconfirmed::OneStore) => Some(Self::OneStore),
             SendEventKind::Queued
             | SendEventKind::Sent
             | SendEventKind::Propagated
@@ -50,6 +52,7 @@ impl PartEnd {
             Self::Ephemeral => SendEventKind::PropagatedOnly(Unconfirmed::Ephemeral),
             Self::NoStore => SendEventKind::PropagatedOnly(Unconfirmed::NoStore),
             Self::StoresSilent => SendEventKind::PropagatedOnly(Unconfirmed::StoresSilent),
+            Self::OneStore => SendEventKind::PropagatedOnly(Unconfirmed::OneStore),
         }
     }
 
@@ -59,6 +62,7 @@ impl PartEnd {
             Self::Ephemeral,
             Self::NoStore,
             Self::StoresSilent,
+            Self::OneStore,
         ]
         .into_iter()
         .find(|end| *end as u64 == number)

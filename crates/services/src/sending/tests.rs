@@ -5,4 +5,5 @@ mod fragments;
 mod promises;
 mod renewal;
 mod ways;
+mod witnesses;
 mod world;

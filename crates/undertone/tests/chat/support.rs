@@ -111,7 +111,7 @@ impl Chat {
     pub(crate) fn ready(&mut self) -> String {
         let ready = self.event("ready", |_| true);
         let address = ready["listenAddresses"][0].as_str().unwrap();
-        format!("--static-peers {address}")
+        format!("--static-peers {address} --storenode {address}")
     }
 
     /// Whether a line that was waited for, or one before it, has this text.

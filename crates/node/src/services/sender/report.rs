@@ -23,7 +23,7 @@ pub enum SendStep {
     Sent,
     /// Another node of the network has the message.
     Propagated,
-    /// A store has the message. An end.
+    /// A store has the message whose word is enough, or two that are unrelated. An end.
     Stored,
     /// The message is propagated, and no store can tell more. An end.
     PropagatedOnly(Unconfirmed),
@@ -32,7 +32,7 @@ pub enum SendStep {
 }
 
 /// All steps; the place in this list is the number that is kept on disk.
-const STEPS: [SendStep; 12] = [
+const STEPS: [SendStep; 13] = [
     SendStep::Queued,
     SendStep::Sent,
     SendStep::Propagated,
@@ -45,6 +45,7 @@ const STEPS: [SendStep; 12] = [
     SendStep::Failed(FailReason::TooOld),
     SendStep::Failed(FailReason::Refused),
     SendStep::Failed(FailReason::NotMember),
+    SendStep::PropagatedOnly(Unconfirmed::OneStore),
 ];
 
 impl SendStep {
@@ -66,6 +67,9 @@ impl SendStep {
                 Unconfirmed::Ephemeral => "not confirmed by a store: the message is ephemeral",
                 Unconfirmed::NoStore => "not confirmed by a store: none is known",
                 Unconfirmed::StoresSilent => "not confirmed by a store: none answered",
+                Unconfirmed::OneStore => {
+                    "not confirmed by a second store: the one that has the message, or says so, is neither named in the configuration (storenode) nor known to have it from others"
+                }
             }),
             Self::Failed(reason) => Some(match reason {
                 FailReason::Deadline => "no peer took the message within 24 hours",

@@ -115,11 +115,19 @@ fn broken(world: &World, episodes: &[Episode]) -> Option<String> {
         let is_surely_held = |hash: &MessageHash| {
             (2..5).any(|at| is_untroubled(at) && world.servers[at].archive.contains(hash))
         };
+        // Two of them agree about it, which is enough.
+        let is_surely_agreed = |hash: &MessageHash| {
+            let held = |at: &usize| world.servers[*at].archive.contains(hash);
+            (2..5).filter(|at| is_untroubled(*at)).filter(held).count() > 1
+        };
         let is_missed = |hash| is_published(hash) && !is_surely_held(hash);
         let is_as_promised = match end {
             Some(SendEventKind::Stored) => all(&is_held),
             Some(SendEventKind::PropagatedOnly(Unconfirmed::Ephemeral)) => all(&is_published),
             Some(SendEventKind::PropagatedOnly(Unconfirmed::StoresSilent)) => may_be_silent,
+            Some(SendEventKind::PropagatedOnly(Unconfirmed::OneStore)) => {
+                all(&is_published) && !all(&is_surely_agreed)
+            }
             Some(SendEventKind::Failed(FailReason::NotStored)) => given.values().any(is_missed),
             _ => false,
         };

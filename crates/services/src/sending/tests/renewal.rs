@@ -60,7 +60,7 @@ fn where_old_timestamps_are_refused_a_message_that_may_be_out_is_looked_for_in_s
     };
     let mut world = world(config);
     troubled(&mut world, 0..2, Trouble::Fails, 10_000);
-    for number in 0..5 {
+    for number in 0..40 {
         world.send_at(seconds(number * 60 + 1), message(&number.to_string()));
     }
     world.run_until(seconds(3000));
@@ -151,8 +151,8 @@ fn without_proofs_a_message_that_neither_peers_nor_stores_have_is_sent_with_a_ne
     };
     let mut world = world(config);
     troubled(&mut world, 0..2, Trouble::Fails, 400);
-    for number in 0..5 {
-        world.send_at(seconds(number * 60 + 1), message(&number.to_string()));
+    for number in 0..40 {
+        world.send_at(seconds(number * 9 + 1), message(&number.to_string()));
     }
     world.run_until(seconds(3000));
     let mut renewed = 0;

@@ -36,6 +36,8 @@ fn no_proof_is_spent_while_there_is_no_way() {
         ..SenderConfig::default()
     };
     let mut world = World::new(3, config, &[services(false, true)]);
+    world.servers[0].standing = crate::trust::Standing::Named;
+    world.introduce();
     world.send_at(seconds(1), message("a"));
     world.relay_at(seconds(3000), true);
     world.run_until(seconds(2999));

@@ -93,6 +93,7 @@ impl World {
         );
         let server = |services: &Services| Server {
             services: *services,
+            standing: Standing::Known,
             ..Server::default()
         };
         let mut world = Self {
@@ -126,14 +127,14 @@ impl World {
     }
 
     /// Tells a new sender what the driver knows.
-    fn introduce(&mut self) {
+    pub(super) fn introduce(&mut self) {
         for at in 0..self.servers.len() {
             let peer = ServicePeer {
                 peer: PeerNo(at as u64),
                 services: self.servers[at].services,
                 pubsub_topics: None,
-                standing: Standing::Known,
-                network: None,
+                standing: self.servers[at].standing,
+                network: self.servers[at].network,
             };
             self.tell(Input::PeerFound(peer));
         }
@@ -390,9 +391,11 @@ impl World {
                     return;
                 }
                 let server = &self.servers[at];
-                let held = hashes
-                    .into_iter()
-                    .filter(|hash| server.archive.contains(hash) && !server.has(Trouble::Denies));
+                let has = |hash: &MessageHash| {
+                    server.has(Trouble::Claims)
+                        || server.archive.contains(hash) && !server.has(Trouble::Denies)
+                };
+                let held = hashes.into_iter().filter(has);
                 let entries = held.map(|hash| HistoryEntry { hash, data: None }).collect();
                 let page = HistoryPage {
                     entries,

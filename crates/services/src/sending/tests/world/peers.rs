@@ -9,6 +9,7 @@ use undertone_message::{MessageHash, WakuMessage};
 use super::super::super::{Input, PushFailure};
 use super::World;
 use crate::light::Services;
+use crate::trust::{Network, Standing};
 use crate::{PeerNo, RequestNo};
 
 /// Fault of a service peer.
@@ -30,6 +31,8 @@ pub(in super::super) enum Trouble {
     Invalid,
     /// The store says that it has nothing.
     Denies,
+    /// The store says that it has whatever it is asked about.
+    Claims,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +47,8 @@ pub(in super::super) struct Episode {
 #[derive(Debug, Default)]
 pub(in super::super) struct Server {
     pub(in super::super) services: Services,
+    pub(in super::super) standing: Standing,
+    pub(in super::super) network: Option<Network>,
     pub(super) is_connected: bool,
     pub(super) troubles: Vec<Trouble>,
     pub(in super::super) archive: BTreeSet<MessageHash>,
