@@ -121,10 +121,10 @@ pub enum FragmentError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AssemblerLimits {
-    /// Maximum number of incomplete payloads; the one that has waited longest for a part is dropped. As many complete
-    /// ones are remembered.
+    /// Maximum number of incomplete payloads; of the source with most of them, the one that has waited longest for a part
+    /// is dropped. As many complete ones are remembered.
     pub wholes_max: usize,
-    /// Maximum bytes of parts held; payloads are dropped as above.
+    /// Maximum bytes of parts held; payloads of the source with most bytes are dropped as above.
     pub bytes_max: usize,
     /// Time for which parts of an incomplete payload are kept after the last one that came.
     pub timeout: Duration,
@@ -145,6 +145,8 @@ type WholeKey = [u8; HASH_BYTES];
 
 #[derive(Debug)]
 struct Partial {
+    /// Source of the part that came first.
+    source: Bytes,
     parts: Vec<Option<Bytes>>,
     missing: usize,
     bytes: usize,
@@ -176,8 +178,15 @@ impl Assembler {
     }
 
     /// Adds a part; returns the payload when it was the last missing one. `scope` separates equal payloads
-    /// that were published to different places.
-    pub fn take(&mut self, now: Time, scope: &[u8], fragment: Fragment) -> Option<Bytes> {
+    /// that were published to different places. `source` names the peer that the part came from: one that sends many
+    /// drops its own payloads, not those that others began.
+    pub fn take(
+        &mut self,
+        now: Time,
+        source: &[u8],
+        scope: &[u8],
+        fragment: Fragment,
+    ) -> Option<Bytes> {
         let name = Sha256::new().chain_update(fragment.whole);
         let key = name.chain_update(scope).finalize().into();
         if self.done.contains(&key) {
@@ -189,6 +198,7 @@ impl Assembler {
         let partial = self.partial.entry(key).or_insert_with(|| {
             order.push_back(key);
             Partial {
+                source: Bytes::copy_from_slice(source),
                 parts: vec![None; fragment.count],
                 missing: fragment.count,
                 bytes: 0,
@@ -256,8 +266,24 @@ impl Assembler {
     }
 
     fn make_room(&mut self) {
-        while self.partial.len() > self.limits.wholes_max || self.bytes > self.limits.bytes_max {
-            let Some(oldest) = self.order.front().copied() else {
+        loop {
+            let has_too_many = self.partial.len() > self.limits.wholes_max;
+            if !has_too_many && self.bytes <= self.limits.bytes_max {
+                return;
+            }
+            let mut held: BTreeMap<&[u8], usize> = BTreeMap::new();
+            for partial in self.partial.values() {
+                *held.entry(&partial.source).or_default() += match has_too_many {
+                    true => 1,
+                    false => partial.bytes,
+                };
+            }
+            let most = held.into_iter().max_by_key(|(_, held)| *held);
+            let is_of_most = |key: &&WholeKey| {
+                let source = self.partial.get(*key).map(|partial| &partial.source[..]);
+                source == most.map(|(source, _)| source)
+            };
+            let Some(oldest) = self.order.iter().find(is_of_most).copied() else {
                 return;
             };
             self.forget(&oldest);

@@ -55,8 +55,9 @@ impl Reassembly {
         Self(Assembler::new(limits))
     }
 
-    /// Takes a delivered message and returns a message if one is complete.
-    pub fn take(&mut self, now: Time, message: WakuMessage) -> Reassembled {
+    /// Takes a message that the peer named by `source` delivered, and returns a message if one is complete. Incomplete
+    /// ones are dropped by source, as [`Assembler::take`] says.
+    pub fn take(&mut self, now: Time, source: &[u8], message: WakuMessage) -> Reassembled {
         if message.meta_bytes() != FRAGMENT_META {
             return Reassembled::Message(message);
         }
@@ -65,7 +66,10 @@ impl Reassembly {
             Err(error) => return Reassembled::Malformed(error),
         };
         let index = fragment.index;
-        match self.0.take(now, message.content_topic.as_bytes(), fragment) {
+        match self
+            .0
+            .take(now, source, message.content_topic.as_bytes(), fragment)
+        {
             None => Reassembled::Part { index },
             Some(payload) => Reassembled::Message(WakuMessage {
                 payload,
@@ -104,10 +108,10 @@ mod tests {
         );
         let mut reassembly = Reassembly::new(AssemblerLimits::default());
         for index in [2, 0, 3] {
-            let taken = reassembly.take(Time::ZERO, fragments[index].clone());
+            let taken = reassembly.take(Time::ZERO, b"", fragments[index].clone());
             assert_eq!(taken, Reassembled::Part { index });
         }
-        let last = reassembly.take(Time::ZERO, fragments[1].clone());
+        let last = reassembly.take(Time::ZERO, b"", fragments[1].clone());
         assert_eq!(last, Reassembled::Message(whole));
         assert_eq!(reassembly.bytes(), 0);
     }
@@ -117,11 +121,11 @@ mod tests {
         let mut reassembly = Reassembly::new(AssemblerLimits::default());
         let mut plain = message(10);
         plain.meta = Some(Bytes::from_static(b"mine"));
-        let taken = reassembly.take(Time::ZERO, plain.clone());
+        let taken = reassembly.take(Time::ZERO, b"", plain.clone());
         assert_eq!(taken, Reassembled::Message(plain.clone()));
         assert_eq!(split_message(&plain, 2), Ok(None), "no room for the mark");
         plain.meta = Some(Bytes::from_static(FRAGMENT_META));
-        let taken = reassembly.take(Time::ZERO, plain);
+        let taken = reassembly.take(Time::ZERO, b"", plain);
         assert_eq!(taken, Reassembled::Malformed(FragmentError::Magic));
         assert_eq!(
             split_message(&message(10), 1),
@@ -133,10 +137,10 @@ mod tests {
     fn fragments_of_two_content_topics_are_not_joined() {
         let fragments = split_message(&message(100), 2).unwrap().unwrap();
         let mut reassembly = Reassembly::new(AssemblerLimits::default());
-        reassembly.take(Time::ZERO, fragments[0].clone());
+        reassembly.take(Time::ZERO, b"", fragments[0].clone());
         let mut other = fragments[1].clone();
         other.content_topic = "/a/1/c/proto".into();
-        let taken = reassembly.take(Time::ZERO, other);
+        let taken = reassembly.take(Time::ZERO, b"", other);
         assert_eq!(taken, Reassembled::Part { index: 1 });
     }
 }

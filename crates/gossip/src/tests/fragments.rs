@@ -37,10 +37,10 @@ proptest! {
         let mut assembler = Assembler::new(AssemblerLimits::default());
         let last = fragments.pop().unwrap();
         for fragment in fragments {
-            prop_assert_eq!(assembler.take(Time::ZERO, b"", fragment.clone()), None);
-            prop_assert_eq!(assembler.take(Time::ZERO, b"", fragment), None, "a second copy");
+            prop_assert_eq!(assembler.take(Time::ZERO, b"", b"", fragment.clone()), None);
+            prop_assert_eq!(assembler.take(Time::ZERO, b"", b"", fragment), None, "a second copy");
         }
-        prop_assert_eq!(assembler.take(Time::ZERO, b"", last), Some(whole));
+        prop_assert_eq!(assembler.take(Time::ZERO, b"", b"", last), Some(whole));
         prop_assert_eq!((assembler.len(), assembler.bytes()), (0, 0));
     }
 
@@ -106,11 +106,17 @@ fn a_foreign_part_cannot_spoil_a_whole() {
 fn equal_wholes_of_different_places_are_kept_apart() {
     let fragments = read(&split(&payload(100, 1), 2).unwrap());
     let mut assembler = Assembler::new(AssemblerLimits::default());
-    assert_eq!(assembler.take(Time::ZERO, b"1", fragments[0].clone()), None);
-    assert_eq!(assembler.take(Time::ZERO, b"2", fragments[1].clone()), None);
+    assert_eq!(
+        assembler.take(Time::ZERO, b"", b"1", fragments[0].clone()),
+        None
+    );
+    assert_eq!(
+        assembler.take(Time::ZERO, b"", b"2", fragments[1].clone()),
+        None
+    );
     assert!(
         assembler
-            .take(Time::ZERO, b"1", fragments[1].clone())
+            .take(Time::ZERO, b"", b"1", fragments[1].clone())
             .is_some()
     );
 }
@@ -120,8 +126,8 @@ fn a_whole_comes_once() {
     let fragments = read(&split(&payload(100, 1), 2).unwrap());
     let mut assembler = Assembler::new(AssemblerLimits::default());
     for round in 0..2 {
-        let first = assembler.take(Time::ZERO, b"", fragments[0].clone());
-        let second = assembler.take(Time::ZERO, b"", fragments[1].clone());
+        let first = assembler.take(Time::ZERO, b"", b"", fragments[0].clone());
+        let second = assembler.take(Time::ZERO, b"", b"", fragments[1].clone());
         assert_eq!((first, second.is_some()), (None, round == 0));
     }
     assert!(assembler.is_empty());
@@ -139,11 +145,11 @@ fn a_whole_waits_from_its_last_part_on_and_gives_way_by_it() {
     let at = |seconds| Time::ZERO.after(Duration::from_secs(seconds));
     for (part, fragment) in (0..).zip(&slow[..3]) {
         let other = read(&split(&payload(100, 2 + part), 2).unwrap());
-        assembler.take(at(29 * u64::from(part)), b"", other[0].clone());
-        let taken = assembler.take(at(29 * u64::from(part)), b"", fragment.clone());
+        assembler.take(at(29 * u64::from(part)), b"", b"", other[0].clone());
+        let taken = assembler.take(at(29 * u64::from(part)), b"", b"", fragment.clone());
         assert_eq!(taken, None);
     }
-    assert!(assembler.take(at(87), b"", slow[3].clone()).is_some());
+    assert!(assembler.take(at(87), b"", b"", slow[3].clone()).is_some());
     assert_eq!(assembler.len(), 1);
 }
 
@@ -157,12 +163,12 @@ fn parts_do_not_wait_for_ever_and_do_not_pile_up() {
     let mut assembler = Assembler::new(limits);
     for seed in 0..10 {
         let fragments = read(&split(&payload(200, seed), 2).unwrap());
-        assembler.take(Time::ZERO, b"", fragments[0].clone());
+        assembler.take(Time::ZERO, b"", b"", fragments[0].clone());
         assert!(assembler.len() <= 3);
     }
     assert_eq!((assembler.len(), assembler.bytes()), (3, 300));
     let large = read(&split(&payload(1_900, 77), 2).unwrap());
-    assembler.take(Time::ZERO, b"", large[0].clone());
+    assembler.take(Time::ZERO, b"", b"", large[0].clone());
     assert_eq!(
         (assembler.len(), assembler.bytes()),
         (1, 950),
@@ -170,9 +176,30 @@ fn parts_do_not_wait_for_ever_and_do_not_pile_up() {
     );
     let late = Time::ZERO.after(Duration::from_secs(30));
     assert_eq!(
-        assembler.take(late, b"", large[1].clone()),
+        assembler.take(late, b"", b"", large[1].clone()),
         None,
         "the first part is gone"
     );
     assert_eq!(assembler.len(), 1);
+}
+
+#[test]
+fn a_source_that_sends_many_parts_does_not_drop_what_others_began() {
+    for (wholes_max, bytes_max) in [(3, 100_000), (100, 1_000)] {
+        let limits = AssemblerLimits {
+            wholes_max,
+            bytes_max,
+            timeout: Duration::from_secs(30),
+        };
+        let mut assembler = Assembler::new(limits);
+        let ours = read(&split(&payload(200, 0), 2).unwrap());
+        assembler.take(Time::ZERO, b"friend", b"", ours[0].clone());
+        for seed in 1..50 {
+            let flood = read(&split(&payload(300, seed), 2).unwrap());
+            assembler.take(Time::ZERO, b"stranger", b"", flood[0].clone());
+            assert!(assembler.len() <= wholes_max && assembler.bytes() <= bytes_max);
+        }
+        let whole = assembler.take(Time::ZERO, b"friend", b"", ours[1].clone());
+        assert_eq!(whole, Some(payload(200, 0)));
+    }
 }

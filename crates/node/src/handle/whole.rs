@@ -42,7 +42,11 @@ impl WholeMessages {
         if message.meta_bytes() != undertone_relay::FRAGMENT_META {
             return None;
         }
-        Some(match self.reassembly.take(now, message.clone()) {
+        let source = delivery
+            .from
+            .map(|peer| peer.to_bytes())
+            .unwrap_or_default();
+        Some(match self.reassembly.take(now, &source, message.clone()) {
             Reassembled::Message(message) => FragmentTaken::Last(Box::new(Delivery {
                 message,
                 ..delivery.clone()

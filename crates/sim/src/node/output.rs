@@ -282,7 +282,7 @@ impl Node {
         };
         // The timestamp is the same in every fragment, and unique among published messages.
         let moment = message.timestamp_ns();
-        match reassembly.take(Time::from_nanos(step.now_ns), message) {
+        match reassembly.take(Time::from_nanos(step.now_ns), b"", message) {
             Reassembled::Part { index: 0 } => {
                 firsts.insert(moment, parent);
             }
