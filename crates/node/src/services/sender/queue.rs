@@ -1,8 +1,11 @@
 //! Queue of the accountable sender on disk: records of messages under way, and events that nobody has fetched.
 //!
 //! One SQLite file. What is written together is one transaction, which is on disk when [`SenderQueue::commit`] returns.
-//! The file belongs to one node: it is locked until the node ends.
+//! The file belongs to one node: it is locked until the node ends. It has texts before they are sent, so only its owner
+//! may read it.
 
+use std::fs::{self, OpenOptions, Permissions};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -21,6 +24,9 @@ const APPLICATION_ID: i32 = 0x5554_5351;
 
 /// Version of the tables' layout.
 const SCHEMA_VERSION: i32 = 1;
+
+/// Permissions of the file: its owner reads and writes.
+const MODE: u32 = 0o600;
 
 /// Tables of a queue. The steps of `events` are numbers of [`SendStep`].
 const TABLES: &str = "
@@ -130,6 +136,7 @@ impl SenderQueue {
     /// Opens a queue, or creates it.
     pub(super) fn open(path: &Path) -> Result<(Self, KeptQueue), SendQueueError> {
         let failed = failure(path);
+        keep_private(path);
         let mut connection = Connection::open(path).map_err(&failed)?;
         // One process has the queue: two nodes with one queue would send every message twice.
         for (name, value) in [("locking_mode", "EXCLUSIVE"), ("journal_mode", "WAL")] {
@@ -161,6 +168,25 @@ impl SenderQueue {
             transaction.commit()
         });
         written.map_err(failure(path))
+    }
+}
+
+/// Makes the file, if it is not there, readable by its owner only, and one of an earlier version too. SQLite gives the
+/// files beside it the same mode.
+fn keep_private(path: &Path) {
+    let mut options = OpenOptions::new();
+    // An error comes up again when SQLite opens the file, which names it.
+    let _ = options.append(true).create(true).mode(MODE).open(path);
+    for end in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        let is_open = |metadata: fs::Metadata| metadata.permissions().mode() & 0o077 != 0;
+        if fs::metadata(&name).is_ok_and(is_open)
+            && let Err(error) = fs::set_permissions(&name, Permissions::from_mode(MODE))
+        {
+            let path = Path::new(&name).display();
+            tracing::warn!(%path, %error, "others can read the messages that wait to be sent");
+        }
     }
 }
 

@@ -43,6 +43,38 @@ fn what_was_written_is_there_after_the_file_is_opened_again() {
     assert_eq!(kept.last_id, SendId(8), "numbers are not given again");
 }
 
+/// Permissions of the files of a queue.
+fn modes(folder: &Path) -> Vec<(String, u32)> {
+    let mut modes: Vec<(String, u32)> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let entry = entry.unwrap();
+            let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+            (entry.file_name().into_string().unwrap(), mode)
+        })
+        .collect();
+    modes.sort();
+    modes
+}
+
+#[test]
+fn only_its_owner_reads_a_queue() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("queue.sqlite");
+    let (mut queue, _) = SenderQueue::open(&path).unwrap();
+    queue
+        .commit(&[QueueWrite::Put(SendId(1), record("secret"))])
+        .unwrap();
+    let private = |name: &str| (name.to_owned(), 0o600);
+    let expected = [private("queue.sqlite"), private("queue.sqlite-wal")];
+    assert_eq!(modes(folder.path()), expected);
+    // As earlier versions left it.
+    drop(queue);
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    let _queue = SenderQueue::open(&path).unwrap();
+    assert_eq!(modes(folder.path())[0], private("queue.sqlite"));
+}
+
 /// A queue as versions that knew no fragments made it: layout 1, records of version 1.
 const FORMER: &str = "
     CREATE TABLE records (id INTEGER PRIMARY KEY, record BLOB NOT NULL) STRICT;
@@ -104,7 +136,7 @@ fn one_node_has_the_queue() {
 fn foreign_files_are_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("text");
-    std::fs::write(
+    fs::write(
         &text,
         "not a database at all, but long enough to be taken for one".repeat(20),
     )
