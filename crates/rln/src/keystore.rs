@@ -29,6 +29,10 @@ pub const MAX_FILE_BYTES: u64 = 2 << 20;
 /// Maximum number of credentials in a keystore.
 pub const MAX_CREDENTIALS: usize = 1000;
 
+/// Maximum number of PBKDF2 rounds of all credentials of a keystore together: a hundred of [`ROUNDS`],
+/// which take about a minute.
+pub const MAX_TOTAL_ROUNDS: u64 = 100 * ROUNDS as u64;
+
 /// Application name that nwaku writes; a file with another name is refused.
 const APPLICATION: &str = "waku-rln-relay";
 const APP_IDENTIFIER: &str = "01234567890abcdef";
@@ -64,12 +68,12 @@ impl Keystore {
 
     /// Reads a keystore without decrypting it.
     ///
-    /// The work of decrypting is bounded by limits on the file's length, the number of credentials and
-    /// the PBKDF2 rounds of each.
+    /// The work of decrypting is bounded by limits on the file's length, the number of credentials, and
+    /// the PBKDF2 rounds of each and of all together.
     ///
     /// # Errors
     /// [`KeystoreError::Io`] when the file cannot be read; [`KeystoreError::TooLarge`] and
-    /// [`KeystoreError::TooMany`] beyond the limits; [`KeystoreError::NotAKeystore`] and
+    /// [`KeystoreError::TooMany`] and [`KeystoreError::TooMuchWork`] beyond the limits; [`KeystoreError::NotAKeystore`] and
     /// [`KeystoreError::OtherApplication`] for other files; [`KeystoreError::Sealed`] when a credential
     /// is not encrypted as the format requires.
     pub fn read(path: &Path) -> Result<Self, KeystoreError> {
@@ -113,7 +117,22 @@ impl Keystore {
         for (key, sealed) in &credentials {
             sealed.check().map_err(|what| sealed_error(key, what))?;
         }
-        Ok(Self { credentials })
+        let keystore = Self { credentials };
+        keystore.check_work(0)?;
+        Ok(keystore)
+    }
+
+    /// Checks the rounds of all credentials and `more` together.
+    fn check_work(&self, more: u32) -> Result<(), KeystoreError> {
+        let rounds = self
+            .credentials
+            .values()
+            .map(|sealed| u64::from(sealed.rounds()));
+        let rounds = rounds.sum::<u64>() + u64::from(more);
+        match rounds <= MAX_TOTAL_ROUNDS {
+            true => Ok(()),
+            false => Err(KeystoreError::TooMuchWork { rounds }),
+        }
     }
 
     /// Writes a new file with mode 0600. After a crash the file is complete or absent.
@@ -166,7 +185,7 @@ impl Keystore {
     ///
     /// # Errors
     /// [`KeystoreError::Present`] when there is a credential of the same chain, contract and index,
-    /// [`KeystoreError::TooMany`] when the keystore is full.
+    /// [`KeystoreError::TooMany`] and [`KeystoreError::TooMuchWork`] when the keystore is full.
     pub fn add<R: CryptoRng + ?Sized>(
         &mut self,
         credential: &KeystoreCredential,
@@ -180,6 +199,7 @@ impl Keystore {
         if self.credentials.len() >= MAX_CREDENTIALS {
             return Err(KeystoreError::TooMany);
         }
+        self.check_work(ROUNDS)?;
         let sealed = Sealed::new(&credential.to_json(), password, ROUNDS, rng);
         self.credentials.insert(key.clone(), sealed);
         Ok(key)

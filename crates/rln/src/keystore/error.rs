@@ -3,7 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::{CredentialDefect, CredentialKey, MAX_CREDENTIALS, MAX_FILE_BYTES, SealDefect};
+use super::{
+    CredentialDefect, CredentialKey, MAX_CREDENTIALS, MAX_FILE_BYTES, MAX_TOTAL_ROUNDS, SealDefect,
+};
 
 /// Error of a keystore operation.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +47,15 @@ pub enum KeystoreError {
     /// The keystore has more credentials than allowed, or has no room for another.
     #[error("a keystore holds {MAX_CREDENTIALS} credentials at most; start another one")]
     TooMany,
+    /// Decrypting all credentials would take more PBKDF2 rounds than allowed.
+    #[error(
+        "the keystore's credentials need {rounds} rounds of PBKDF2 together, {MAX_TOTAL_ROUNDS} are \
+         done at most; start another one"
+    )]
+    TooMuchWork {
+        /// Rounds of all credentials together.
+        rounds: u64,
+    },
     /// The credential is already in the keystore.
     #[error("credential {key} is in the keystore already; nothing was changed")]
     Present {

@@ -127,7 +127,6 @@ impl Sealed {
     }
 
     /// Number of PBKDF2 rounds of this text.
-    #[cfg(test)]
     pub(super) fn rounds(&self) -> u32 {
         self.kdfparams.c
     }

@@ -241,6 +241,23 @@ fn bounds_come_before_work() {
             "{error}"
         );
     }
+    // Each is allowed, all together are not.
+    let many = |count: u32, rounds: u32| {
+        let (_folder, path) = folder();
+        let indices: Vec<u32> = (0..count).collect();
+        keystore(&indices, b"pw").create(&path).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        read(&text.replace(&format!("\"c\":{FEW}"), &format!("\"c\":{rounds}")))
+    };
+    let most = many(10, MAX_ROUNDS);
+    let error = many(11, MAX_ROUNDS).unwrap_err();
+    let total = 11 * u64::from(MAX_ROUNDS);
+    assert!(
+        matches!(error, KeystoreError::TooMuchWork { rounds } if rounds == total),
+        "{error}"
+    );
+    let error = most.unwrap().add(&credential(11), b"pw", &mut rng());
+    assert!(matches!(error, Err(KeystoreError::TooMuchWork { .. })));
     let long = read(&" ".repeat(MAX_FILE_BYTES as usize + 1)).unwrap_err();
     assert!(matches!(long, KeystoreError::TooLarge(_)), "{long}");
     let fits = read(&" ".repeat(MAX_FILE_BYTES as usize)).unwrap_err();
