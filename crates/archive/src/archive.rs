@@ -184,7 +184,11 @@ impl Archive {
     ///
     /// The cursor is unknown, or the archive cannot be read now.
     pub async fn query(&self, query: HistoryQuery) -> Result<HistoryPage, QueryError> {
-        read!(self, reader => reader.query(query).await)
+        let page = read!(self, reader => reader.query(query).await);
+        page.inspect_err(|error| match error {
+            QueryError::Archive(error) => self.health.note_reading(error),
+            QueryError::UnknownCursor => {}
+        })
     }
 
     /// Tells of each hash whether the archive has its message, in the order of the hashes.
@@ -193,7 +197,8 @@ impl Archive {
     ///
     /// The archive cannot be read now.
     pub async fn contains(&self, hashes: &[MessageHash]) -> Result<Vec<bool>, ArchiveError> {
-        read!(self, reader => reader.contains(hashes).await)
+        let read = read!(self, reader => reader.contains(hashes).await);
+        read.inspect_err(|error| self.health.note_reading(error))
     }
 
     /// Timestamps and hashes of the messages between two timestamps (both included), the oldest first and at
@@ -208,7 +213,8 @@ impl Archive {
         end_ns: i64,
         limit: usize,
     ) -> Result<Vec<(i64, MessageHash)>, ArchiveError> {
-        read!(self, reader => reader.hashes(start_ns, end_ns, limit).await)
+        let read = read!(self, reader => reader.hashes(start_ns, end_ns, limit).await);
+        read.inspect_err(|error| self.health.note_reading(error))
     }
 
     /// Identities and topics of the messages between two timestamps (both included), the newest first and at
@@ -223,7 +229,8 @@ impl Archive {
         end_ns: i64,
         limit: usize,
     ) -> Result<Vec<ArchivedHeader>, ArchiveError> {
-        read!(self, reader => reader.headers(start_ns, end_ns, limit).await)
+        let read = read!(self, reader => reader.headers(start_ns, end_ns, limit).await);
+        read.inspect_err(|error| self.health.note_reading(error))
     }
 
     /// Applies the retention policy at a time, Unix nanoseconds. To be called regularly, e.g. each minute, for the
@@ -245,7 +252,8 @@ impl Archive {
     ///
     /// The archive cannot be read now.
     pub async fn stats(&self) -> Result<ArchiveStats, ArchiveError> {
-        read!(self, reader => reader.stats().await)
+        let read = read!(self, reader => reader.stats().await);
+        read.inspect_err(|error| self.health.note_reading(error))
     }
 
     /// Shares of data and indexes; in SQLite this reads the whole archive.
@@ -254,10 +262,11 @@ impl Archive {
     ///
     /// The archive cannot be read now.
     pub async fn sizes(&self) -> Result<ArchiveSizes, ArchiveError> {
-        read!(self, reader => reader.sizes().await)
+        let read = read!(self, reader => reader.sizes().await);
+        read.inspect_err(|error| self.health.note_reading(error))
     }
 
-    /// Health of the archive's writing.
+    /// Health of the archive.
     pub fn health(&self) -> ArchiveHealth {
         self.health.get()
     }

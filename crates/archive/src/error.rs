@@ -63,6 +63,14 @@ pub enum ArchiveError {
         /// Place where an archive was expected.
         place: Arc<str>,
     },
+    /// What is at the place belongs to another program.
+    #[error(
+        "{place} is of another program, not an archive: give a folder or a database that is new"
+    )]
+    NotAnArchive {
+        /// Place where an archive was expected.
+        place: Arc<str>,
+    },
     /// Reading or writing a file failed.
     #[error("the archive {place} cannot be read or written: check the disk: {source}")]
     Io {

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use crate::ArchiveError;
 
-/// Health of an archive's writing.
+/// Health of an archive.
 #[derive(Clone, Debug, Default)]
 pub struct ArchiveHealth {
     /// Time of the last insertion that is on disk; `None` before the first.
@@ -17,6 +17,8 @@ pub struct ArchiveHealth {
     pub failing: bool,
     /// Insertions that failed, in batches, since the archive was opened.
     pub failed_batches: u64,
+    /// Damage that was found since the archive was opened, which a query that touches it cannot get around.
+    pub damage: Option<ArchiveError>,
 }
 
 /// Size of an archive.
@@ -73,6 +75,14 @@ impl HealthLog {
                 state.shown.failed_batches += 1;
                 state.shown.fail(error);
             }
+        }
+    }
+
+    /// Notes damage that a reader has found.
+    pub(crate) fn note_reading(&self, error: &ArchiveError) {
+        if matches!(error, ArchiveError::Damaged { .. }) {
+            let mut state = self.0.lock();
+            state.shown.damage.get_or_insert_with(|| error.clone());
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use deadpool_postgres::{Object, Pool};
 use tokio::sync::mpsc;
+use tokio_postgres::error::SqlState;
 use undertone_message::MessageHash;
 use undertone_services::history::StoredMessage;
 
@@ -134,7 +135,13 @@ impl PostgresWriter {
         };
         let format = made
             .await
-            .map_err(|error| of_statement(&self.place, error))?;
+            .map_err(|error: tokio_postgres::Error| match error.code() {
+                // A table of one of our names has other columns.
+                Some(&SqlState::UNDEFINED_COLUMN) => ArchiveError::NotAnArchive {
+                    place: Arc::clone(&self.place),
+                },
+                _ => of_statement(&self.place, error),
+            })?;
         if format != schema::FORMAT {
             return Err(ArchiveError::Format {
                 place: Arc::clone(&self.place),

@@ -13,6 +13,9 @@ use crate::slot::SlotRange;
 /// File whose presence makes a directory an archive.
 const MARKER: &str = "archive.sqlite";
 
+/// End of the name of a slot's file that is being made.
+const UNFINISHED: &str = "new";
+
 /// Slot of an archive, as readers see it.
 #[derive(Clone, Debug)]
 pub(super) struct SqliteSlot {
@@ -64,6 +67,22 @@ impl SharedDirectory {
         self.directory.join(format!("slot-{number:08}.sqlite"))
     }
 
+    /// File of a slot before its tables are on disk.
+    pub(super) fn unfinished(&self, number: u64) -> PathBuf {
+        self.directory
+            .join(format!("slot-{number:08}.{UNFINISHED}"))
+    }
+
+    /// Gives the file of a slot its name, for good.
+    pub(super) fn finish(&self, number: u64) -> Result<(), ArchiveError> {
+        let renamed = fs::rename(self.unfinished(number), self.slot(number));
+        let synced = renamed.and_then(|()| match cfg!(unix) {
+            true => fs::File::open(&self.directory)?.sync_all(),
+            false => Ok(()),
+        });
+        synced.map_err(|error| of_io(&self.directory, error))
+    }
+
     /// Slots that the writer published last.
     pub(super) fn slots(&self) -> Arc<Vec<SqliteSlot>> {
         Arc::clone(&self.state.lock().slots)
@@ -91,13 +110,16 @@ impl SharedDirectory {
         Ok(found)
     }
 
-    /// Numbers of the slot files in the directory; removes logs whose slots are gone.
+    /// Numbers of the slot files in the directory; removes logs whose slots are gone, and files that a process which
+    /// ended left unfinished: no message is in them.
     pub(super) fn list(&self) -> Result<Vec<u64>, ArchiveError> {
-        let (numbers, logs) = self.files()?;
-        for number in logs {
+        let (numbers, rest) = self.files()?;
+        for number in rest {
             if !numbers.contains(&number) {
                 self.remove(number)?;
             }
+            let unfinished = self.unfinished(number);
+            remove_all(&unfinished, &["", "-journal"])?;
         }
         Ok(numbers)
     }
@@ -107,44 +129,36 @@ impl SharedDirectory {
         Ok(self.files()?.0)
     }
 
-    /// Numbers of the slot files in the directory, ascending, and of the logs beside them.
+    /// Numbers of the slot files in the directory, ascending, and of other files that belong to a slot.
     fn files(&self) -> Result<(Vec<u64>, Vec<u64>), ArchiveError> {
         let failed = |error| of_io(&self.directory, error);
         let mut numbers = Vec::new();
-        let mut logs = Vec::new();
+        let mut rest = Vec::new();
         for entry in fs::read_dir(&self.directory).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
-            let Some(rest) = name.to_str().and_then(|name| name.strip_prefix("slot-")) else {
+            let Some(name) = name.to_str().and_then(|name| name.strip_prefix("slot-")) else {
                 continue;
             };
-            let (number, end) = rest.split_once('.').unwrap_or((rest, ""));
+            let (number, end) = name.split_once('.').unwrap_or((name, ""));
             let Ok(number) = number.parse::<u64>() else {
                 continue;
             };
             match end {
                 "sqlite" => numbers.push(number),
-                "sqlite-wal" | "sqlite-shm" => logs.push(number),
-                _ => {}
-            }
-        }
-        numbers.sort_unstable();
-        Ok((numbers, logs))
-    }
-
-    /// Removes the files of a slot, the slot itself first, so that its log never counts for another.
-    pub(super) fn remove(&self, number: u64) -> Result<(), ArchiveError> {
-        let path = self.slot(number);
-        for end in ["", "-wal", "-shm"] {
-            let mut name = path.clone().into_os_string();
-            name.push(end);
-            match fs::remove_file(&name) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(of_io(&path, error));
+                "sqlite-wal" | "sqlite-shm" => rest.push(number),
+                end if end.strip_suffix("-journal").unwrap_or(end) == UNFINISHED => {
+                    rest.push(number);
                 }
                 _ => {}
             }
         }
-        Ok(())
+        numbers.sort_unstable();
+        Ok((numbers, rest))
+    }
+
+    /// Removes the files of a slot, the slot itself first, so that its log never counts for another.
+    pub(super) fn remove(&self, number: u64) -> Result<(), ArchiveError> {
+        remove_all(&self.slot(number), &["", "-wal", "-shm"])
     }
 
     /// Disk space of a slot, bytes; 0 if it is gone.
@@ -155,6 +169,21 @@ impl SharedDirectory {
         let length = |path: &Path| fs::metadata(path).map_or(0, |found| found.len());
         length(&path) + length(Path::new(&log))
     }
+}
+
+/// Removes the files whose names are a path with these ends, in this order, as far as they are there.
+fn remove_all(path: &Path, ends: &[&str]) -> Result<(), ArchiveError> {
+    for end in ends {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        match fs::remove_file(&name) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(of_io(path, error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Returns the identity of a file.

@@ -32,7 +32,7 @@ pub(super) fn read(shared: &SharedDirectory) -> Result<(), ArchiveError> {
     for number in shared.slot_numbers()? {
         let path = shared.slot(number);
         match read_slot(number, &path, schema::open_slot_to_read) {
-            Ok(slot) => slots.extend(slot),
+            Ok(slot) => slots.push(slot),
             // Retention has just dropped it.
             Err(ArchiveError::Vanished { .. }) => {}
             Err(error) => return Err(error),
@@ -44,12 +44,12 @@ pub(super) fn read(shared: &SharedDirectory) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Reads what a slot has; `None` if its file was not finished.
+/// Reads what a slot has. A file without its tables is damaged: a slot has them before it has its name.
 pub(super) fn read_slot(
     number: u64,
     path: &Path,
     open: impl FnOnce(&Path) -> rusqlite::Result<Connection>,
-) -> Result<Option<SqliteSlot>, ArchiveError> {
+) -> Result<SqliteSlot, ArchiveError> {
     let read = || -> rusqlite::Result<Option<SqliteSlot>> {
         let connection = open(path)?;
         if !connection.table_exists(None, "slot")? {
@@ -76,5 +76,8 @@ pub(super) fn read_slot(
             newest_ns,
         }))
     };
-    read().map_err(|error| of_sqlite(path, error))
+    let slot = read().map_err(|error| of_sqlite(path, error))?;
+    slot.ok_or_else(|| ArchiveError::Damaged {
+        place: path.display().to_string().into(),
+    })
 }

@@ -63,8 +63,11 @@ pub(super) const READ_TOPICS: &str = "
 SELECT pubsub.topic, content_topic FROM stream JOIN pubsub ON pubsub.id = stream.pubsub WHERE stream.id = ?1";
 
 /// Opens the marker of an archive's directory, and holds it against other processes until it is closed.
-/// Returns the format that the directory has.
-pub(super) fn open_marker(path: &Path, create: bool) -> rusqlite::Result<(Connection, i64)> {
+/// Returns the format that the directory has; `None` if the file is another program's, which is left as it is.
+pub(super) fn open_marker(
+    path: &Path,
+    create: bool,
+) -> rusqlite::Result<Option<(Connection, i64)>> {
     let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, create);
     let connection = Connection::open_with_flags(path, flags)?;
@@ -73,6 +76,11 @@ pub(super) fn open_marker(path: &Path, create: bool) -> rusqlite::Result<(Connec
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.execute_batch("BEGIN IMMEDIATE")?;
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    let tables: i64 = connection.query_row(tables, [], |row| row.get(0))?;
+    if tables > 0 && !connection.table_exists(None, "archive")? {
+        return Ok(None);
+    }
     connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS archive (format INTEGER NOT NULL, opened INTEGER NOT NULL)",
     )?;
@@ -84,7 +92,7 @@ pub(super) fn open_marker(path: &Path, create: bool) -> rusqlite::Result<(Connec
     }
     connection.execute("UPDATE archive SET opened = opened + 1", [])?;
     connection.execute_batch("COMMIT")?;
-    Ok((connection, format.unwrap_or(FORMAT)))
+    Ok(Some((connection, format.unwrap_or(FORMAT))))
 }
 
 /// Reads the format of an archive's directory from its marker, which another process may hold.
@@ -109,13 +117,13 @@ pub(super) fn read_format(path: &Path) -> rusqlite::Result<i64> {
     connection.query_row("SELECT format FROM archive", [], |row| row.get(0))
 }
 
-/// Makes the file of a new slot.
-pub(super) fn create_slot(path: &Path, range: SlotRange) -> rusqlite::Result<Connection> {
+/// Makes the file of a new slot, with a rollback journal, so that the file alone has everything.
+pub(super) fn create_slot(path: &Path, range: SlotRange) -> rusqlite::Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
-    for_writing(&connection)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
     let transaction = connection.transaction()?;
     transaction.execute_batch(SLOT_TABLES)?;
     transaction.execute(
@@ -123,7 +131,7 @@ pub(super) fn create_slot(path: &Path, range: SlotRange) -> rusqlite::Result<Con
         (range.first_ns, range.last_ns),
     )?;
     transaction.commit()?;
-    Ok(connection)
+    connection.close().map_err(|(_, error)| error)
 }
 
 /// Opens the file of a slot for the writer.

@@ -110,6 +110,11 @@ impl SqliteWriter {
     /// Makes the directory if it is absent, and reads it.
     fn start(&mut self) -> Result<(), ArchiveError> {
         let directory = self.shared.directory();
+        if directory.exists() && !directory.is_dir() {
+            return Err(ArchiveError::NotAnArchive {
+                place: Arc::clone(&self.shared.place),
+            });
+        }
         fs::create_dir_all(directory).map_err(|error| of_io(directory, error))?;
         self.read_directory(true)
     }
@@ -181,7 +186,10 @@ impl SqliteWriter {
             Some((_, id)) => *id,
             None => {
                 let opened = schema::open_marker(&path, create);
-                let (marker, format) = opened.map_err(|error| of_sqlite(&path, error))?;
+                let opened = opened.map_err(|error| of_sqlite(&path, error))?;
+                let (marker, format) = opened.ok_or_else(|| ArchiveError::NotAnArchive {
+                    place: path.display().to_string().into(),
+                })?;
                 if format != schema::FORMAT {
                     return Err(ArchiveError::Format {
                         place: Arc::clone(&self.shared.place),
@@ -198,11 +206,8 @@ impl SqliteWriter {
         for number in self.shared.list()? {
             self.next_number = self.next_number.max(number + 1);
             let path = self.shared.slot(number);
-            match listing::read_slot(number, &path, schema::open_slot)? {
-                Some(slot) => self.slots.push(slot),
-                // The process ended while it made the file: no message is in it.
-                None => self.shared.remove(number)?,
-            }
+            let slot = listing::read_slot(number, &path, schema::open_slot)?;
+            self.slots.push(slot);
         }
         self.slots.sort_by_key(|slot| slot.range);
         self.shared.publish(self.slots.clone());
@@ -257,9 +262,13 @@ impl SqliteWriter {
         let range = SlotRange::new_for(timestamp_ns, width_ns(&self.retention), &ranges);
         let number = self.next_number;
         self.next_number += 1;
+        let unfinished = self.shared.unfinished(number);
+        let created = schema::create_slot(&unfinished, range);
+        created.map_err(|error| of_sqlite(&unfinished, error))?;
+        self.shared.finish(number)?;
         let path = self.shared.slot(number);
-        let created = schema::create_slot(&path, range);
-        let connection = created.map_err(|error| of_sqlite(&path, error))?;
+        let opened = schema::open_slot(&path);
+        let connection = opened.map_err(|error| of_sqlite(&path, error))?;
         self.slots.push(SqliteSlot {
             number,
             range,

@@ -169,8 +169,97 @@ async fn a_damaged_archive_is_called_so() {
 async fn a_file_in_the_place_of_a_directory_is_named() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let error = opened(&ArchiveUrl::sqlite(file.path())).await.unwrap_err();
-    assert!(matches!(error, ArchiveError::Io { .. }));
-    assert!(error.to_string().contains(file.path().to_str().unwrap()));
+    assert!(matches!(error, ArchiveError::NotAnArchive { .. }));
+    let text = error.to_string();
+    assert!(text.contains(file.path().to_str().unwrap()), "{text}");
+    assert!(text.contains("is of another program"), "{text}");
+}
+
+#[tokio::test]
+async fn a_database_of_another_program_is_named_and_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let marker = directory.path().join("archive.sqlite");
+    let other = rusqlite::Connection::open(&marker).unwrap();
+    other
+        .execute_batch("CREATE TABLE message (id INTEGER)")
+        .unwrap();
+    drop(other);
+    let before = fs::read(&marker).unwrap();
+    let error = opened(&ArchiveUrl::sqlite(directory.path()))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(error, ArchiveError::NotAnArchive { .. }),
+        "{error}"
+    );
+    assert_eq!(fs::read(&marker).unwrap(), before);
+}
+
+/// Archive with thirty messages in one slot, which is closed again, and the file of the slot.
+async fn thirty_messages() -> (Place, std::path::PathBuf) {
+    let place = Place::sqlite().unwrap();
+    let archive = place.open("none").await;
+    let batch = (0..30).map(|n| message(n, &"x".repeat(3000)));
+    archive.insert(batch.collect()).await.unwrap();
+    drop(archive);
+    // Closing ends when the next process may have the archive.
+    while opened(&place.url).await.is_err() {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let directory = place.directory.as_ref().unwrap().path();
+    let slot = directory.join("archive/slot-00000000.sqlite");
+    (place, slot)
+}
+
+#[tokio::test]
+async fn an_emptied_slot_is_damage_and_stays_where_it_is() {
+    let (place, slot) = thirty_messages().await;
+    fs::write(&slot, "").unwrap();
+    let error = loop {
+        match opened(&place.url).await {
+            Err(ArchiveError::InUse { .. }) => {}
+            outcome => break outcome.unwrap_err(),
+        }
+    };
+    assert!(matches!(error, ArchiveError::Damaged { .. }), "{error}");
+    assert!(
+        error.to_string().contains(slot.to_str().unwrap()),
+        "{error}"
+    );
+    let error = Archive::open_to_read(&place.url, 1).await.unwrap_err();
+    assert!(matches!(error, ArchiveError::Damaged { .. }), "{error}");
+    assert!(slot.exists());
+}
+
+#[tokio::test]
+async fn damage_that_a_query_finds_is_told_by_the_health() {
+    let (place, slot) = thirty_messages().await;
+    let mut bytes = fs::read(&slot).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 8192].fill(0x55);
+    fs::write(&slot, bytes).unwrap();
+    let archive = place.open("none").await;
+    assert!(archive.health().damage.is_none());
+    archive.query(everything()).await.unwrap_err();
+    let damage = archive.health().damage.unwrap().to_string();
+    assert!(
+        damage.contains("slot-00000000.sqlite is damaged: restore it"),
+        "{damage}"
+    );
+}
+
+/// A process that was killed while it made a slot.
+#[tokio::test]
+async fn an_unfinished_slot_is_removed() {
+    let (place, slot) = thirty_messages().await;
+    let left = ["slot-00000001.new", "slot-00000001.new-journal"];
+    let left = left.map(|name| slot.with_file_name(name));
+    for path in &left {
+        fs::write(path, "half").unwrap();
+    }
+    let archive = place.open("none").await;
+    assert_eq!(archive.stats().await.unwrap().messages, 30);
+    assert!(left.iter().all(|path| !path.exists()));
 }
 
 /// Run by another process, in a namespace of its own, on a small file system.
@@ -334,6 +423,21 @@ mod postgres {
         server.sql(database, "DROP TRIGGER full_disk ON message");
         archive.insert(vec![message(3, "after")]).await.unwrap();
         assert_eq!(payloads(&archive, everything()).await, ["before", "after"]);
+    }
+
+    #[tokio::test]
+    async fn a_database_of_another_program_is_named() {
+        let Some(place) = Place::postgres() else {
+            return;
+        };
+        let (server, database) = (server().unwrap(), place.database.as_deref().unwrap());
+        server.sql(database, "CREATE TABLE message (id bigint)");
+        let error = opened(&place.url).await.unwrap_err();
+        assert!(
+            matches!(error, ArchiveError::NotAnArchive { .. }),
+            "{error}"
+        );
+        assert!(!error.to_string().contains("s3cret"), "{error}");
     }
 
     /// Two nodes may share a database; each learns of the other's partitions.

@@ -17,12 +17,15 @@ pub(crate) struct StoreWatch {
 }
 
 impl StoreWatch {
-    /// Reason why messages are not being kept; `None` if they are.
+    /// Reason why messages are not being kept, or kept ones cannot be read; `None` if there is none.
     pub(super) fn trouble(&self) -> Option<String> {
         let health = self.archive.health();
         if health.failing {
             let error = health.last_error.map(|(_, error)| error.to_string());
             return Some(error.unwrap_or_else(|| "the archive cannot be written".to_owned()));
+        }
+        if let Some(damage) = health.damage {
+            return Some(damage.to_string());
         }
         let pending = self.counts.pending();
         let since = self.counts.stuck_since()?;
