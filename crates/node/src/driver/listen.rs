@@ -1,6 +1,9 @@
 //! Listening on every configured address, with the ports that the system chose.
 
+use std::io;
+
 use futures::StreamExt;
+use libp2p::core::transport::TransportError;
 use libp2p::multiaddr::Protocol;
 use libp2p::swarm::SwarmEvent;
 use libp2p::{Multiaddr, Swarm};
@@ -21,7 +24,10 @@ pub(crate) async fn listen(
             .listen_on(address.clone())
             .map_err(|error| StartError::Listen {
                 address: address.clone(),
-                reason: error.to_string(),
+                error: match error {
+                    TransportError::Other(error) => error,
+                    unsupported => io::Error::other(unsupported),
+                },
             })?;
         waiting.push((listener, address));
     }
@@ -43,8 +49,8 @@ pub(crate) async fn listen(
                 ..
             } => {
                 if let Some((_, address)) = waiting.iter().find(|(l, _)| *l == listener_id) {
-                    let (address, reason) = (address.clone(), error.to_string());
-                    return Err(StartError::Listen { address, reason });
+                    let address = address.clone();
+                    return Err(StartError::Listen { address, error });
                 }
             }
             _ => {}

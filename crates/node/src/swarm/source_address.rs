@@ -96,6 +96,9 @@ impl Transport for SourceAddress {
         address: Multiaddr,
     ) -> Result<(), TransportError<io::Error>> {
         let socket = socket_address(&address);
+        if let Some(socket) = socket {
+            check_free(socket).map_err(TransportError::Other)?;
+        }
         self.inner.listen_on(id, address)?;
         if let Some(socket) = socket {
             self.own.push((id, socket));
@@ -196,6 +199,25 @@ async fn connect(source: SocketAddr, remote: SocketAddr) -> io::Result<tokio::ne
     let stream = socket.connect(remote).await?;
     stream.set_nodelay(true)?;
     Ok(stream)
+}
+
+/// Checks that no other socket listens on an address.
+///
+/// libp2p's transport shares its ports (`SO_REUSEPORT`), so that a second node, or a second transport of this one, would get
+/// part of the connections without a word. `SO_REUSEADDR` lets a node that starts again have the port of connections that
+/// are only just over.
+fn check_free(address: SocketAddr) -> io::Result<()> {
+    use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
+    let family = match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    };
+    let probe = socket(family, SocketType::STREAM, None)?;
+    sockopt::set_socket_reuseaddr(&probe, true)?;
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&probe, true)?;
+    }
+    Ok(bind(&probe, &address)?)
 }
 
 /// Returns the IP address and TCP port that a multiaddress begins with.

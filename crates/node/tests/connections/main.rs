@@ -3,6 +3,7 @@
 mod floods;
 mod foreign_relay;
 mod passage;
+mod ports;
 mod proxy;
 mod quic;
 mod reconnect;
