@@ -61,8 +61,8 @@ async fn start(
 ) -> Result<(Discv5Service, WakuRecord), Box<dyn Error>> {
     let mut secret = [1; 32];
     secret[24..].copy_from_slice(&number.to_be_bytes());
-    let socket = bind((Ipv4Addr::LOCALHOST, 0).into()).await?;
-    let port = socket.local_addr()?.port();
+    let sockets = bind(&[Ipv4Addr::LOCALHOST.into()], 0)?;
+    let port = sockets.ports().v4.unwrap_or_default();
     let key = CombinedKey::secp256k1_from_bytes(&mut secret.clone())
         .map_err(|error| error.to_string())?;
     let record = Enr::builder()
@@ -77,7 +77,7 @@ async fn start(
     let config = Discv5Config {
         secret,
         record: record.clone(),
-        socket,
+        sockets,
         bootstrap,
         cluster: 66,
         shards: vec![0],

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use discv5::{ConfigBuilder, Discv5, Enr, ListenConfig, ProtocolIdentity};
 use enr::CombinedKey;
 use thiserror::Error;
-use tokio::net::UdpSocket;
 use tokio::sync::{mpsc, watch};
 use undertone_peers::{AddressRules, PeerOffer};
 
@@ -15,11 +14,13 @@ use crate::record::{NodeRecordError, WakuRecord};
 
 mod host_addresses;
 mod lookup;
+mod sockets;
 mod target;
 #[cfg(test)]
 mod tests;
 
 use lookup::{LookupParts, LookupTask};
+pub use sockets::{Discv5Sockets, UdpPorts, source_v4, source_v6};
 
 /// Protocol id of Waku's discovery, in place of `discv5`.
 const WAKU_PROTOCOL: ProtocolIdentity = ProtocolIdentity {
@@ -43,8 +44,8 @@ pub struct Discv5Config {
     pub secret: [u8; 32],
     /// Record of this node, signed with that key, `enr:…`.
     pub record: String,
-    /// Socket of the service, see [`bind`].
-    pub socket: UdpSocket,
+    /// Sockets of the service, see [`bind`].
+    pub sockets: Discv5Sockets,
     /// Records of nodes to begin with.
     pub bootstrap: Vec<WakuRecord>,
     /// Cluster of this node; nodes of others are not offered.
@@ -81,13 +82,27 @@ pub enum Discv5Error {
     },
 }
 
-/// Binds the socket of the service; port 0 lets the system choose, so that the node's record can name the port.
+/// Binds the sockets of the service: one at the first address of each family, at one port; port 0 lets the system choose one
+/// for each, so that the node's record can name them.
+///
+/// Nodes with both families are asked over IPv6 alone. So, beside an IPv4 address, all addresses of IPv6 (`::`) count only on a
+/// machine that reaches the Internet by it at present.
 ///
 /// # Errors
-/// [`Discv5Error::Listen`] if the port is in use, or may not be used.
-pub async fn bind(address: SocketAddr) -> Result<UdpSocket, Discv5Error> {
-    let socket = UdpSocket::bind(address).await;
-    socket.map_err(|error| Discv5Error::Listen { address, error })
+/// [`Discv5Error::Listen`] if a port is in use, or may not be used.
+pub fn bind(addresses: &[IpAddr], port: u16) -> Result<Discv5Sockets, Discv5Error> {
+    let first = |is_v4: bool| addresses.iter().find(|ip| ip.is_ipv4() == is_v4).copied();
+    let ipv4 = first(true);
+    let ipv6 = first(false);
+    let ipv6 = ipv6.filter(|ip| !ip.is_unspecified() || ipv4.is_none() || source_v6().is_some());
+    let bind = |ip: IpAddr| {
+        let address = SocketAddr::new(ip, port);
+        sockets::bind(address).map_err(|error| Discv5Error::Listen { address, error })
+    };
+    Ok(Discv5Sockets {
+        ipv4: ipv4.map(bind).transpose()?,
+        ipv6: ipv6.map(bind).transpose()?,
+    })
 }
 
 /// Running discv5 service; it ends when this is dropped.
@@ -113,7 +128,7 @@ impl Discv5Service {
         let Discv5Config {
             mut secret,
             record,
-            socket,
+            sockets,
             bootstrap,
             cluster,
             shards,
@@ -125,16 +140,12 @@ impl Discv5Service {
         let signing = CombinedKey::secp256k1_from_bytes(&mut signing);
         let signing = signing.map_err(|_| Discv5Error::Key)?;
         let key = CombinedKey::secp256k1_from_bytes(&mut secret).map_err(|_| Discv5Error::Key)?;
-        let listen = socket.local_addr().map_err(|error| Discv5Error::Start {
-            reason: error.to_string(),
-        })?;
-        let socket = Arc::new(socket);
-        let (ipv4, ipv6) = match listen.ip() {
-            IpAddr::V4(_) => (Some(socket), None),
-            IpAddr::V6(_) => (None, Some(socket)),
+        let is_local = sockets.are_of_this_host();
+        let listen = ListenConfig::FromSockets {
+            ipv4: sockets.ipv4.map(Arc::new),
+            ipv6: sockets.ipv6.map(Arc::new),
         };
-        let is_local = listen.ip().is_loopback();
-        let mut config = ConfigBuilder::new(ListenConfig::FromSockets { ipv4, ipv6 })
+        let mut config = ConfigBuilder::new(listen)
             .protocol_identity(WAKU_PROTOCOL)
             .table_filter(match allows_private {
                 true => is_waku,

@@ -57,8 +57,8 @@ pub struct NodeConfig {
     pub content_topics: Vec<(String, Shard)>,
     /// Bandwidth that shards may use.
     pub shard_bandwidth: ShardBandwidth,
-    /// IP address that libp2p listens on.
-    pub listen_address: IpAddr,
+    /// IP addresses that libp2p listens on, at least one.
+    pub listen_addresses: Vec<IpAddr>,
     /// TCP port of libp2p; 0 lets the system choose.
     pub tcp_port: u16,
     /// WebSocket port of libp2p, `None` when off; 0 lets the system choose.

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use libp2p::identity::Keypair;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
-use undertone_discovery::discv5::{self, Discv5Config, Discv5Error, Discv5Service, RecordValues};
+use undertone_discovery::discv5::{
+    self, Discv5Config, Discv5Error, Discv5Service, Discv5Sockets, RecordValues, UdpPorts,
+};
 use undertone_discovery::dns::tree::TreeUrl;
 use undertone_discovery::dns::{self, DnsConfig, DnsError};
 use undertone_discovery::record::WakuRecord;
@@ -68,8 +70,8 @@ pub(crate) struct DiscoveryPorts {
     light_shards: Vec<u16>,
     /// Connections above which those of least use are closed.
     pub(crate) connections_max: usize,
-    /// Port of discv5, which the node's record names.
-    pub(crate) udp_port: Option<u16>,
+    /// Ports of discv5, which the node's record names.
+    pub(crate) udp_ports: UdpPorts,
     own: watch::Sender<OwnRecord>,
     record: watch::Receiver<Option<String>>,
 }
@@ -112,7 +114,7 @@ impl DiscoveryPorts {
 
 /// Discovery that has its port and its channels, before the node runs.
 pub(crate) struct PreparedDiscovery {
-    socket: Option<tokio::net::UdpSocket>,
+    sockets: Option<Discv5Sockets>,
     bootstrap: Vec<WakuRecord>,
     node_lists: Vec<TreeUrl>,
     name_servers: Vec<SocketAddr>,
@@ -133,7 +135,7 @@ struct RendezvousRole {
     registers: bool,
 }
 
-/// Binds the port of discv5, reads what is remembered of peers, and makes the channels.
+/// Binds the ports of discv5, reads what is remembered of peers, and makes the channels.
 ///
 /// # Errors
 /// [`DiscoveryError`] if the port is in use.
@@ -142,13 +144,10 @@ pub(crate) async fn prepare(
     node: &NodeConfig,
     known: watch::Sender<Vec<Bytes>>,
 ) -> Result<(PreparedDiscovery, DiscoveryPorts), DiscoveryError> {
-    let (listen, connections_max) = (node.listen_address, node.connections.total_max);
-    let socket = match config.udp_port {
-        Some(port) => Some(discv5::bind(SocketAddr::new(listen, port)).await?),
-        None => None,
-    };
-    let bound = socket.as_ref().and_then(|socket| socket.local_addr().ok());
-    let udp_port = bound.map(|address| address.port());
+    let (listen, connections_max) = (&node.listen_addresses, node.connections.total_max);
+    let sockets = config.udp_port.map(|port| discv5::bind(listen, port));
+    let sockets = sockets.transpose()?;
+    let udp_ports = sockets.as_ref().map(Discv5Sockets::ports);
     let mut bootstrap = Vec::new();
     for text in &config.bootstrap {
         match WakuRecord::parse(text) {
@@ -158,14 +157,15 @@ pub(crate) async fn prepare(
             }
         }
     }
-    let allows_private = is_private(listen) || bootstrap.iter().any(is_in_private_network);
+    let listens_in_private = listen.iter().copied().all(is_private);
+    let allows_private = listens_in_private || bootstrap.iter().any(is_in_private_network);
     let (memory, remembered) = PeerMemory::open(&config.peers_file);
     let (offers, offered) = mpsc::channel(OFFERS_MAX);
     let (wishes, wished) = mpsc::channel(1);
     let (own, own_told) = watch::channel(OwnRecord::default());
     let (record, record_told) = watch::channel(None);
     let prepared = PreparedDiscovery {
-        socket,
+        sockets,
         bootstrap,
         node_lists: config.node_lists.clone(),
         name_servers: config.name_servers.clone(),
@@ -193,17 +193,17 @@ pub(crate) async fn prepare(
         light_shards: node.shards.iter().map(|shard| shard.index).collect(),
         // A tenth stays free for peers that come.
         connections_max: connections_max - connections_max / 10,
-        udp_port,
+        udp_ports: udp_ports.unwrap_or_default(),
         own,
         record: record_told,
     };
     Ok((prepared, ports))
 }
 
-/// Whether the node listens at one address of a private network or of this host only, as in a test network: then
+/// Whether an address is one of a private network or of this host only. If the node listens at no other, as in a test network,
 /// its peers are there too.
-fn is_private(listen: IpAddr) -> bool {
-    match listen.to_canonical() {
+fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
         IpAddr::V4(ip) => ip.is_private() || ip.is_loopback() || ip.is_link_local(),
         IpAddr::V6(ip) => ip.is_loopback() || ip.is_unique_local() || ip.is_unicast_link_local(),
     }
@@ -227,7 +227,7 @@ impl PreparedDiscovery {
         services: &RunningServices,
     ) -> Result<(), DiscoveryError> {
         let Self {
-            socket,
+            sockets,
             bootstrap,
             node_lists,
             name_servers,
@@ -252,14 +252,14 @@ impl PreparedDiscovery {
             })?);
         }
         let mut discv5 = None;
-        if let Some(socket) = socket {
+        if let Some(sockets) = sockets {
             let key = keypair.clone().try_into_secp256k1();
             let key = key.map_err(|_| Discv5Error::Key)?;
             let info = node.info().await.map_err(|_| Discv5Error::Key)?;
             let config = Discv5Config {
                 secret: key.secret().to_bytes(),
                 record: info.enr_uri.ok_or(Discv5Error::Key)?,
-                socket,
+                sockets,
                 bootstrap,
                 cluster,
                 shards: own.borrow().shards.clone(),

@@ -28,6 +28,7 @@ pub async fn examine(config: &NodeConfig, ntp: Option<NtpServer>) -> Vec<Diagnos
         network::records(config),
     );
     findings.push(clock);
+    findings.extend(network::families(config));
     findings.extend(peers);
     findings.extend(lists);
     findings.extend(records);

@@ -87,7 +87,9 @@ impl AddressRules {
     /// Whether an IP address that somebody named may be sent packets to.
     pub fn accepts_ip(&self, ip: IpAddr) -> bool {
         let ip = ip.to_canonical();
-        if ip.is_unspecified() || ip.is_multicast() {
+        // One of a link leads nowhere without the name of an interface.
+        let is_of_one_link = matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
+        if ip.is_unspecified() || ip.is_multicast() || is_of_one_link {
             return false;
         }
         self.allows_private || is_global(ip)

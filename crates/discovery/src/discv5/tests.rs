@@ -1,5 +1,5 @@
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use enr::Enr as SignedRecord;
@@ -42,27 +42,29 @@ fn record_of_sequence(sequence: u64, number: u8, port: u16, cluster: u8) -> Stri
         .to_base64()
 }
 
+fn sockets_at(ip: impl Into<IpAddr>) -> Discv5Sockets {
+    bind(&[ip.into()], 0).expect("a free port")
+}
+
 async fn node(number: u8, cluster: u8, bootstrap: Vec<WakuRecord>) -> Node {
-    let socket = bind((Ipv4Addr::LOCALHOST, 0).into())
-        .await
-        .expect("a free port");
-    let listen = socket.local_addr().expect("it is bound");
-    let record = record(number, listen.port(), cluster);
-    node_with_record(number, cluster, bootstrap, socket, record).await
+    let sockets = sockets_at(Ipv4Addr::LOCALHOST);
+    let port = sockets.ports().v4.expect("it is bound");
+    let record = record(number, port, cluster);
+    node_with_record(number, cluster, bootstrap, sockets, record).await
 }
 
 async fn node_with_record(
     number: u8,
     cluster: u8,
     bootstrap: Vec<WakuRecord>,
-    socket: UdpSocket,
+    sockets: Discv5Sockets,
     record: String,
 ) -> Node {
     let peer = WakuRecord::parse(&record).expect("signed above").peer();
     let config = Discv5Config {
         secret: secret(number),
         record,
-        socket,
+        sockets,
         bootstrap,
         cluster: u16::from(cluster),
         shards: vec![0],
@@ -164,14 +166,12 @@ async fn a_record_names_another_address_when_the_host_loses_the_one_that_it_name
 async fn a_port_in_use_and_a_foreign_record_are_named() {
     let taken = std::net::UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     let listen = taken.local_addr().expect("it is bound");
-    let error = bind(listen).await.expect_err("in use");
+    let error = bind(&[listen.ip()], listen.port()).expect_err("in use");
     assert!(error.to_string().contains(&listen.to_string()), "{error}");
     let foreign = Discv5Config {
         secret: secret(31),
         record: record(30, 1, 16),
-        socket: bind((Ipv4Addr::LOCALHOST, 0).into())
-            .await
-            .expect("a free port"),
+        sockets: sockets_at(Ipv4Addr::LOCALHOST),
         bootstrap: Vec::new(),
         cluster: 16,
         shards: Vec::new(),
@@ -185,11 +185,8 @@ async fn a_port_in_use_and_a_foreign_record_are_named() {
 
 #[tokio::test]
 async fn bootstrap_nodes_are_in_the_table_as_configured_while_no_node_answers() {
-    let socket = bind((Ipv4Addr::LOCALHOST, 0).into())
-        .await
-        .expect("a free port");
     let listen = ListenConfig::FromSockets {
-        ipv4: Some(Arc::new(socket)),
+        ipv4: sockets_at(Ipv4Addr::LOCALHOST).ipv4.map(Arc::new),
         ipv6: None,
     };
     let own = WakuRecord::parse(&record(40, 9000, 16)).expect("signed above");
@@ -307,4 +304,59 @@ async fn two_nodes_near_to_the_only_one_that_knows_them_find_each_other() {
     let left = node(left, 16, begin.clone()).await;
     let mut right = node(right, 16, begin).await;
     hears_of(&mut right, &BTreeSet::from([first.peer, left.peer])).await;
+}
+
+/// Record of a node on loopback with these ports, and no libp2p.
+fn record_at(number: u8, ports: UdpPorts) -> String {
+    let key = CombinedKey::secp256k1_from_bytes(&mut secret(number)).expect("a secret");
+    let mut record = SignedRecord::builder();
+    record
+        .add_value("waku2", &[1u8].as_slice())
+        .add_value("rs", &[0, 16, 1, 0, 0].as_slice());
+    if let Some(port) = ports.v4 {
+        record.ip4(Ipv4Addr::LOCALHOST).udp4(port);
+    }
+    if let Some(port) = ports.v6 {
+        record.ip6(Ipv6Addr::LOCALHOST).udp6(port);
+    }
+    record.build(&key).expect("a short record").to_base64()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_of_each_family_are_found_by_one_that_has_both() {
+    let (v4, v6) = (Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into());
+    let start = async |number, addresses: &[IpAddr], bootstrap: &[String]| {
+        let known = bootstrap
+            .iter()
+            .map(|text| WakuRecord::parse(text).expect("signed here"));
+        let sockets = bind(addresses, 0).expect("free ports");
+        let record = record_at(number, sockets.ports());
+        node_with_record(number, 16, known.collect(), sockets, record).await
+    };
+    let both = start(60, &[v4, v6], &[]).await;
+    let begin = [both.service.record().borrow().clone()];
+    // Each can ask only by its own family, so both are known only if both sockets answer.
+    let only_v4 = start(61, &[v4], &begin).await;
+    let only_v6 = start(62, &[v6], &begin).await;
+    let mut other = start(63, &[v4, v6], &begin).await;
+    hears_of(&mut other, &BTreeSet::from([only_v4.peer, only_v6.peer])).await;
+}
+
+#[tokio::test]
+async fn all_addresses_of_both_families_are_bound_at_one_port() {
+    let any = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
+    let v6 = bind(&any[1..], 0).expect("a free port");
+    let port = v6.ports().v6.expect("it is bound");
+    // The socket of IPv6 leaves the port of IPv4 to others.
+    let v4 = bind(&any[..1], port).expect("free for IPv4");
+    assert_eq!(
+        v4.ports(),
+        UdpPorts {
+            v4: Some(port),
+            v6: None
+        }
+    );
+    let both = bind(&any, 0).expect("free ports");
+    assert!(both.ports().v4.is_some());
+    assert_eq!(both.ports().v6.is_some(), source_v6().is_some());
 }

@@ -10,7 +10,7 @@ mod stopping;
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -448,18 +448,23 @@ pub fn relay_config(config: &NodeConfig) -> RelayConfig {
     relay
 }
 
+/// Addresses to listen on: every port at each IP address, the ports of one IP address after those of the other.
 fn listen_addresses(config: &NodeConfig) -> Vec<Multiaddr> {
-    let base = Multiaddr::from(config.listen_address);
-    let mut addresses = vec![base.clone().with(Protocol::Tcp(config.tcp_port))];
-    if let Some(port) = config.websocket_port {
-        let websocket = match config.websocket_certificate {
-            Some(_) => Protocol::Wss("/".into()),
-            None => Protocol::Ws("/".into()),
-        };
-        addresses.push(base.clone().with(Protocol::Tcp(port)).with(websocket));
-    }
-    if let Some(port) = config.quic_port {
-        addresses.push(base.with(Protocol::Udp(port)).with(Protocol::QuicV1));
-    }
-    addresses
+    let at = |ip: &IpAddr| {
+        let base = Multiaddr::from(*ip);
+        let websocket = config.websocket_port.map(|port| {
+            let websocket = match config.websocket_certificate {
+                Some(_) => Protocol::Wss("/".into()),
+                None => Protocol::Ws("/".into()),
+            };
+            base.clone().with(Protocol::Tcp(port)).with(websocket)
+        });
+        let quic = config.quic_port.map(|port| {
+            let udp = base.clone().with(Protocol::Udp(port));
+            udp.with(Protocol::QuicV1)
+        });
+        let tcp = base.with(Protocol::Tcp(config.tcp_port));
+        [Some(tcp), websocket, quic].into_iter().flatten()
+    };
+    config.listen_addresses.iter().flat_map(at).collect()
 }

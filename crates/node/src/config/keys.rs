@@ -11,7 +11,7 @@ use undertone_message::pubsub_topic::MAX_SHARD_INDEX;
 use undertone_rln::prover::MAX_LIMIT;
 
 use super::error::ConfigError;
-use super::kind::{FromEntry, RestAuth};
+use super::kind::{FromEntry, ListenAddresses, RestAuth};
 use super::log::{LogFormat, LogLevel};
 use super::metrics::MetricsNames;
 use super::setting::{ConfigKey, Setting, Values};
@@ -122,7 +122,8 @@ table! {
             "content topics whose shards to join too, and whose messages to keep for REST []";
         max_message_bytes: usize [1..], "max-message-bytes", "bytes, 1 or more",
             "longest message [the network's]";
-        listen_address: IpAddr = "0.0.0.0", "listen-address", IP, "where libp2p listens";
+        listen_address: ListenAddresses = "0.0.0.0,::", "listen-address", "an IP address, or a list of them",
+            "where libp2p listens; :: beside 0.0.0.0 counts on machines that have IPv6";
         tcp_port: u16 = "60000", "tcp-port", PORT, "TCP port of libp2p";
         websocket: bool = "false", "websocket", BOOL, "listen for WebSocket too";
         ws_port: u16 = "8000", "ws-port", PORT, "WebSocket port of libp2p";

@@ -102,6 +102,28 @@ from_serde! {
     Text: String, IpAddr, PathBuf, LogFormat, LogLevel, MetricsNames, Mode, RestAuth;
 }
 
+/// IP addresses to listen on, each once: one, or a list of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ListenAddresses(pub(super) Vec<IpAddr>);
+
+impl FromEntry for ListenAddresses {
+    const KIND: Kind = Kind::TextList;
+
+    fn from_entry(entry: &TomlEntry) -> Option<Self> {
+        let all = match entry.as_list() {
+            Some(_) => Vec::from_entry(entry)?,
+            None => vec![IpAddr::from_entry(entry)?],
+        };
+        let mut addresses = Vec::new();
+        for address in all {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        (!addresses.is_empty()).then_some(Self(addresses))
+    }
+}
+
 /// Paths that require the REST API's token, as the key is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]

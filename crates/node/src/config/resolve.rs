@@ -52,7 +52,7 @@ impl Resolver {
             shards: self.shards(&network, &content_topics)?,
             content_topics,
             shard_bandwidth: self.shard_bandwidth()?,
-            listen_address: raw.listen_address.get()?,
+            listen_addresses: self.listen_addresses()?,
             tcp_port: self.shifted(&raw.tcp_port)?,
             websocket_port: self.websocket_port()?,
             websocket_certificate: self.websocket_certificate()?,

@@ -7,6 +7,7 @@ use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use undertone_discovery::discv5::{source_v4, source_v6};
 use undertone_discovery::dns::{self, DnsConfig};
 use undertone_discovery::record::WakuRecord;
 
@@ -37,10 +38,9 @@ pub(super) async fn peers(config: &NodeConfig) -> Vec<Diagnosis> {
             let says = format!("{address} is an address of QUIC, which only a node dials");
             return Diagnosis::other(key, CheckOutcome::NotChecked, says, "start the node");
         }
-        match timeout(CONNECT, connect(address)).await {
-            Ok(Ok(())) => Diagnosis::good(key, format!("{address} accepts connections")),
-            Ok(Err(error)) => unreachable_peer(key, address, &error.to_string()),
-            Err(_) => unreachable_peer(key, address, "no answer within 5 s"),
+        match connect(address).await {
+            Ok(how) => Diagnosis::good(key, format!("{address} accepts connections {how}")),
+            Err(error) => unreachable_peer(key, address, &error.to_string()),
         }
     });
     futures::future::join_all(asked).await
@@ -55,15 +55,16 @@ fn unreachable_peer(key: &str, address: &Multiaddr, reason: &str) -> Diagnosis {
     )
 }
 
-async fn connect(address: &Multiaddr) -> std::io::Result<()> {
-    let (mut host, mut port) = (None, None);
+/// Connects by each family of IP addresses that an address has, and says by which it was possible.
+async fn connect(address: &Multiaddr) -> std::io::Result<String> {
+    let (mut host, mut port, mut family) = (None, None, None);
     for part in address.iter() {
         match part {
             Protocol::Ip4(ip) => host = Some(IpAddr::from(ip).to_string()),
             Protocol::Ip6(ip) => host = Some(IpAddr::from(ip).to_string()),
-            Protocol::Dns(name) | Protocol::Dns4(name) | Protocol::Dns6(name) => {
-                host = Some(name.into_owned());
-            }
+            Protocol::Dns(name) => host = Some(name.into_owned()),
+            Protocol::Dns4(name) => (host, family) = (Some(name.into_owned()), Some("IPv4")),
+            Protocol::Dns6(name) => (host, family) = (Some(name.into_owned()), Some("IPv6")),
             Protocol::Tcp(number) => port = Some(number),
             _ => {}
         }
@@ -71,8 +72,65 @@ async fn connect(address: &Multiaddr) -> std::io::Result<()> {
     let (Some(host), Some(port)) = (host, port) else {
         return Err(std::io::Error::other("no host with a TCP port"));
     };
-    let addresses: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await?.collect();
-    TcpStream::connect(&addresses[..]).await.map(drop)
+    let silent = |_| std::io::Error::other("no answer within 5 s");
+    let looked_up = timeout(CONNECT, tokio::net::lookup_host((host, port)));
+    let addresses: Vec<SocketAddr> = looked_up.await.map_err(silent)??.collect();
+    let (mut reached, mut failed) = (Vec::new(), Vec::new());
+    for (name, is_v4) in [("IPv4", true), ("IPv6", false)] {
+        let of_family = addresses.iter().filter(|socket| socket.is_ipv4() == is_v4);
+        let of_family: Vec<_> = of_family.copied().collect();
+        if of_family.is_empty() || family.is_some_and(|family| family != name) {
+            continue;
+        }
+        let connected = timeout(CONNECT, TcpStream::connect(&of_family[..])).await;
+        match connected.map_err(silent).flatten() {
+            Ok(_) => reached.push(name),
+            Err(error) => failed.push((name, error)),
+        }
+    }
+    let how = format!("over {}", reached.join(" and "));
+    match (reached.is_empty(), failed.pop()) {
+        (true, Some((_, error))) => Err(error),
+        (true, None) => Err(std::io::Error::other(
+            "the name has no address of this kind",
+        )),
+        (false, Some((name, error))) => Ok(format!("{how}, but not over {name}: {error}")),
+        (false, None) => Ok(how),
+    }
+}
+
+/// Says by which families of IP addresses this machine has a way into the Internet, of those on which the node listens. It sends
+/// nothing, so what stands on the way is not found.
+pub(super) fn families(config: &NodeConfig) -> Option<Diagnosis> {
+    let subject = "listen-address";
+    let listen = &config.listen_addresses;
+    if listen.iter().all(IpAddr::is_loopback) {
+        return None;
+    }
+    let families = [
+        ("IPv4", listen.iter().any(IpAddr::is_ipv4), source_v4()),
+        ("IPv6", listen.iter().any(IpAddr::is_ipv6), source_v6()),
+    ];
+    let families = families.into_iter().filter(|(_, listens, _)| *listens);
+    let (with, without): (Vec<_>, Vec<_>) = families.partition(|(_, _, source)| source.is_some());
+    let with = with
+        .into_iter()
+        .filter_map(|(name, _, source)| Some(format!("{name} from {}", source?)));
+    let with = with.collect::<Vec<_>>().join(" and ");
+    let without: Vec<_> = without.into_iter().map(|(name, ..)| name).collect();
+    Some(match (with.is_empty(), &without[..]) {
+        (true, _) => Diagnosis::other(
+            subject,
+            CheckOutcome::Warning,
+            "this machine has no way into the Internet",
+            "check its addresses and routes, unless the network is a private one",
+        ),
+        (false, []) => Diagnosis::good(subject, format!("the Internet is reached by {with}")),
+        (false, [name, ..]) => Diagnosis::good(
+            subject,
+            format!("the Internet is reached by {with}, not by {name}"),
+        ),
+    })
 }
 
 /// Reads every list of nodes in DNS until it gives a node.

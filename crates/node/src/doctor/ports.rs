@@ -13,16 +13,21 @@ enum PortKind {
 
 /// Tries to listen on every port of the configuration.
 pub(super) fn examine(config: &NodeConfig) -> Vec<Diagnosis> {
-    let at = |port| SocketAddr::new(config.listen_address, port);
-    let mut ports = vec![("tcp-port", at(config.tcp_port), PortKind::Tcp)];
-    if let Some(port) = config.websocket_port {
-        ports.push(("ws-port", at(port), PortKind::Tcp));
-    }
-    if let Some(port) = config.quic_port {
-        ports.push(("quic-port", at(port), PortKind::Udp));
-    }
-    if let Some(port) = config.discovery.as_ref().and_then(|found| found.udp_port) {
-        ports.push(("discv5-udp-port", at(port), PortKind::Udp));
+    let discovery = config.discovery.as_ref();
+    let listening = [
+        ("tcp-port", Some(config.tcp_port), PortKind::Tcp),
+        ("ws-port", config.websocket_port, PortKind::Tcp),
+        ("quic-port", config.quic_port, PortKind::Udp),
+        (
+            "discv5-udp-port",
+            discovery.and_then(|found| found.udp_port),
+            PortKind::Udp,
+        ),
+    ];
+    let mut ports = Vec::new();
+    for (key, port, transport) in listening {
+        let addresses = config.listen_addresses.iter().zip(port.into_iter().cycle());
+        ports.extend(addresses.map(|(ip, port)| (key, SocketAddr::new(*ip, port), transport)));
     }
     if let Some(rest) = &config.rest {
         ports.push(("rest-port", rest.address, PortKind::Tcp));
@@ -68,17 +73,15 @@ fn twice(ports: &[(&'static str, SocketAddr, PortKind)]) -> Vec<Diagnosis> {
     let mut findings = Vec::new();
     for (index, (key, address, transport)) in ports.iter().enumerate() {
         for (other, elsewhere, over) in ports.iter().skip(index + 1) {
+            let is_any = address.ip().is_unspecified() || elsewhere.ip().is_unspecified();
             let is_same_ip = address.ip() == elsewhere.ip()
-                || address.ip().is_unspecified()
-                || elsewhere.ip().is_unspecified();
+                || is_any && address.is_ipv4() == elsewhere.is_ipv4() && key != other;
             let is_same = address.port() == elsewhere.port() && transport == over;
-            if is_same && is_same_ip && address.port() != 0 {
-                findings.push(Diagnosis::other(
-                    *other,
-                    CheckOutcome::Bad,
-                    format!("{key} and {other} are both {}", address.port()),
-                    "give each a port of its own",
-                ));
+            let says = format!("{key} and {other} are both {}", address.port());
+            let is_said = findings.iter().any(|said: &Diagnosis| said.says == says);
+            if is_same && is_same_ip && address.port() != 0 && !is_said {
+                let remedy = "give each a port of its own";
+                findings.push(Diagnosis::other(*other, CheckOutcome::Bad, says, remedy));
             }
         }
     }

@@ -5,12 +5,14 @@ use std::net::IpAddr;
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 
+use super::peers::ip_of;
+
 /// Addresses that the operator announces, because the node cannot know them: those before a router, a proxy or a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnnouncedAddresses {
-    /// Public IP address, at which the ports are the ones that the node listens on.
+    /// Public IP address, at which the ports are the ones that the node listens on in this family.
     pub ip: Option<IpAddr>,
-    /// Host name of the node, at which the ports are the same too.
+    /// Host name of the node, at which the ports are those of IPv4 (`dns4`); of IPv6 (`dns6`) if the node listens on no other.
     pub name: Option<String>,
     /// Further addresses, without identity.
     pub more: Vec<Multiaddr>,
@@ -28,10 +30,20 @@ impl AnnouncedAddresses {
     pub(crate) fn over(&self, listening: &[Multiaddr]) -> Vec<Multiaddr> {
         let mut all = Vec::new();
         if !self.only_more {
-            let ip = self.ip.map(Protocol::from);
-            let name = self.name.clone().map(|name| Protocol::Dns4(name.into()));
-            for host in ip.into_iter().chain(name) {
-                all.extend(listening.iter().map(|address| at_host(address, &host)));
+            let is_v4 = |address: &Multiaddr| ip_of(address).is_some_and(|ip| ip.is_ipv4());
+            let has_v4 = listening.iter().any(is_v4);
+            let has_v6 = !listening.iter().all(is_v4);
+            let ip = self.ip.map(|ip| (Protocol::from(ip), ip.is_ipv4()));
+            let name = self.name.clone().map(|name| match has_v4 {
+                true => (Protocol::Dns4(name.into()), true),
+                false => (Protocol::Dns6(name.into()), false),
+            });
+            for (host, wants_v4) in ip.into_iter().chain(name) {
+                // A router that translates between the families leads to those that there are.
+                let is_wanted =
+                    |address: &&Multiaddr| !(has_v4 && has_v6) || is_v4(address) == wants_v4;
+                let at_ports = listening.iter().filter(is_wanted);
+                all.extend(at_ports.map(|address| at_host(address, &host)));
             }
         }
         all.extend(self.more.iter().cloned());

@@ -11,7 +11,7 @@ use undertone_relay::{self as relay, Input, ProofFailure, PublishError, Rejectio
 
 use super::connections::PeerConnections;
 use super::event_loop::EventLoop;
-use super::peers::{KnownPeer, without_peer_id};
+use super::peers::{KnownPeer, is_of_one_link, without_peer_id};
 use super::requests::PendingPublish;
 use super::rln::RlnService;
 use crate::command::{
@@ -285,6 +285,7 @@ impl EventLoop {
         // Places at relays are external addresses too.
         let listening = self.swarm.listeners();
         let listening = listening.filter(|own| !self.hides_listening && !is_relayed(own));
+        let listening = listening.filter(|own| !is_of_one_link(own));
         external.into_iter().chain(listening.cloned()).collect()
     }
 

@@ -9,10 +9,11 @@ use libp2p::swarm::SwarmEvent;
 use libp2p::{Multiaddr, Swarm};
 
 use super::error::StartError;
+use super::peers::is_of_one_link;
 use crate::swarm::{Behaviour, Boxed};
 
 /// Listens on every address and waits until the system has reported each one. An address that stands for all
-/// interfaces yields several reports; only the first of each is waited for.
+/// interfaces yields several reports; only the first of each is waited for. Those of one link are of no use to others.
 pub(crate) async fn listen(
     swarm: &mut Swarm<Boxed<Behaviour>>,
     addresses: Vec<Multiaddr>,
@@ -40,6 +41,9 @@ pub(crate) async fn listen(
                 address,
             } => {
                 waiting.retain(|(listener, _)| *listener != listener_id);
+                if is_of_one_link(&address) {
+                    continue;
+                }
                 let place = order.iter().position(|listener| *listener == listener_id);
                 found.push((place, address.with(Protocol::P2p(peer_id))));
             }

@@ -9,7 +9,7 @@ use undertone_message::PubsubTopic;
 use undertone_peers::{Capabilities, CloseReason, Input, Output, PeerFacts, PeerOffer, PeerSource};
 
 use super::event_loop::EventLoop;
-use super::peers::{ip_of, peer_id_of};
+use super::peers::{ip_of, is_of_one_link, peer_id_of};
 use crate::swarm::{METADATA_PROTOCOL, is_relayed};
 
 /// Addresses taken at most of those at which a peer says it listens.
@@ -184,6 +184,7 @@ impl EventLoop {
         let told = self.told_addresses();
         let content = self.record.values(&told, self.cluster_id, &self.joined);
         let listening = self.swarm.listeners().filter(|own| !is_relayed(own));
+        let listening = listening.filter(|own| !is_of_one_link(own));
         let listening: BTreeSet<_> = listening.filter_map(ip_of).collect();
         let addresses = self.own_addresses();
         let used = self.used_connections();

@@ -94,7 +94,9 @@ impl EventLoop {
 
 /// Ports to be asked for; those that the system chose are taken from the addresses that the node listens on.
 fn asked_for(configured: &[Multiaddr], listening: &[Multiaddr]) -> BTreeSet<LocalPort> {
-    let chosen: Vec<_> = listening.iter().filter_map(number_of).collect();
+    let of_v4 = |address: &&Multiaddr| ip_of(address).is_some_and(|ip| ip.is_ipv4());
+    let chosen = listening.iter().filter(of_v4).filter_map(number_of);
+    let chosen: Vec<_> = chosen.collect();
     let wanted = configured.iter().filter_map(port_of);
     let numbered = wanted.flat_map(|port| match port.number {
         0 => chosen
@@ -174,7 +176,9 @@ mod tests {
             number: 60_000,
         };
         assert_eq!(Vec::from_iter(asked), [tcp]);
-        let asked = asked_for(&[address("/ip4/0.0.0.0/tcp/0")], &known);
+        let known = [known[0].clone(), address("/ip6/::1/tcp/60001")];
+        let any = ["/ip4/0.0.0.0/tcp/0", "/ip6/::/tcp/0"].map(address);
+        let asked = asked_for(&any, &known);
         assert_eq!(
             Vec::from_iter(asked),
             [tcp],

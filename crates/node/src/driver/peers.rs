@@ -282,6 +282,11 @@ pub(crate) fn ip_of(address: &Multiaddr) -> Option<IpAddr> {
     })
 }
 
+/// Whether an address is one of IPv6 on one link, which leads nowhere without the name of the host's interface.
+pub(crate) fn is_of_one_link(address: &Multiaddr) -> bool {
+    matches!(ip_of(address), Some(IpAddr::V6(ip)) if ip.is_unicast_link_local())
+}
+
 #[cfg(test)]
 mod tests {
     use libp2p::core::Endpoint;

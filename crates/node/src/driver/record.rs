@@ -10,11 +10,13 @@ use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use libp2p::multiaddr::Protocol;
 use sha3::{Digest as _, Keccak256};
+use undertone_discovery::discv5::UdpPorts;
 use undertone_message::PubsubTopic;
 use undertone_peers::Capabilities;
 
-use super::peers::{ip_of, without_peer_id};
+use addresses::{RecordAddresses, is_for_browsers};
 
+mod addresses;
 mod rlp;
 #[cfg(test)]
 mod tests;
@@ -43,9 +45,11 @@ pub(crate) struct NodeRecord {
     key: Option<Signer>,
     /// Services that the node offers, the value of the key `waku2`.
     capabilities: Capabilities,
-    /// Port of discv5, if the node runs it.
-    udp_port: Option<u16>,
+    /// Ports of discv5, if the node runs it.
+    udp_ports: UdpPorts,
     last: RefCell<Option<EncodedRecord>>,
+    /// Addresses for which there was no room, as logged last.
+    left_out: RefCell<Vec<Multiaddr>>,
 }
 
 struct Signer {
@@ -70,11 +74,7 @@ struct EncodedRecord {
 
 impl NodeRecord {
     /// Creates the record of the node with this identity. Only secp256k1 keys can sign records.
-    pub(crate) fn new(
-        keypair: &Keypair,
-        capabilities: Capabilities,
-        udp_port: Option<u16>,
-    ) -> Self {
+    pub(crate) fn new(keypair: &Keypair, capabilities: Capabilities, udp_ports: UdpPorts) -> Self {
         let signer = || {
             let keypair = keypair.clone().try_into_secp256k1().ok()?;
             let secret = SigningKey::from_slice(&keypair.secret().to_bytes()).ok()?;
@@ -84,8 +84,9 @@ impl NodeRecord {
         Self {
             key: signer(),
             capabilities,
-            udp_port,
-            last: RefCell::new(None),
+            udp_ports,
+            last: RefCell::default(),
+            left_out: RefCell::default(),
         }
     }
 
@@ -146,13 +147,34 @@ impl NodeRecord {
         cluster_id: u16,
         joined: &BTreeSet<PubsubTopic>,
     ) -> RecordContent {
-        content(
+        let (content, left_out) = content(
             self.capabilities,
-            self.udp_port,
+            self.udp_ports,
             addresses,
             cluster_id,
             joined,
-        )
+        );
+        self.log_left_out(left_out);
+        content
+    }
+
+    /// Says which addresses others do not learn from the record, each time that they change.
+    fn log_left_out(&self, left_out: Vec<Multiaddr>) {
+        let mut last = self.left_out.borrow_mut();
+        if *last == left_out {
+            return;
+        }
+        for address in left_out.iter().filter(|address| !last.contains(address)) {
+            match is_for_browsers(address) {
+                true => tracing::warn!(
+                    %address,
+                    "the node's record has no room for the address that browsers need, so they do not find the node; a \
+                     shorter name, fewer shards or fewer of ext-multiaddr make room"
+                ),
+                false => tracing::info!(%address, "the node's record has no room for this address"),
+            }
+        }
+        *last = left_out;
     }
 }
 
@@ -174,13 +196,14 @@ impl Signer {
     }
 }
 
+/// Content of a record but for its public key, and the addresses for which it has no room.
 fn content(
     capabilities: Capabilities,
-    udp_port: Option<u16>,
+    udp_ports: UdpPorts,
     addresses: &[Multiaddr],
     cluster_id: u16,
     joined: &BTreeSet<PubsubTopic>,
-) -> RecordContent {
+) -> (RecordContent, Vec<Multiaddr>) {
     let mut content = RecordContent::new();
     content.insert(b"id", b"v4".to_vec());
     content.insert(b"waku2", vec![capabilities.0]);
@@ -192,47 +215,65 @@ fn content(
         .collect();
     let (key, value) = shards_value(cluster_id, &shards);
     content.insert(key, value);
-    if let Some((ip, port)) = best_tcp(addresses) {
-        let (key, tcp_key, udp_key): (&[u8], &[u8], &[u8]) = match ip.len() {
-            4 => (b"ip", b"tcp", b"udp"),
-            _ => (b"ip6", b"tcp6", b"udp6"),
+    let addresses = RecordAddresses::of(addresses);
+    if let Some((ip, port)) = addresses.v4 {
+        content.insert(b"ip", ip.octets().to_vec());
+        content.insert(b"tcp", port_value(port));
+        content.extend(udp_ports.v4.map(|port| (&b"udp"[..], port_value(port))));
+    }
+    let mut left_out = Vec::new();
+    if let Some((ip, port)) = addresses.v6 {
+        let mut with_v6 = content.clone();
+        with_v6.insert(b"ip6", ip.octets().to_vec());
+        with_v6.insert(b"tcp6", port_value(port));
+        with_v6.extend(udp_ports.v6.map(|port| (&b"udp6"[..], port_value(port))));
+        // Nodes that have only IPv6 are few beside browsers, which have no other way.
+        let needed = addresses.others.first();
+        let needed = needed.filter(|first| is_for_browsers(first));
+        let is_pushed_out = |needed| {
+            let bytes = entry_bytes(needed);
+            bytes > room(&with_v6) && bytes <= room(&content)
         };
-        content.insert(key, ip);
-        content.insert(tcp_key, port_value(port));
-        if let Some(port) = udp_port {
-            content.insert(udp_key, port_value(port));
+        if free_bytes(&with_v6).is_some() && !needed.is_some_and(is_pushed_out) {
+            content = with_v6;
+        } else {
+            left_out.push(Multiaddr::from(ip).with(Protocol::Tcp(port)));
         }
     }
+    let mut room = room(&content);
     let mut multiaddrs = Vec::new();
-    let taken: usize = content.iter().map(|(k, v)| k.len() + v.len() + 3).sum();
-    let room = RECORD_BYTES_MAX
-        .saturating_sub(SIGNED_BYTES + PUBLIC_KEY_BYTES + taken + b"multiaddrs".len() + 4);
-    // Addresses that `ip` and `tcp` cannot express, such as WebSocket and host names.
-    let mut others: Vec<_> = addresses
-        .iter()
-        .filter(|address| plain_tcp(address).is_none())
-        .collect();
-    others.sort_by_key(|address| is_of_this_host(address));
-    for address in others {
-        // The record names the node, so its address need not.
-        let bytes = without_peer_id(address).to_vec();
-        let Ok(len) = u16::try_from(bytes.len()) else {
-            continue;
-        };
-        if multiaddrs.len() + bytes.len() + 2 <= room {
-            multiaddrs.extend(len.to_be_bytes());
-            multiaddrs.extend(bytes);
+    for address in addresses.others {
+        let bytes = address.to_vec();
+        match u16::try_from(bytes.len()) {
+            Ok(len) if entry_bytes(&address) <= room => {
+                room -= entry_bytes(&address);
+                multiaddrs.extend(len.to_be_bytes());
+                multiaddrs.extend(bytes);
+            }
+            _ => left_out.push(address),
         }
     }
     if !multiaddrs.is_empty() {
         content.insert(b"multiaddrs", multiaddrs);
     }
-    content
+    (content, left_out)
 }
 
-/// Whether only this host itself reaches the address. A record may have no room for all, so these come last.
-fn is_of_this_host(address: &Multiaddr) -> bool {
-    ip_of(address).is_some_and(|ip| ip.is_loopback() || ip.is_unspecified())
+/// Bytes that a record of this content has left; `None` if it is too long.
+fn free_bytes(content: &RecordContent) -> Option<usize> {
+    let taken: usize = content.iter().map(|(k, v)| k.len() + v.len() + 3).sum();
+    RECORD_BYTES_MAX.checked_sub(SIGNED_BYTES + PUBLIC_KEY_BYTES + taken)
+}
+
+/// Bytes that `multiaddrs` may have beside a content.
+fn room(content: &RecordContent) -> usize {
+    let free = free_bytes(content).unwrap_or_default();
+    free.saturating_sub(b"multiaddrs".len() + 4)
+}
+
+/// Bytes that an address takes in `multiaddrs`, with its length before it.
+fn entry_bytes(address: &Multiaddr) -> usize {
+    address.len() + 2
 }
 
 /// Encodes a port; integers of a record have no leading zeros.
@@ -259,36 +300,4 @@ fn shards_value(cluster_id: u16, shards: &BTreeSet<u16>) -> (&'static [u8], Vec<
     }
     value.extend(bits);
     (b"rsv", value)
-}
-
-/// IP address and port of an address that consists of only these and perhaps a peer id.
-fn plain_tcp(address: &Multiaddr) -> Option<(Vec<u8>, u16)> {
-    let mut parts = address.iter();
-    let ip = match parts.next()? {
-        Protocol::Ip4(ip) => ip.octets().to_vec(),
-        Protocol::Ip6(ip) => ip.octets().to_vec(),
-        _ => return None,
-    };
-    match (parts.next()?, parts.next()) {
-        (Protocol::Tcp(port), None | Some(Protocol::P2p(_))) => Some((ip, port)),
-        _ => None,
-    }
-}
-
-/// The address that other nodes most likely reach: those of private networks behind those of the Internet, loopback and
-/// unspecified last; IPv4 before IPv6.
-fn best_tcp(addresses: &[Multiaddr]) -> Option<(Vec<u8>, u16)> {
-    let rank = |(ip, _): &(Vec<u8>, u16)| {
-        let reach = match ip.as_slice() {
-            [0 | 127, _, _, _] => 2,
-            [10, _, _, _] | [172, 16..=31, _, _] | [192, 168, _, _] | [169, 254, _, _] => 1,
-            [100, 64..=127, _, _] => 1,
-            [_, _, _, _] => 0,
-            [0xfc..=0xfd, ..] | [0xfe, 0x80..=0xbf, ..] => 1,
-            bytes if bytes[..15].iter().all(|byte| *byte == 0) => 2,
-            _ => 0,
-        };
-        (reach, ip.len())
-    };
-    addresses.iter().filter_map(plain_tcp).min_by_key(rank)
 }

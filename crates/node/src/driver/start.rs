@@ -124,8 +124,9 @@ async fn build(
         in_transit: in_transit.clone(),
     };
     let is_relay = !options.protocols.is_empty();
-    let udp_port = options.discovery.as_ref().and_then(|ports| ports.udp_port);
-    let record = NodeRecord::new(&options.keypair, options.capabilities, udp_port);
+    let udp_ports = options.discovery.as_ref().map(|ports| ports.udp_ports);
+    let udp_ports = udp_ports.unwrap_or_default();
+    let record = NodeRecord::new(&options.keypair, options.capabilities, udp_ports);
     let own = options.keypair.public().to_peer_id();
     let mut manager_seed = [0; 32];
     getrandom::fill(&mut manager_seed).map_err(std::io::Error::from)?;
@@ -160,7 +161,7 @@ async fn build(
         swarm.add_external_address(address);
     }
     let ports = match options.port_mapping {
-        Some(method) => OpenedPorts::ask(method, &options.listen, &addresses, udp_port),
+        Some(method) => OpenedPorts::ask(method, &options.listen, &addresses, udp_ports.v4),
         None => OpenedPorts::default(),
     };
     let (rln_sender, rln_events) = mpsc::unbounded_channel();

@@ -175,6 +175,8 @@ pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Boxed<Behaviour>>, Sw
     )?;
     let config = libp2p::swarm::Config::with_tokio_executor()
         .with_idle_connection_timeout(IDLE_TIMEOUT)
+        // Addresses of a peer are dialled one soon after the other (RFC 8305), those of IPv6 and IPv4 in turn, not all at once.
+        .with_smart_dial()
         .with_max_negotiating_inbound_streams(NEGOTIATING_STREAMS_MAX);
     Ok(Swarm::new(transport, Boxed::new(behaviour), own, config))
 }

@@ -78,7 +78,7 @@ impl Finder {
         Self { place, node, inbox }
     }
 
-    async fn record(&self) -> String {
+    pub(crate) async fn record(&self) -> String {
         let info = self.node.node.handle.info().await.unwrap();
         info.enr_uri.unwrap()
     }

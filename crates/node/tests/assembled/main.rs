@@ -8,6 +8,7 @@ mod bandwidth;
 mod channels;
 mod cut_off;
 mod discovery;
+mod families;
 mod full_disk;
 mod identity;
 mod light;

@@ -1,5 +1,6 @@
 //! Connections of real nodes over loopback: those that die, those that are too many.
 
+mod families;
 mod floods;
 mod foreign_relay;
 mod passage;

@@ -30,6 +30,7 @@ fn addresses_that_lead_nowhere_are_refused() {
         "/ip4/8.8.8.8/tcp/0",
         "/ip4/8.8.8.8",
         "/ip6/::/tcp/1",
+        "/ip6/fe80::1/tcp/60000",
         "/memory/1",
     ] {
         let mut open = rules();
@@ -50,7 +51,6 @@ fn private_addresses_are_accepted_only_in_test_networks() {
         "/ip4/169.254.0.1/tcp/60000",
         "/ip4/100.64.0.1/tcp/60000",
         "/ip6/::1/tcp/60000",
-        "/ip6/fe80::1/tcp/60000",
         "/ip6/fd00::1/tcp/60000",
         "/ip6/::ffff:10.0.0.1/tcp/60000",
     ] {

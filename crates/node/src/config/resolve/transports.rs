@@ -1,6 +1,6 @@
 //! Keys of the transports beside TCP, and of the addresses that others are told.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::time::Duration;
 
 use super::Resolver;
@@ -32,7 +32,22 @@ const NATS: [(&str, Nat); 4] = [
     ("pmp", Nat::Ask(MappingMethod::Pmp)),
 ];
 
+/// Whether this machine has IPv6 at all: it may be compiled out, or switched off with all its addresses.
+fn has_v6() -> bool {
+    UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
+}
+
 impl Resolver {
+    /// Addresses that libp2p listens on. Beside `0.0.0.0`, `::` is one of them only on a machine that has IPv6, so that both can
+    /// be the default.
+    pub(super) fn listen_addresses(&self) -> Result<Vec<IpAddr>, ConfigError> {
+        let mut addresses = self.raw.listen_address.get()?.0;
+        if addresses.contains(&Ipv4Addr::UNSPECIFIED.into()) && !has_v6() {
+            addresses.retain(|address| *address != Ipv6Addr::UNSPECIFIED);
+        }
+        Ok(addresses)
+    }
+
     /// Port of WebSocket, with or without TLS.
     pub(super) fn websocket_port(&self) -> Result<Option<u16>, ConfigError> {
         let raw = &self.raw;

@@ -1,6 +1,8 @@
 //! Keys of the transports beside TCP.
 
-use super::{flag_error, load_flags};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::{flag_error, load_file, load_flags};
 use crate::driver::{MappingMethod, PassageOptions, RelayClient};
 
 /// Keys that are valid only together.
@@ -9,6 +11,35 @@ pub(super) const SECURE: [(&str, &str); 3] = [
     ("websocket-secure-cert-path", "fullchain.pem"),
     ("websocket-secure-key-path", "privkey.pem"),
 ];
+
+#[test]
+fn a_node_listens_on_one_address_or_several_and_by_default_on_both_families() {
+    let by_file = |text: &str| load_file(text).unwrap().listen_addresses;
+    let by_flag =
+        |text: &str| load_flags(&[("listen-address", text)]).map(|config| config.listen_addresses);
+    let (loopback_v4, loopback_v6) = (
+        IpAddr::from(Ipv4Addr::LOCALHOST),
+        IpAddr::from(Ipv6Addr::LOCALHOST),
+    );
+    assert_eq!(by_flag("127.0.0.1").unwrap(), [loopback_v4]);
+    assert_eq!(by_file("listen-address = \"127.0.0.1\""), [loopback_v4]);
+    let both = [loopback_v4, loopback_v6];
+    assert_eq!(by_flag("127.0.0.1, ::1, 127.0.0.1").unwrap(), both);
+    assert_eq!(by_file("listen-address = [\"127.0.0.1\", \"::1\"]"), both);
+    let any_v6 = IpAddr::from(Ipv6Addr::UNSPECIFIED);
+    assert_eq!(by_flag("::").unwrap(), [any_v6], "asked for by itself");
+    let has_v6 = std::net::UdpSocket::bind((loopback_v6, 0)).is_ok();
+    let mut expected = vec![IpAddr::from(Ipv4Addr::UNSPECIFIED)];
+    expected.extend(has_v6.then_some(any_v6));
+    assert_eq!(load_flags(&[]).unwrap().listen_addresses, expected);
+    for bad in ["", "::1,here"] {
+        let error = by_flag(bad).unwrap_err().to_string();
+        assert!(
+            error.contains("expected an IP address, or a list of them"),
+            "{error}"
+        );
+    }
+}
 
 #[test]
 fn a_certificate_needs_its_key_and_is_on_the_websocket_port() {

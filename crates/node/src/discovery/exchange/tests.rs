@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use libp2p::identity::Keypair;
+use undertone_discovery::discv5::UdpPorts;
 use undertone_peers::Capabilities;
 
 use super::*;
@@ -8,7 +9,11 @@ use crate::driver::record::NodeRecord;
 
 /// Record of a new node of `cluster` as its bytes on the wire.
 fn record(cluster: u16) -> Bytes {
-    let node = NodeRecord::new(&Keypair::generate_secp256k1(), Capabilities::RELAY, None);
+    let node = NodeRecord::new(
+        &Keypair::generate_secp256k1(),
+        Capabilities::RELAY,
+        UdpPorts::default(),
+    );
     let text = node.uri(&[], cluster, &BTreeSet::new());
     let text = text.expect("a key of secp256k1 signs records");
     WakuRecord::parse(&text).expect("signed above").to_rlp()

@@ -8,6 +8,12 @@ use super::*;
 const EXAMPLE_KEY: &str = "b71c71a67e1177ad4e901695e1b4b9ee17ae16c6668d313eac2f96dbcda3f291";
 const EXAMPLE: &str = "enr:-IS4QHCYrYZbAKWCBRlAy5zzaDZXJBGkcnh4MHcBFZntXNFrdvJjX04jRzjzCBOonrkTfj499SZuOh8R33Ls8RRcy5wBgmlkgnY0gmlwhH8AAAGJc2VjcDI1NmsxoQPKY0yuDUmstAHYpMa2_oxVtw0RW_QAdpzBQA8yWM0xOIN1ZHCCdl8";
 
+const NONE: UdpPorts = UdpPorts { v4: None, v6: None };
+const BOTH: UdpPorts = UdpPorts {
+    v4: Some(9_000),
+    v6: Some(9_001),
+};
+
 fn keypair() -> Keypair {
     let mut secret = hex::decode(EXAMPLE_KEY).unwrap();
     let secret = libp2p::identity::secp256k1::SecretKey::try_from_bytes(&mut secret).unwrap();
@@ -25,7 +31,7 @@ fn addresses(texts: &[&str]) -> Vec<Multiaddr> {
 
 #[test]
 fn a_record_is_signed_as_the_standards_example_is() {
-    let record = NodeRecord::new(&keypair(), Capabilities::RELAY, None);
+    let record = NodeRecord::new(&keypair(), Capabilities::RELAY, NONE);
     let signer = record.key.unwrap();
     let content = RecordContent::from([
         (&b"id"[..], b"v4".to_vec()),
@@ -55,7 +61,7 @@ fn a_record_says_where_and_which_shards() {
         "/ip4/10.1.2.3/tcp/8000/ws",
     ]);
     let relay = Capabilities::RELAY;
-    let content = content(relay, Some(9_000), &listed, 1, &topics([0, 7]));
+    let (content, _) = content(relay, BOTH, &listed, 1, &topics([0, 7]));
     assert_eq!(content[&b"udp"[..]], 9_000u16.to_be_bytes());
     assert_eq!(content[&b"ip"[..]], [10, 1, 2, 3]);
     assert_eq!(content[&b"tcp"[..]], 60_000u16.to_be_bytes());
@@ -65,29 +71,97 @@ fn a_record_says_where_and_which_shards() {
     let multiaddrs = &content[&b"multiaddrs"[..]];
     assert_eq!(multiaddrs[..2], (ws.len() as u16).to_be_bytes());
     assert_eq!(multiaddrs[2..], ws);
-    let port = super::content(
-        relay,
-        None,
-        &addresses(&["/ip4/1.2.3.4/tcp/80"]),
-        1,
-        &topics([]),
-    );
+    let short = addresses(&["/ip4/1.2.3.4/tcp/80"]);
+    let (port, _) = super::content(relay, NONE, &short, 1, &topics([]));
     assert_eq!(port[&b"tcp"[..]], [80], "no leading zero");
 }
 
 #[test]
-fn addresses_of_quic_are_written_too_and_those_of_this_host_last() {
+fn addresses_of_quic_are_written_too_and_those_of_this_host_are_not() {
     let listed = addresses(&[
         "/ip4/127.0.0.1/tcp/60000",
         "/ip4/127.0.0.1/udp/60000/quic-v1",
         "/ip4/10.1.2.3/tcp/60000",
         "/ip4/10.1.2.3/udp/60000/quic-v1",
     ]);
-    let content = content(Capabilities::RELAY, None, &listed, 1, &topics([0]));
-    let (local, public) = (listed[1].to_vec(), listed[3].to_vec());
-    let length = |address: &[u8]| (address.len() as u16).to_be_bytes();
-    let expected = [&length(&public)[..], &public, &length(&local), &local].concat();
-    assert_eq!(content[&b"multiaddrs"[..]], expected);
+    let (content, left_out) = content(Capabilities::RELAY, NONE, &listed, 1, &topics([0]));
+    assert_eq!(content[&b"multiaddrs"[..]], entries(&listed[3..]));
+    assert!(left_out.is_empty());
+}
+
+#[test]
+fn both_families_are_named_with_their_ports() {
+    let listed = addresses(&["/ip4/20.0.0.1/tcp/60000", "/ip6/2a01:4f8::2/tcp/60001"]);
+    let (content, _) = content(Capabilities::RELAY, BOTH, &listed, 1, &topics(0..8));
+    assert_eq!(content[&b"ip"[..]], [20, 0, 0, 1]);
+    assert_eq!(content[&b"ip6"[..]][..4], [0x2a, 0x01, 0x04, 0xf8]);
+    let ports = [
+        (&b"tcp"[..], 60_000u16),
+        (b"tcp6", 60_001),
+        (b"udp", 9_000),
+        (b"udp6", 9_001),
+    ];
+    for (key, port) in ports {
+        assert_eq!(content[key], port.to_be_bytes());
+    }
+}
+
+#[test]
+fn a_long_name_for_browsers_stands_in_the_record_whatever_else_is_left_out() {
+    // Relay, two families, eight shards, discv5, QUIC: all that a node at a usual hoster has.
+    let told = |length: usize| {
+        let name = "n".repeat(length - 8) + ".example";
+        addresses(&[
+            "/ip4/20.0.0.1/tcp/60000",
+            "/ip4/20.0.0.1/tcp/8000/wss",
+            "/ip4/20.0.0.1/udp/60000/quic-v1",
+            "/ip6/2a01:4f8::2/tcp/60000",
+            &format!("/dns4/{name}/tcp/60000"),
+            &format!("/dns4/{name}/tcp/8000/wss"),
+            &format!("/dns4/{name}/udp/60000/quic-v1"),
+        ])
+    };
+    let written = |told: &[Multiaddr]| content(Capabilities::RELAY, BOTH, told, 1, &topics(0..8));
+    for length in 9..=90 {
+        let told = told(length);
+        let (content, left_out) = written(&told);
+        let expected = entries(&told[5..6]);
+        let multiaddrs = &content[&b"multiaddrs"[..]];
+        assert!(multiaddrs.starts_with(&expected), "{length}: {left_out:?}");
+        assert!(!left_out.contains(&told[5]));
+        assert!(!left_out.contains(&told[1]), "the name replaces it");
+        // Whatever is not in the record is named as left out.
+        let has_v6 = content.contains_key(&b"ip6"[..]);
+        assert_ne!(has_v6, left_out.contains(&told[3]), "{length}");
+        assert!(has_v6 || length > 50, "{length}");
+        let record = NodeRecord::new(&keypair(), Capabilities::RELAY, BOTH);
+        let uri = record.uri(&told, 1, &topics(0..8)).unwrap();
+        let bytes = URL_SAFE_NO_PAD.decode(&uri[4..]).unwrap();
+        assert!(bytes.len() <= RECORD_BYTES_MAX, "{}", bytes.len());
+    }
+    // One that never fits does not push out what does.
+    let (content, left_out) = written(&told(200));
+    assert!(content.contains_key(&b"ip6"[..]));
+    assert!(left_out.contains(&told(200)[5]));
+}
+
+#[test]
+fn a_bit_vector_of_shards_leaves_no_room_for_the_second_family() {
+    let told = addresses(&["/ip4/20.0.0.1/tcp/60000", "/ip6/2a01:4f8::2/tcp/60000"]);
+    let record = NodeRecord::new(&keypair(), Capabilities::RELAY, BOTH);
+    let uri = record.uri(&told, 1, &topics(0..100)).unwrap();
+    let bytes = URL_SAFE_NO_PAD.decode(&uri[4..]).unwrap();
+    assert!(bytes.len() <= RECORD_BYTES_MAX, "{}", bytes.len());
+    assert_eq!(*record.left_out.borrow(), told[1..]);
+}
+
+/// Addresses as the key `multiaddrs` has them.
+fn entries(listed: &[Multiaddr]) -> Vec<u8> {
+    let entry = |address: &Multiaddr| {
+        let bytes = address.to_vec();
+        [(bytes.len() as u16).to_be_bytes().to_vec(), bytes].concat()
+    };
+    listed.iter().flat_map(entry).collect()
 }
 
 #[test]
@@ -105,7 +179,7 @@ fn many_shards_are_bits() {
 
 #[test]
 fn a_record_stays_within_its_length_and_keeps_its_number_while_nothing_changes() {
-    let record = NodeRecord::new(&keypair(), Capabilities::RELAY, None);
+    let record = NodeRecord::new(&keypair(), Capabilities::RELAY, NONE);
     let many: Vec<_> = (1..20)
         .map(|i| format!("/ip4/10.0.0.{i}/tcp/8000/ws"))
         .collect();
@@ -123,13 +197,13 @@ fn a_record_stays_within_its_length_and_keeps_its_number_while_nothing_changes()
 
 #[test]
 fn keys_of_other_kinds_have_no_record() {
-    let record = NodeRecord::new(&Keypair::generate_ed25519(), Capabilities::RELAY, None);
+    let record = NodeRecord::new(&Keypair::generate_ed25519(), Capabilities::RELAY, NONE);
     assert_eq!(record.uri(&[], 1, &topics([0])), None);
 }
 
 #[test]
 fn a_port_that_a_router_has_opened_is_in_the_record_that_discv5_signs() {
-    let record = NodeRecord::new(&keypair(), Capabilities::RELAY, Some(9_000));
+    let record = NodeRecord::new(&keypair(), Capabilities::RELAY, BOTH);
     let port_of = |listed: &[&str]| {
         let values = record.values(&addresses(listed), 1, &topics([0]));
         let port = values.into_iter().find(|(key, _)| *key == b"tcp");

@@ -50,7 +50,7 @@ impl StoreClient {
         config.services = ServicesConfig::default();
         config.static_peers.clear();
         config.delivery_log = None;
-        config.listen_address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        config.listen_addresses = vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
         config.tcp_port = 0;
         config.node_key_file = folder.0.join("node-key");
         config.data_dir.clone_from(&folder.0);
