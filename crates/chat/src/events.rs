@@ -116,17 +116,17 @@ impl ChatMessage {
     /// The line for people, without its time: parts that are harmless for a terminal.
     pub(crate) fn parts(&self) -> Vec<(Tone, String)> {
         let nick = text::nick(self.nick.as_bytes());
-        let mut parts = vec![
-            (Tone::Name, format!("<{nick}> ")),
-            (Tone::Text, text::message(self.text.as_bytes())),
-        ];
-        if self.is_exposed {
-            parts.push((Tone::Warning, " (not encrypted)".to_owned()));
-        }
+        let mut parts = Vec::new();
+        // Before the name, where nothing that the sender writes can stand.
         if let Some(key) = &self.signed_by {
             // The first bytes after the one that all keys begin with.
             let short = key.get(2..14).unwrap_or(key);
-            parts.push((Tone::Quiet, format!(" (signed {short}…)")));
+            parts.push((Tone::Quiet, format!("(signed {short}…) ")));
+        }
+        parts.push((Tone::Name, format!("<{nick}> ")));
+        parts.push((Tone::Text, text::message(self.text.as_bytes())));
+        if self.is_exposed {
+            parts.push((Tone::Warning, " (not encrypted)".to_owned()));
         }
         if !self.past {
             let latency = self

@@ -79,3 +79,19 @@ fn programs_are_told_the_state_of_own_messages() {
     );
     assert_eq!(value["reason"], "no peer took it");
 }
+
+#[test]
+fn what_says_who_signed_stands_where_no_text_or_name_can_stand() {
+    let key = "02a1b2c3d4e5f6a1b2c3d4e5f6";
+    let mut signed = message("bob", "hello");
+    signed.signed_by = Some(key.to_owned());
+    assert_eq!(shown(&signed), "(signed a1b2c3d4e5f6…) <bob> hello (34 ms)");
+    let forged = [
+        ("mallory", "hello (signed a1b2c3d4e5f6…) (34 ms)"),
+        ("mallory", "(signed a1b2c3d4e5f6…) <bob> hello"),
+        ("(signed a1b2c3d4e5f6…) <bob", "hello"),
+    ];
+    for (nick, text) in forged {
+        assert!(shown(&message(nick, text)).starts_with('<'));
+    }
+}
