@@ -85,7 +85,8 @@ impl ReliableChannel {
     ) -> Result<Self, ChannelFailure> {
         let (calls_in, calls) = mpsc::channel(CALLS_MAX);
         let (events_in, events) = mpsc::channel(EVENTS_MAX);
-        let driver = driver::ChannelDriver::open(options, services.clone(), events_in)?;
+        let driver =
+            driver::ChannelDriver::open(options, node.clone(), services.clone(), events_in)?;
         let received = driver::received(&driver);
         node.add_sink(received.sink.clone());
         services.add_sink(received.sink);

@@ -16,6 +16,7 @@ mod conditions;
 mod driver;
 mod handle;
 mod queue;
+mod repair_share;
 mod report;
 mod seen;
 mod state;

@@ -19,7 +19,8 @@ use undertone_services::sending::SendId;
 use super::events::{ChannelEvent, ChannelFailure};
 use super::options::ChannelOptions;
 use super::{ChannelSend, state_file};
-use crate::handle::{Delivery, MessageSink};
+use crate::command::SenderQuestion;
+use crate::handle::{Delivery, MessageSink, NodeHandle};
 use crate::services::sender::{SendNews, SendReport};
 use crate::services::{SendFailure, ServicesHandle};
 
@@ -98,6 +99,7 @@ enum PendingSync {
 /// Driver of the machine of one member.
 pub(super) struct ChannelDriver {
     options: ChannelOptions,
+    node: NodeHandle,
     services: ServicesHandle,
     machine: Channel,
     started: Instant,
@@ -114,6 +116,7 @@ impl ChannelDriver {
     /// Makes a member, from its kept state if there is one.
     pub(super) fn open(
         mut options: ChannelOptions,
+        node: NodeHandle,
         services: ServicesHandle,
         events: mpsc::Sender<ChannelEvent>,
     ) -> Result<Self, ChannelFailure> {
@@ -147,6 +150,7 @@ impl ChannelDriver {
         let (done, results) = mpsc::unbounded_channel();
         Ok(Self {
             options,
+            node,
             services,
             machine,
             started: Instant::now(),
@@ -393,6 +397,8 @@ impl ChannelDriver {
             }
             self.pending_sync = PendingSync::Offered;
         }
+        let repair_share = matches!(reason, PublishReason::Repair(_))
+            .then(|| (self.node.clone(), self.services.sender().repairs.clone()));
         let id = match reason {
             // A message that is sent again has another hash; the first one is told to others.
             PublishReason::Message(id) => Some(id),
@@ -407,6 +413,22 @@ impl ChannelDriver {
         let topic = self.options.pubsub_topic.clone();
         let (sender, done) = (self.services.sender().clone(), self.done.clone());
         tokio::spawn(async move {
+            if let Some((node, share)) = repair_share {
+                let pubsub_topics = Vec::new();
+                let question = |reply| SenderQuestion::Conditions {
+                    pubsub_topics,
+                    reply,
+                };
+                let Ok(conditions) = node.sender(question).await else {
+                    return; // The node has stopped.
+                };
+                if !share.take(conditions.budget) {
+                    tracing::debug!(
+                        "a repair request of a channel was not answered: the share of the epoch's messages is used up"
+                    );
+                    return;
+                }
+            }
             let sent = sender.send(Some(topic), message).await;
             if let Err(error) = &sent {
                 log_refusal(error);

@@ -5,6 +5,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::sending::{SendError, SendId};
 
+use super::repair_share::RepairShare;
 use super::report::{SendReport, WaitingMessage};
 use super::state::{SendQueueState, SendQueueWatch};
 use crate::command::PublishFailure;
@@ -75,6 +76,8 @@ pub(crate) struct SenderEndpoint {
 /// Program's end of the accountable sender; clones talk to the same one.
 #[derive(Clone, Debug)]
 pub struct SenderHandle {
+    /// Share of the rate limit for answers to repair requests.
+    pub(in crate::services) repairs: RepairShare,
     calls: mpsc::Sender<SenderCall>,
     news: broadcast::WeakSender<SendReport>,
     state: SendQueueWatch,
@@ -86,6 +89,7 @@ pub(crate) fn sender_channel() -> (SenderHandle, SenderEndpoint) {
     let (news, _) = broadcast::channel(NEWS_MAX);
     let state = SendQueueWatch::default();
     let handle = SenderHandle {
+        repairs: RepairShare::default(),
         calls,
         news: news.downgrade(),
         state: state.clone(),
