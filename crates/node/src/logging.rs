@@ -13,10 +13,12 @@ use tracing_subscriber::{
 use crate::config::{LogConfig, LogFormat, LogLevel};
 
 mod line;
+mod share;
 #[cfg(test)]
 mod tests;
 
 use line::LogLine;
+use share::LineShares;
 
 /// Handle that changes the filter of this process's subscriber.
 static FILTER: OnceLock<reload::Handle<Targets, tracing_subscriber::Registry>> = OnceLock::new();
@@ -48,6 +50,7 @@ pub fn init(config: LogConfig, filter: Option<&str>) -> Result<(), LoggingError>
     let installed = tracing_subscriber::registry()
         .with(filter)
         .with(lines(config.format))
+        .with(LineShares::default())
         .try_init();
     installed.map_err(|_| LoggingError::AlreadySet)?;
     // Only the first subscriber is ever installed.
