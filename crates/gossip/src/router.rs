@@ -355,6 +355,12 @@ impl Router {
         self.scores.score(peer)
     }
 
+    /// Whether a peer is below the graylist threshold only because many share its address (P6).
+    pub fn is_graylisted_for_address(&self, peer: PeerIx) -> bool {
+        self.is_graylisted(peer)
+            && self.scores.score_without_address(peer) >= self.config.thresholds.graylist
+    }
+
     /// Peer that sent the first copy of a message whose verdict is awaited.
     pub fn first_sender(&self, id: &MessageId) -> Option<PeerIx> {
         self.pending.first_sender(id)

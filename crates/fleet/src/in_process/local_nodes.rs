@@ -1,6 +1,5 @@
 //! Many nodes in this process, on loopback, each connected to a few random others.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -71,9 +70,7 @@ impl LocalNodes {
         });
         let mut relay = RelayConfig::for_network(&preset);
         if let Some(score) = &mut relay.gossip.score {
-            // All nodes share this address, which the IP colocation score would hold against each of them.
-            let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
-            score.ip_colocation_allowed.insert(loopback);
+            score.allow_loopback();
         }
         let members = match limit.zip(preset.rln) {
             Some((limit, params)) => Some(LocalMembers::new(

@@ -349,18 +349,31 @@ impl Scores {
             score = score.min(params.topic_score_cap);
         }
         score += record.application * params.application_weight;
-        if let Some(ip) = record
-            .ip
-            .filter(|ip| !params.ip_colocation_allowed.contains(ip))
-        {
-            let place = self.colocation.place(ip.into(), peer);
-            let surplus = f64::from(place.saturating_sub(params.ip_colocation_threshold));
-            score += surplus * surplus * params.ip_colocation_weight;
-        }
+        score += self.colocation_part(params, peer, record);
         let behaviour = (record.behaviour - params.behaviour_threshold).max(0.0);
         score += behaviour * behaviour * params.behaviour_weight;
         score += (record.slow - params.slow_peer_threshold).max(0.0) * params.slow_peer_weight;
         score
+    }
+
+    /// Part of a score that is for the peers that share the address (P6).
+    fn colocation_part(&self, params: &ScoreParams, peer: PeerIx, record: &Record) -> f64 {
+        let ip = record.ip;
+        let Some(ip) = ip.filter(|ip| !params.ip_colocation_allowed.contains(ip)) else {
+            return 0.0;
+        };
+        let place = self.colocation.place(ip.into(), peer);
+        let surplus = f64::from(place.saturating_sub(params.ip_colocation_threshold));
+        surplus * surplus * params.ip_colocation_weight
+    }
+
+    /// Score of the peer without the part for a shared address (P6), from the live counters.
+    pub(crate) fn score_without_address(&self, peer: PeerIx) -> f64 {
+        let record = self.peers.get(peer.slot()).and_then(Option::as_deref);
+        let parts = self.config.score.as_ref().zip(record);
+        parts.map_or(0.0, |(params, record)| {
+            self.compute(params, peer, record) - self.colocation_part(params, peer, record)
+        })
     }
 
     /// Whether no score is negative, and none becomes so by the passage of time alone.

@@ -1,7 +1,7 @@
 //! Parameters of the score function (GossipSub v1.1, "Peer Scoring").
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 /// Time at which a score is computed from its counters.
@@ -55,6 +55,15 @@ pub struct ScoreParams {
     pub default_topic: TopicScoreParams,
     /// Parameters by topic name.
     pub topics: BTreeMap<String, TopicScoreParams>,
+}
+
+impl ScoreParams {
+    /// Exempts the loopback addresses from P6: peers that connect from them are other nodes of this machine, or clients of
+    /// a proxy in front of this one.
+    pub fn allow_loopback(&mut self) {
+        let loopback: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        self.ip_colocation_allowed.extend(loopback);
+    }
 }
 
 /// Parameters of the score in one topic.

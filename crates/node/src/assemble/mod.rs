@@ -439,6 +439,9 @@ pub fn relay_config(config: &NodeConfig) -> RelayConfig {
         &config.shard_bandwidth,
         config.network.cluster_id,
     );
+    if let Some(score) = &mut relay.gossip.score {
+        score.allow_loopback();
+    }
     relay.fragment_bytes = config.gossip.fragment_bytes;
     relay.publish_unjoined = true;
     match &mut relay.rln {

@@ -206,6 +206,8 @@ pub struct NodeTotals {
     pub spammers: u64,
     /// Times that a peer was cut off for a low score; repeated ones before its score recovers do not count.
     pub graylisted: u64,
+    /// Connections that were closed for the number of peers at their address alone.
+    pub graylisted_for_address: u64,
     /// Questions for metadata that were not answered, because their peer had asked too often.
     pub metadata_refused: u64,
     /// Peers that rendezvous points named; one that is named again counts again.

@@ -167,8 +167,21 @@ impl EventLoop {
         if self.graylisted.insert(ix) {
             self.totals.graylisted += 1;
         }
-        let score = self.relay.router().score(ix);
-        tracing::info!(%peer, score, "disconnecting a peer below the graylist threshold");
+        let router = self.relay.router();
+        let score = router.score(ix);
+        match router.is_graylisted_for_address(ix) {
+            true => {
+                self.totals.graylisted_for_address += 1;
+                tracing::warn!(
+                    %peer,
+                    score,
+                    "disconnecting a peer for the number of peers at its address alone; name it in static-peers if it is to stay"
+                );
+            }
+            false => {
+                tracing::info!(%peer, score, "disconnecting a peer below the graylist threshold");
+            }
+        }
         self.event(NodeEvent::Graylisted { peer, score });
         self.swarm.behaviour_mut().pubsub.disconnect(peer);
     }

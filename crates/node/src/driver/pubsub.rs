@@ -78,7 +78,7 @@ impl EventLoop {
                 endpoint,
             } => {
                 let ix = self.peers.index(peer);
-                let Some(new) = new_peer(ix, peer, &protocol, &endpoint) else {
+                let Some(new) = self.new_peer(ix, peer, &protocol, &endpoint) else {
                     return;
                 };
                 let places = self.swarm.behaviour_mut().admission.places();
@@ -96,7 +96,7 @@ impl EventLoop {
                 endpoint,
             } => {
                 let ix = self.peers.find(&peer);
-                let new = ix.and_then(|ix| new_peer(ix, peer, &protocol, &endpoint));
+                let new = ix.and_then(|ix| self.new_peer(ix, peer, &protocol, &endpoint));
                 if let Some(new) = new {
                     tracing::debug!(%peer, "pubsub frames moved to another stream");
                     self.peers.connected(peer, &endpoint);
@@ -116,22 +116,23 @@ impl EventLoop {
             }
         }
     }
-}
 
-/// Description of a peer for the router; `None` if its protocol is unknown, which is never offered.
-fn new_peer(
-    ix: PeerIx,
-    peer: PeerId,
-    protocol: &StreamProtocol,
-    endpoint: &ConnectedPoint,
-) -> Option<NewPeer> {
-    let features = Features::of(protocol.as_ref())?;
-    let mut described = NewPeer::new(ix, features, direction(endpoint));
-    described.identity = peer.to_bytes().into();
-    // Behind a relay it is the relay's.
-    let is_direct = !endpoint.is_relayed();
-    described.ip = ip_of(endpoint.get_remote_address()).filter(|_| is_direct);
-    Some(described)
+    /// Description of a peer for the router; `None` if its protocol is unknown, which is never offered.
+    fn new_peer(
+        &self,
+        ix: PeerIx,
+        peer: PeerId,
+        protocol: &StreamProtocol,
+        endpoint: &ConnectedPoint,
+    ) -> Option<NewPeer> {
+        let features = Features::of(protocol.as_ref())?;
+        let mut described = NewPeer::new(ix, features, direction(endpoint));
+        described.identity = peer.to_bytes().into();
+        // Behind a relay it is the relay's. That of a peer which the operator named is nobody's concern.
+        let counts = !endpoint.is_relayed() && !self.is_static(peer);
+        described.ip = ip_of(endpoint.get_remote_address()).filter(|_| counts);
+        Some(described)
+    }
 }
 
 fn direction(endpoint: &ConnectedPoint) -> Direction {

@@ -232,6 +232,10 @@ impl MetricsPage<'_> {
         let help = "Peers cut off for their score";
         self.counter("peers_graylisted", help, totals.graylisted)?;
         let help =
+            "Attempts of peers that were cut off for the number of peers at their address alone";
+        let for_address = totals.graylisted_for_address;
+        self.counter("peers_graylisted_for_address", help, for_address)?;
+        let help =
             "Questions for metadata that were not answered, as their peer had asked too often";
         self.counter("metadata_refused", help, totals.metadata_refused)
     }

@@ -14,6 +14,7 @@ mod identity;
 mod light;
 mod membership;
 mod metrics;
+mod one_machine;
 #[allow(dead_code, reason = "the tests of the archive need more of it")]
 #[path = "../../../archive/tests/archive/postgres_server.rs"]
 mod postgres_server;

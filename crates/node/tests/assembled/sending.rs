@@ -40,7 +40,7 @@ impl Heard {
 
     /// Waits until the node was given `count` messages, and returns them. What has left the sender may still be checked
     /// by the node.
-    async fn texts_once(&self, count: usize) -> Vec<String> {
+    pub(crate) async fn texts_once(&self, count: usize) -> Vec<String> {
         let wait = async {
             while self.0.lock().len() < count {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -277,7 +277,8 @@ async fn a_node_that_does_not_relay_sends_through_a_lightpush_peer() {
     let mesh = format!("undertone_mesh_peers{{topic=\"{}\"}}", topic());
     metrics_until(&relay, |now| now[&mesh] >= 1.0).await;
     let heard = Heard::of(&store);
-    let light = [&FREE[..], &[("relay", "false")]].concat();
+    let named = named(&store);
+    let light = [&FREE[..], &[("relay", "false"), ("storenode", &named)]].concat();
     let peers = [
         relay.node.addresses[0].to_string(),
         store.node.addresses[0].to_string(),

@@ -319,18 +319,44 @@ async fn neighbours_hear_of_shards_that_a_node_joins_and_leaves() {
     }
 }
 
+/// Parameters by which every peer that is charged for its address is below the threshold from the first moment.
+fn no_second_peer(relay: &mut RelayConfig) {
+    let thresholds = &mut relay.gossip.thresholds;
+    (thresholds.gossip, thresholds.publish) = (-1.0, -1.0);
+    thresholds.graylist = -1.0;
+    let score = relay.gossip.score.as_mut().unwrap();
+    score.ip_colocation_threshold = 0;
+}
+
+#[tokio::test]
+async fn a_static_peer_is_not_charged_for_its_address() {
+    let peer = live(Different {
+        topics: vec![shard(0)],
+        ..Different::default()
+    })
+    .await;
+    let strict = live(Different {
+        topics: vec![shard(0)],
+        relay: Some(no_second_peer),
+        static_peers: peer.running.addresses.clone(),
+        ..Different::default()
+    })
+    .await;
+    strict
+        .until("/health", |health| relay_health(health) == "READY")
+        .await;
+    let metrics = strict.running.handle.metrics().await.unwrap();
+    assert_eq!(metrics.totals.graylisted, 0);
+    strict.running.stop().await;
+    peer.running.stop().await;
+}
+
 /// Every peer is below the threshold from the first moment, and its node dials again and again.
 #[tokio::test]
 async fn a_peer_that_comes_back_while_it_is_graylisted_counts_once() {
     let mut strict = live(Different {
         topics: vec![shard(0)],
-        relay: Some(|relay| {
-            let thresholds = &mut relay.gossip.thresholds;
-            (thresholds.gossip, thresholds.publish) = (-1.0, -1.0);
-            thresholds.graylist = -1.0;
-            let score = relay.gossip.score.as_mut().unwrap();
-            score.ip_colocation_threshold = 0;
-        }),
+        relay: Some(no_second_peer),
         ..Different::default()
     })
     .await;
@@ -348,6 +374,8 @@ async fn a_peer_that_comes_back_while_it_is_graylisted_counts_once() {
     }
     let metrics = strict.running.handle.metrics().await.unwrap();
     assert_eq!(metrics.totals.graylisted, 1);
+    // It has done nothing but share an address.
+    assert!(metrics.totals.graylisted_for_address >= 3);
     strict.running.stop().await;
     peer.running.stop().await;
 }
