@@ -173,3 +173,26 @@ async fn a_hash_that_is_none_of_the_message_is_named_in_an_archive_and_refused_f
         .failed(1, &["is not the hash of its message", "ask another one"]);
     store.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_epoch_length_that_is_not_the_networks_is_said_once() {
+    let place = Place::new();
+    let registry = place.registry();
+    let author = Author::new(Identity::from_seed(b"alice"), LIMIT, 600);
+    registry
+        .register(author.identity.commitment(), LIMIT)
+        .unwrap();
+    let path = registry.tree().unwrap().path(0).unwrap();
+    let message = |id: u32| {
+        let at_ns = now_ns() - i64::from(id) * 10 * S;
+        stored(author.message(&path, &format!("message {id}"), at_ns, id))
+    };
+    let archive = archive(&place, (0..3).map(message).collect()).await;
+    place.verify(&archive).failed(
+        2,
+        &[
+            "the proofs are not of epochs of 1000000000 s: all of the first 3 fit 600 s",
+            "--rln-epoch-s",
+        ],
+    );
+}

@@ -5,9 +5,9 @@ use std::time::Duration;
 use undertone_message::MessageHash;
 use undertone_node::assemble::relay_config;
 use undertone_node::config::NodeConfig;
-use undertone_relay::{HistoricMessage, HistoryJudge, HistoryVerdict};
+use undertone_relay::{HistoricMessage, HistoryJudge, HistoryVerdict, Rejection};
 use undertone_rln::prover::os_rng;
-use undertone_rln::{Key, RootTolerance, Verifier};
+use undertone_rln::{Key, ProofRejection, RootTolerance, Verifier};
 use undertone_services::history::{HistoryData, HistoryEntry};
 
 use super::membership::PastMembership;
@@ -67,6 +67,8 @@ struct HistoryVerification<'a> {
     membership: PastMembership,
     judge: HistoryJudge,
     verifier: Verifier,
+    /// Length of an epoch, as configured.
+    epoch_s: u64,
     progress: &'a Spinner,
     verified: Verified,
 }
@@ -82,8 +84,9 @@ impl<'a> HistoryVerification<'a> {
         };
         let rln = config.rln.as_ref().ok_or_else(without)?;
         let relay = relay_config(config);
-        let gap_ns = relay.rln.as_ref().map(|rln| rln.policy.max_clock_gap_ns);
-        let gap_ns = gap_ns.ok_or_else(without)?;
+        let policy = relay.rln.as_ref().map(|rln| rln.policy);
+        let policy = policy.ok_or_else(without)?;
+        let gap_ns = policy.max_clock_gap_ns;
         let ns = |s: u64| s.saturating_mul(NS_PER_S);
         let tolerance = RootTolerance::new(gap_ns, gap_ns.saturating_add(ns(args.registry_lag_s)))
             .with_max_age_ns(args.max_root_age_s.map(ns));
@@ -110,6 +113,7 @@ impl<'a> HistoryVerification<'a> {
             membership,
             judge: HistoryJudge::new(&relay, tolerance).ok_or_else(without)?,
             verifier: Verifier::new(&key),
+            epoch_s: policy.epoch_size_s,
             progress,
             verified,
         })
@@ -160,6 +164,20 @@ impl<'a> HistoryVerification<'a> {
             .judge(&messages, timeline, unix_now_ns, |statements| {
                 verifier.verify_batch(statements, &mut rng)
             });
+        if self.verified.messages == 0
+            && let Some((least_s, most_s)) = other_epoch_s(&messages, &verdicts)
+        {
+            let fits = match least_s == most_s {
+                true => format!("{least_s} s"),
+                false => format!("some length from {least_s} to {most_s} s"),
+            };
+            return Err(Failure::usage(format!(
+                "the proofs are not of epochs of {} s: all of the first {} fit {fits}",
+                self.epoch_s,
+                messages.len()
+            ))
+            .with_help("give --rln-epoch-s as the network's nodes have it"));
+        }
         for (historic, verdict) in messages.iter().zip(&verdicts) {
             self.count(args, historic, verdict)?;
         }
@@ -237,4 +255,25 @@ impl<'a> HistoryVerification<'a> {
             });
         }
     }
+}
+
+/// Shortest and longest epoch, seconds, in which all these messages would be in the epoch of their proof. `None` if there
+/// is none, or if any of them was not rejected for its epoch.
+fn other_epoch_s(
+    messages: &[HistoricMessage<'_>],
+    verdicts: &[HistoryVerdict],
+) -> Option<(u64, u64)> {
+    let (mut least_s, mut most_s) = (1, u64::MAX);
+    for (historic, verdict) in messages.iter().zip(verdicts) {
+        let HistoryVerdict::Rejected(Rejection::Proof(ProofRejection::EpochMismatch {
+            found, ..
+        })) = verdict
+        else {
+            return None;
+        };
+        let at_s = u64::try_from(historic.message.timestamp_ns()).ok()? / NS_PER_S;
+        least_s = least_s.max(at_s.checked_div(found.0.checked_add(1)?)? + 1);
+        most_s = most_s.min(at_s.checked_div(found.0)?);
+    }
+    (!messages.is_empty() && least_s <= most_s).then_some((least_s, most_s))
 }
