@@ -311,6 +311,14 @@ impl MessageIdCounter {
         Ok(())
     }
 
+    /// Writes the record again as it is, to find out whether the disk takes it.
+    ///
+    /// # Errors
+    /// [`CounterError::Io`] when it could not be written.
+    pub fn rewrite(&self) -> Result<(), CounterError> {
+        write(&self.path, &self.durable)
+    }
+
     /// The member's limit, in messages per epoch; ids are less than it.
     pub fn limit(&self) -> u32 {
         self.limit

@@ -48,7 +48,7 @@ impl EventLoop {
         let rln = self.rln_health();
         // The relay's entry says whether there are peers; a node without peers is ready for them.
         let node = match rln.status {
-            HealthStatus::Synchronizing => HealthStatus::Synchronizing,
+            status @ (HealthStatus::Synchronizing | HealthStatus::NotReady) => status,
             _ => HealthStatus::Ready,
         };
         let absent = NOT_MOUNTED.map(|protocol| ProtocolHealth {
@@ -94,6 +94,13 @@ impl EventLoop {
                 desc: None,
             };
         };
+        if let Some(trouble) = rln.disk_trouble() {
+            return ProtocolHealth {
+                protocol,
+                status: HealthStatus::NotReady,
+                desc: Some(format!("no message can be proved: {trouble}")),
+            };
+        }
         let empty = self.relay.roots().is_empty();
         let nobody = || empty.then(|| "the registry has no members yet".to_owned());
         let desc = RlnService::trouble(rln).or_else(nobody);

@@ -7,7 +7,9 @@ use std::{io, thread};
 
 use parking_lot::{Condvar, Mutex};
 use undertone_relay::ProofFailure;
-use undertone_rln::{Epoch, Fr, Pool, PoolConfig, ProofRequest, RateLimitProof, RlnIdentifier};
+use undertone_rln::{
+    Epoch, Fr, MessageIdCounter, Pool, PoolConfig, ProofRequest, RateLimitProof, RlnIdentifier,
+};
 
 use super::member::{MemberProofs, no_id, skip_taken};
 use super::priority;
@@ -108,6 +110,19 @@ impl ProofSource for PooledProofs {
 
     fn commitment(&self) -> Option<Fr> {
         Some(self.pool.identity.commitment())
+    }
+
+    fn is_refused_by_disk(&mut self) -> bool {
+        let pool = &*self.pool;
+        if pool.trouble.lock().is_none() {
+            return false;
+        }
+        let counter = pool.counter.lock();
+        let refused = counter.as_ref().map(MessageIdCounter::rewrite);
+        let trouble = refused.and_then(Result::err).map(|error| error.to_string());
+        let is_refused = trouble.is_some();
+        *pool.trouble.lock() = trouble;
+        is_refused
     }
 
     fn tokens(&self) -> Option<PoolMonitor> {

@@ -1,6 +1,7 @@
 //! A disk that is soon full.
 
 use std::fs;
+use std::io::Write as _;
 use std::process::Command;
 
 use crate::support::Place;
@@ -25,8 +26,8 @@ impl<'a> SmallDisk<'a> {
 
     /// Fills the disk to the last byte.
     pub(crate) fn fill(&self) {
-        // As far as it goes: that it ends with an error is the purpose.
-        let _ = fs::write(self.place.path("filler"), vec![1; 8 << 20]);
+        let mut filler = fs::File::create(self.place.path("filler")).unwrap();
+        while filler.write(&[1; 64 << 10]).is_ok() {}
     }
 
     /// Removes what filled the disk.

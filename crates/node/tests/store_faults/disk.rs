@@ -6,7 +6,7 @@ use undertone_node::services::{SendFailure, SendStep};
 use crate::neighbour::Neighbour;
 use crate::small_disk::SmallDisk;
 use crate::support::{HANG, Place};
-use crate::{message, told, topic};
+use crate::{health, message, protocol, told, topic};
 
 #[tokio::test]
 async fn a_full_disk_is_told_refuses_what_is_new_and_loses_nothing() {
@@ -97,6 +97,50 @@ async fn a_store_on_a_full_disk_says_so_and_keeps_all_once_there_is_room() {
     disk.make_room();
     told(&node, "Store", "undertone_store_writing", true).await;
     neighbour.assert_all_kept(&node).await;
+    neighbour.stop().await;
+    assert!(node.stop().await.is_complete());
+}
+
+/// A message is proved only once its id is on disk.
+#[tokio::test]
+async fn a_member_on_a_full_disk_says_that_it_proves_nothing_until_there_is_room() {
+    let place = Place::new();
+    // Room for the prover's tables.
+    let Some(disk) = SmallDisk::mount(&place, 64 << 10) else {
+        return;
+    };
+    place.join(b"alice");
+    let flags = [("shards", "0"), ("rln-tokens", "0")];
+    let node = assemble(&place.config(&[], &flags)).await.unwrap();
+    let neighbour = Neighbour::of(&node).await;
+    let until = async |is_ready: bool| loop {
+        let health = health(&node).await;
+        let (status, desc) = protocol(&health, "Rln Relay");
+        if (status == "READY", health["nodeHealth"] == "READY") == (is_ready, is_ready) {
+            return desc.to_owned();
+        }
+        // Fails without a neighbour, too, and with a full disk always.
+        let _ = node.node.handle.publish(topic(), message("lost")).await;
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    };
+    tokio::time::timeout(HANG, until(true)).await.unwrap();
+
+    disk.fill();
+    let reason = tokio::time::timeout(HANG, until(false)).await.unwrap();
+    let folder = place.folder.path().to_str().unwrap();
+    assert!(
+        reason.contains("no message can be proved") && reason.contains(folder),
+        "{reason}"
+    );
+
+    // Nobody publishes meanwhile.
+    disk.make_room();
+    let ready = async {
+        while protocol(&health(&node).await, "Rln Relay").0 != "READY" {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(HANG, ready).await.unwrap();
     neighbour.stop().await;
     assert!(node.stop().await.is_complete());
 }

@@ -53,6 +53,9 @@ pub(crate) struct ProofThread {
 /// be a disk that does not answer.
 const LAST_PROOF: Duration = Duration::from_secs(5);
 
+/// Interval at which a disk that refused a message id is tried again.
+const DISK_AGAIN: Duration = Duration::from_secs(10);
+
 impl ProofThread {
     pub(super) fn start(
         source: Box<dyn ProofSource>,
@@ -165,7 +168,17 @@ fn prove_loop(
     has_ended: &AtomicBool,
     totals: &Mutex<ProofTotals>,
 ) {
-    while let Ok(job) = jobs.recv() {
+    loop {
+        // A disk that refused a message id is tried again, so that what the node says of it is true without a message.
+        let job = match source.is_refused_by_disk() {
+            true => jobs.recv_timeout(DISK_AGAIN),
+            false => jobs.recv().map_err(Into::into),
+        };
+        let job = match job {
+            Ok(job) => job,
+            Err(std_mpsc::RecvTimeoutError::Timeout) => continue,
+            Err(std_mpsc::RecvTimeoutError::Disconnected) => return,
+        };
         let (request, begun) = (job.request, Instant::now());
         let result = Box::new(if has_ended.load(Ordering::Relaxed) {
             Err(ProofFailure::NoMembership)

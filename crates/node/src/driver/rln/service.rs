@@ -94,6 +94,11 @@ impl RlnService {
         exposed.or_else(|| self.chain.as_ref()?.status().staleness())
     }
 
+    /// Error that keeps message ids from being written to disk, without which nothing is proved.
+    pub(crate) fn disk_trouble(&self) -> Option<String> {
+        self.publisher.as_ref()?.tokens.as_ref()?.trouble()
+    }
+
     /// Reason why the node cannot publish now although it has a membership.
     fn refusal(&self) -> Option<String> {
         let tokens = self.publisher.as_ref()?.tokens.as_ref();

@@ -38,6 +38,11 @@ pub trait ProofSource: Send {
         false
     }
 
+    /// Tries again what the disk refused when the last proof was made. Returns whether it still does.
+    fn is_refused_by_disk(&mut self) -> bool {
+        false
+    }
+
     /// Monitor of the token pool behind this source, if there is one.
     fn tokens(&self) -> Option<PoolMonitor> {
         None

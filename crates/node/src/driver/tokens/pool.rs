@@ -119,6 +119,11 @@ impl PoolMonitor {
         })
     }
 
+    /// Error that kept the last id from being written to disk, if any.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.pool.trouble.lock().clone()
+    }
+
     /// Reason why a message sent now would get no proof, as far as the counter knows. `None` also while an id
     /// is being written to disk, because this does not wait for the disk.
     pub(crate) fn refusal(&self) -> Option<String> {
@@ -126,8 +131,7 @@ impl PoolMonitor {
         let counter = self.pool.counter.try_lock()?;
         let counter = counter.as_ref()?;
         let refused = counter.ready(clock.epoch(), &clock).err();
-        let trouble = self.pool.trouble.lock().clone();
-        refused.map(|error| error.to_string()).or(trouble)
+        refused.map(|error| error.to_string()).or(self.trouble())
     }
 }
 

@@ -250,3 +250,25 @@ fn ids_that_others_used_are_skipped_until_none_is_left() {
     let refusal = source.monitor().refusal().unwrap();
     assert!(refusal.contains("limit of 20"), "{refusal}");
 }
+
+#[test]
+fn a_disk_that_takes_no_message_id_is_told_until_it_does() {
+    let setup = Setup::new();
+    let mut source = setup.source(config(0));
+    let monitor = source.monitor();
+    assert!(!source.is_refused_by_disk());
+    // The counter writes this file first.
+    let blocked = setup.folder.path().join("ids.tmp");
+    std::fs::create_dir(&blocked).unwrap();
+    assert!(source.prove(Epoch(0), Fr::from(1)).is_err());
+    let trouble = monitor.trouble().unwrap();
+    assert!(trouble.contains("has space"), "{trouble}");
+    assert!(source.is_refused_by_disk() && monitor.trouble().is_some());
+    std::fs::remove_dir(&blocked).unwrap();
+    assert!(!source.is_refused_by_disk());
+    assert_eq!(monitor.trouble(), None);
+    assert!(holds(
+        &setup.key,
+        &source.prove(Epoch(0), Fr::from(1)).unwrap()
+    ));
+}
