@@ -1,6 +1,7 @@
 //! Campaigns of `cargo xtask campaign`: tests and measurements that take minutes, too slow for
 //! `cargo xtask test`.
 
+mod fuzz;
 mod profiles;
 mod start;
 
@@ -57,11 +58,12 @@ pub(crate) enum Campaign {
     Nwaku,
     Upgrade,
     Profiles,
+    Fuzz,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::Tables,
         Self::Start,
         Self::Upgrade,
@@ -79,6 +81,7 @@ impl Campaign {
         Self::ArchiveKill,
         Self::Archive,
         Self::Hostile,
+        Self::Fuzz,
     ];
 
     /// Returns the campaign's name in `--only`.
@@ -101,6 +104,7 @@ impl Campaign {
             Self::Nwaku => "nwaku",
             Self::Upgrade => "upgrade",
             Self::Profiles => "profiles",
+            Self::Fuzz => "fuzz",
         }
     }
 
@@ -153,6 +157,10 @@ impl Campaign {
             }
             Self::Hostile => {
                 "attacks on a real node and the restart matrix, half an hour; -- --list names the attacks"
+            }
+            Self::Fuzz => {
+                "readers of strangers' bytes and users' files, and machines, fed by libFuzzer, an hour; UNDERTONE_FUZZ_S=180 for \
+                 each target; -- names some of them"
             }
             Self::Mpi => {
                 "100,000 nodes on 1, 2 and 4 processes have one trace, minutes; needs Open MPI and libclang"
@@ -298,7 +306,9 @@ impl Campaign {
                     "--",
                 ],
             ],
-            Self::Mpi | Self::Ray | Self::Notebooks | Self::Start | Self::Profiles => &[],
+            Self::Mpi | Self::Ray | Self::Notebooks | Self::Start | Self::Profiles | Self::Fuzz => {
+                &[]
+            }
         }
     }
 
@@ -320,6 +330,7 @@ impl Campaign {
             Self::Mpi => return mpi::campaign(root),
             Self::Start => return start::run(root),
             Self::Profiles => return profiles::run(root, arguments),
+            Self::Fuzz => return fuzz::run(root, arguments),
             _ => {}
         }
         if matches!(self, Self::ArchiveKill | Self::Archive | Self::SendKill)

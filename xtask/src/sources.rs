@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Folders with code; folders in them named as in `FOREIGN` hold code of others.
-const CODE: [&str; 3] = ["crates", "interop", "xtask"];
+const CODE: [&str; 4] = ["crates", "fuzz", "interop", "xtask"];
 const FOREIGN: [&str; 2] = ["node_modules", "target"];
 
 /// Source file with its text.

@@ -239,7 +239,11 @@ impl Step {
     /// Runs the step in the workspace at `root`.
     pub(crate) fn run(self, root: &Path) -> Outcome {
         match self {
-            Self::Fmt => cargo(root, &["fmt", "--all", "--check"], &[]),
+            Self::Fmt => match cargo(root, &["fmt", "--all", "--check"], &[]) {
+                // A workspace of its own.
+                Outcome::Passed => cargo(&root.join("fuzz"), &["fmt", "--check"], &[]),
+                failed => failed,
+            },
             Self::Tidy => tidy(root),
             Self::Clippy => lints::clippy(root),
             Self::Doc => documentation::run(root),

@@ -1,0 +1,156 @@
+//! Campaign `fuzz`: each target of the folder `fuzz`, for some minutes, guided by the code that an input reaches.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::steps::{Outcome, cargo, cargo_command};
+
+/// Variable with the time of each target, seconds.
+pub(super) const SECONDS: &str = "UNDERTONE_FUZZ_S";
+
+const SECONDS_DEFAULT: &str = "180";
+
+/// Resident memory at which a target has failed, MiB: its machines are small, and what is read is bounded.
+const MEMORY_MIB: u32 = 512;
+
+/// Time at which one input has hung its target, seconds. Most take microseconds.
+const INPUT_S: u32 = 20;
+
+/// Lines of a failed target's output that are shown.
+const SHOWN_LINES: usize = 60;
+
+/// Builds the targets and runs those named by the arguments, or all, even if an earlier one failed.
+pub(super) fn run(root: &Path, arguments: &[String]) -> Outcome {
+    let folder = root.join("fuzz");
+    let targets = match targets(&folder) {
+        Ok(targets) => targets,
+        Err(error) => return Outcome::Failed(format!("{}: {error}", folder.display())),
+    };
+    if let Some(name) = arguments.iter().find(|name| !targets.contains(name)) {
+        let known = targets.join(", ");
+        return Outcome::Failed(format!("no target {name:?}; there are: {known}"));
+    }
+    let seconds = env::var(SECONDS).unwrap_or_else(|_| SECONDS_DEFAULT.to_owned());
+    let build = ["build", "--release", "--locked", "--all-features", "--bins"];
+    eprintln!("cd fuzz; cargo {}", build.join(" "));
+    match cargo(&folder, &build, &[]) {
+        Outcome::Passed => {}
+        failed => return failed,
+    }
+    let is_chosen = |name: &&String| arguments.is_empty() || arguments.contains(name);
+    let mut failed = Vec::new();
+    println!("| target | executions | edges | features |\n| --- | ---: | ---: | ---: |");
+    for target in targets.iter().filter(is_chosen) {
+        match fuzz(&folder, target, &seconds) {
+            Ok(Run { log, is_passed }) => {
+                println!("| `{target}` | {} |", figures(&log).join(" | "));
+                if !is_passed {
+                    report(target, &log);
+                    failed.push(target.as_str());
+                }
+            }
+            Err(error) => return Outcome::Failed(format!("{target}: {error}")),
+        }
+    }
+    if failed.is_empty() {
+        Outcome::Passed
+    } else {
+        Outcome::Failed(failed.join(", "))
+    }
+}
+
+/// Finished run of a target.
+struct Run {
+    log: String,
+    is_passed: bool,
+}
+
+/// Names of the targets, in their order.
+fn targets(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for file in fs::read_dir(folder.join("fuzz_targets"))? {
+        let path = file?.path();
+        let name = path.file_stem().map(|name| name.to_string_lossy());
+        names.extend(name.map(|name| name.into_owned()));
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Runs a target: new inputs are kept for the next run in `target/corpus`, those of the repository are only read.
+fn fuzz(folder: &Path, target: &str, seconds: &str) -> io::Result<Run> {
+    let found = format!("target/corpus/{target}");
+    let artifacts = format!("artifacts/{target}/");
+    let mut options = vec![
+        format!("-max_total_time={seconds}"),
+        format!("-rss_limit_mb={MEMORY_MIB}"),
+        format!("-timeout={INPUT_S}"),
+        format!("-artifact_prefix={artifacts}"),
+        found.clone(),
+    ];
+    fs::create_dir_all(folder.join(found))?;
+    fs::create_dir_all(folder.join(artifacts))?;
+    let seeds = format!("corpus/{target}");
+    if folder.join(&seeds).is_dir() {
+        options.push(seeds);
+    }
+    let mut command = cargo_command(
+        folder,
+        &[
+            "run",
+            "--release",
+            "--quiet",
+            "--all-features",
+            "--bin",
+            target,
+            "--",
+        ],
+    );
+    let output = command.args(options).output()?;
+    Ok(Run {
+        log: String::from_utf8_lossy(&output.stderr).into_owned(),
+        is_passed: output.status.success(),
+    })
+}
+
+/// Executions, edges and features of libFuzzer's last line of progress, as in `#2097152 pulse cov: 411 ft: 1270 corp: …`.
+fn figures(log: &str) -> [&str; 3] {
+    let line = log
+        .lines()
+        .rev()
+        .find(|line| line.starts_with('#') && line.contains(" cov: "));
+    let words: Vec<_> = line.unwrap_or_default().split_whitespace().collect();
+    let after = |name| {
+        let at = words.iter().position(|word| *word == name)?;
+        words.get(at + 1).copied()
+    };
+    let runs = words.first().map(|word| word.trim_start_matches('#'));
+    [runs, after("cov:"), after("ft:")].map(|figure| figure.unwrap_or("none"))
+}
+
+/// Prints the end of a failed target's output, and the command that replays the input.
+fn report(target: &str, log: &str) {
+    let lines: Vec<_> = log.lines().collect();
+    for line in &lines[lines.len().saturating_sub(SHOWN_LINES)..] {
+        eprintln!("{line}");
+    }
+    match input(log) {
+        Some(path) => {
+            eprintln!(
+                "replay: cd fuzz && cargo run --release --all-features --bin {target} -- {path}"
+            );
+        }
+        None => eprintln!("{target} ended without an input that replays it"),
+    }
+}
+
+/// Path of the input that failed, as libFuzzer names it.
+fn input(log: &str) -> Option<&str> {
+    let (_, path) = log.rsplit_once("Test unit written to ")?;
+    path.lines().next()
+}
+
+#[cfg(test)]
+mod tests;
