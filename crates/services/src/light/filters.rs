@@ -145,8 +145,7 @@ impl Filters {
             }
         }
         for (peer, link) in &mut self.links {
-            let is_ready = pool.is_up(*peer) && pool.usable(now, *peer, PeerService::Filter, None);
-            if link.pending.is_some() || !is_ready {
+            if link.pending.is_some() || !is_ready(now, *peer, pool) {
                 continue;
             }
             let targets: Vec<&TopicPair> = wanted
@@ -284,7 +283,8 @@ impl Filters {
         let of_link = |(peer, link): (&PeerNo, &Link)| match &link.pending {
             Some(pending) => pending.deadline,
             None if link.accepted.is_empty() => Time::MAX,
-            None if pool.usable(now, *peer, PeerService::Filter, None) => link.ping_at,
+            None if is_ready(now, *peer, pool) => link.ping_at,
+            // The pool has the deadline of a connection that is made.
             None => Time::MAX,
         };
         let mut next = self.links.iter().map(of_link).min().unwrap_or(Time::MAX);
@@ -296,6 +296,11 @@ impl Filters {
         }
         next
     }
+}
+
+/// Whether a request can be sent to a peer now.
+fn is_ready(now: Time, peer: PeerNo, pool: &PeerPool) -> bool {
+    pool.is_up(peer) && pool.usable(now, peer, PeerService::Filter, None)
 }
 
 impl Link {

@@ -3,4 +3,5 @@
 mod faults;
 mod late;
 mod promises;
+mod ticks;
 mod world;
