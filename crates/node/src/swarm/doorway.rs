@@ -14,6 +14,7 @@ use libp2p::{Multiaddr, PeerId, Transport};
 use parking_lot::Mutex;
 
 use super::address_group::AddressGroup;
+use super::address_kind::is_quic;
 use super::handshakes::{HandshakeId, Handshakes};
 use super::limits::ConnectionLimits;
 
@@ -29,6 +30,13 @@ struct HandshakeTable {
 struct SharedHandshakes(Arc<Mutex<HandshakeTable>>);
 
 impl SharedHandshakes {
+    fn new(limits: ConnectionLimits) -> Self {
+        Self(Arc::new(Mutex::new(HandshakeTable {
+            handshakes: Handshakes::new(limits),
+            aborts: BTreeMap::new(),
+        })))
+    }
+
     fn begin(&self, group: AddressGroup) -> (HandshakeEntry, AbortRegistration) {
         let (abort, registration) = AbortHandle::new_pair();
         let mut shared = self.0.lock();
@@ -39,21 +47,20 @@ impl SharedHandshakes {
         }
         drop(shared);
         let table = self.clone();
-        (HandshakeEntry { table, group, id }, registration)
+        (HandshakeEntry { table, id }, registration)
     }
 }
 
 /// A handshake in progress. Dropping it removes the handshake from the table.
 struct HandshakeEntry {
     table: SharedHandshakes,
-    group: AddressGroup,
     id: HandshakeId,
 }
 
 impl Drop for HandshakeEntry {
     fn drop(&mut self) {
         let mut shared = self.table.0.lock();
-        shared.handshakes.end(self.group, self.id);
+        shared.handshakes.end(self.id);
         shared.aborts.remove(&self.id);
     }
 }
@@ -61,18 +68,18 @@ impl Drop for HandshakeEntry {
 /// Transport with a bound on inbound handshakes.
 pub(crate) struct Doorway {
     inner: BoxedTransport,
-    table: SharedHandshakes,
+    /// Handshakes with peers that have shown that packets reach them at their addresses, as TCP does by itself.
+    validated: SharedHandshakes,
+    /// Handshakes of QUIC. The library tells nothing of the address until they are over, so that it may be forged.
+    unvalidated: SharedHandshakes,
 }
 
 impl Doorway {
     pub(crate) fn new(inner: BoxedTransport, limits: ConnectionLimits) -> Self {
-        let shared = HandshakeTable {
-            handshakes: Handshakes::new(limits),
-            aborts: BTreeMap::new(),
-        };
         Self {
             inner,
-            table: SharedHandshakes(Arc::new(Mutex::new(shared))),
+            validated: SharedHandshakes::new(limits.clone()),
+            unvalidated: SharedHandshakes::new(limits),
         }
     }
 }
@@ -109,11 +116,17 @@ impl Transport for Doorway {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<TransportEvent<Handshake, io::Error>> {
-        let table = self.table.clone();
-        Pin::new(&mut self.inner).poll(cx).map(|event| {
-            let group = match &event {
-                TransportEvent::Incoming { send_back_addr, .. } => AddressGroup::of(send_back_addr),
-                _ => AddressGroup::Other,
+        let polled = Pin::new(&mut self.inner).poll(cx);
+        polled.map(|event| {
+            let (group, is_quic) = match &event {
+                TransportEvent::Incoming { send_back_addr, .. } => {
+                    (AddressGroup::of(send_back_addr), is_quic(send_back_addr))
+                }
+                _ => (AddressGroup::Other, false),
+            };
+            let table = match is_quic {
+                true => self.unvalidated.clone(),
+                false => self.validated.clone(),
             };
             event.map_upgrade(move |upgrade| -> Handshake {
                 let (entry, abort) = table.begin(group);

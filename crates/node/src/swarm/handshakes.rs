@@ -1,24 +1,44 @@
 //! Bound on handshakes in progress with peers that have dialled.
 //!
-//! Peers that open sockets and say nothing must not keep others out, so no newcomer is refused: instead the
-//! oldest handshake of the address with too many is aborted.
+//! Peers that open sockets and say nothing must not keep others out, so no newcomer is refused: an older handshake is
+//! aborted instead. It is the oldest of the address that has too many of its own; else the oldest among those of the network
+//! that has the most, where handshakes that were aborted a short while ago count too: an attacker with many addresses, which dials
+//! again as soon as it is thrown out, loses its own handshakes and not those of a peer that comes for the first time.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::address_group::AddressGroup;
+use super::address_group::{AddressGroup, NetworkGroup};
 use super::limits::ConnectionLimits;
 
-/// Identifier of a handshake.
+/// Number of aborted handshakes that are remembered, for each that may be in progress.
+const ABORTED_PER_PENDING: usize = 4;
+
+/// Identifier of a handshake. Later ones are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HandshakeId(u64);
+
+/// What competes for places: a network of the Internet, or an address elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rival {
+    Network(NetworkGroup),
+    Address(AddressGroup),
+}
+
+impl Rival {
+    fn of(group: AddressGroup) -> Self {
+        group.network().map_or(Self::Address(group), Self::Network)
+    }
+}
 
 /// All handshakes in progress.
 #[derive(Debug)]
 pub(crate) struct Handshakes {
     limits: ConnectionLimits,
     next: u64,
-    groups: BTreeMap<AddressGroup, VecDeque<HandshakeId>>,
-    count: usize,
+    /// Handshakes, oldest first.
+    pending: BTreeMap<HandshakeId, AddressGroup>,
+    /// Those that were aborted last for want of room.
+    aborted: VecDeque<Rival>,
 }
 
 impl Handshakes {
@@ -26,8 +46,8 @@ impl Handshakes {
         Self {
             limits,
             next: 0,
-            groups: BTreeMap::new(),
-            count: 0,
+            pending: BTreeMap::new(),
+            aborted: VecDeque::new(),
         }
     }
 
@@ -38,88 +58,53 @@ impl Handshakes {
         } else {
             self.limits.per_address_max
         };
-        let of_group = self.groups.get(&group).map_or(0, VecDeque::len);
-        let evicted = if of_group >= group_max.max(1) as usize {
-            self.end_oldest(group)
-        } else if self.count >= self.limits.pending_max.max(1) as usize {
-            let most = self.groups.iter().max_by_key(|(_, ids)| ids.len());
-            most.map(|(group, _)| *group)
-                .and_then(|group| self.end_oldest(group))
+        let of_group = self.pending.iter().filter(|(_, known)| **known == group);
+        let evicted = if of_group.clone().count() >= group_max.max(1) as usize {
+            of_group.map(|(id, _)| *id).next()
+        } else if self.pending.len() >= self.limits.pending_max.max(1) as usize {
+            self.least_deserving()
         } else {
             None
         };
+        if let Some(evicted) = evicted {
+            self.abort(evicted);
+        }
         let id = HandshakeId(self.next);
         self.next += 1;
-        self.groups.entry(group).or_default().push_back(id);
-        self.count += 1;
+        self.pending.insert(id, group);
         (id, evicted)
     }
 
-    fn end_oldest(&mut self, group: AddressGroup) -> Option<HandshakeId> {
-        let oldest = *self.groups.get(&group)?.front()?;
-        self.end(group, oldest);
-        Some(oldest)
+    /// Oldest handshake of the networks that have the most, in progress and aborted lately.
+    fn least_deserving(&self) -> Option<HandshakeId> {
+        let mut counts: BTreeMap<Rival, usize> = BTreeMap::new();
+        let pending = self.pending.values().map(|group| Rival::of(*group));
+        for rival in pending.chain(self.aborted.iter().copied()) {
+            *counts.entry(rival).or_default() += 1;
+        }
+        let count = |group: &AddressGroup| counts.get(&Rival::of(*group));
+        let oldest_last = self.pending.iter().rev();
+        oldest_last
+            .max_by_key(|(_, group)| count(group))
+            .map(|(id, _)| *id)
+    }
+
+    fn abort(&mut self, id: HandshakeId) {
+        let Some(group) = self.pending.remove(&id) else {
+            return;
+        };
+        let remembered_max = self.limits.pending_max as usize * ABORTED_PER_PENDING;
+        self.aborted.push_back(Rival::of(group));
+        if self.aborted.len() > remembered_max {
+            self.aborted.pop_front();
+        }
     }
 
     /// Removes a handshake that is over, whatever its outcome.
-    pub(crate) fn end(&mut self, group: AddressGroup, id: HandshakeId) {
-        let Some(ids) = self.groups.get_mut(&group) else {
-            return;
-        };
-        let before = ids.len();
-        ids.retain(|known| *known != id);
-        self.count -= before - ids.len();
-        if ids.is_empty() {
-            self.groups.remove(&group);
-        }
+    pub(crate) fn end(&mut self, id: HandshakeId) {
+        self.pending.remove(&id);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn handshakes(pending_max: u32, per_address_max: u32) -> Handshakes {
-        Handshakes::new(ConnectionLimits {
-            pending_max,
-            per_address_max,
-            per_loopback_address_max: 1000,
-            ..ConnectionLimits::with_total(100)
-        })
-    }
-
-    fn address(n: u8) -> AddressGroup {
-        AddressGroup::V4([10, 0, 0, n])
-    }
-
-    #[test]
-    fn an_address_with_too_many_ends_its_own_oldest() {
-        let mut all = handshakes(100, 2);
-        let (first, _) = all.begin(address(1));
-        let (second, none) = all.begin(address(1));
-        assert_eq!(none, None);
-        assert_eq!(all.begin(address(2)).1, None);
-        assert_eq!(all.begin(address(1)).1, Some(first));
-        assert_eq!(all.begin(address(1)).1, Some(second));
-    }
-
-    #[test]
-    fn too_many_in_all_end_the_oldest_of_the_address_with_the_most() {
-        let mut all = handshakes(3, 16);
-        all.begin(address(1));
-        let (flood, _) = all.begin(address(2));
-        all.begin(address(2));
-        assert_eq!(all.begin(address(3)).1, Some(flood));
-        assert_eq!(all.count, 3);
-    }
-
-    #[test]
-    fn what_has_ended_makes_room() {
-        let mut all = handshakes(1, 16);
-        let (first, _) = all.begin(address(1));
-        all.end(address(1), first);
-        all.end(address(1), first);
-        assert_eq!(all.begin(address(2)).1, None);
-        assert_eq!(all.groups.len(), 1);
-    }
-}
+mod tests;

@@ -28,8 +28,9 @@ pub struct ConnectionLimits {
     /// Most inbound connections from one loopback address: other nodes of this host, or a proxy in
     /// front of the node.
     pub per_loopback_address_max: u32,
-    /// Most concurrent handshakes with peers that have dialled. When there is one more, the oldest of the
-    /// address with the most is aborted; one address has no more handshakes than it may have connections.
+    /// Most concurrent handshakes with peers that have dialled; as many again over QUIC, where addresses can be forged. When there
+    /// is one more, the oldest of the network with the most is aborted; one address has no more handshakes than it may
+    /// have connections.
     pub pending_max: u32,
     /// Time for the handshake of a peer that has dialled.
     pub handshake_timeout: Duration,
