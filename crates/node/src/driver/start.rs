@@ -135,7 +135,8 @@ async fn build(
         .discovery
         .map(|ports| PeerConnections::new(own, cluster, manager_seed, ports));
     let allows_private = |connections: &PeerConnections| connections.ports.allows_private;
-    let trusted_names = match connections.as_ref().is_some_and(allows_private) {
+    let is_private = connections.as_ref().is_some_and(allows_private);
+    let trusted_names = match is_private || !options.passage.only_global_ips {
         true => TrustedNames::all(),
         false => TrustedNames::default(),
     };

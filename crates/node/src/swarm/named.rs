@@ -1,27 +1,52 @@
-//! Dials by host name, which keep names of strangers out of private networks.
+//! Dials that stay out of private networks, unless the operator has given the address.
 //!
-//! A stranger names a host of the Internet, and answers for it with an address of this host's own network. Rules about
-//! addresses that are given ([`AddressRules`]) cannot see that, as the name is resolved when it is dialled.
+//! All dials pass here, whoever asked for them: libp2p's behaviours dial what peers name without asking (hole punching), and a
+//! stranger may name a host of the Internet and answer for it with an address of this host's own network, which is seen
+//! only when the name is resolved.
 
 use std::collections::BTreeSet;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use libp2p::core::transport::{DialOpts, ListenerId, TransportError, TransportEvent};
+use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, Transport, dns};
 use parking_lot::Mutex;
 use undertone_peers::{AddressHost, AddressRules, host_of};
 
-/// Host names that the operator of this node has given, which may lead into private networks.
+/// Host names and sockets that the operator of this node has given, which may lead into private networks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrustedNames(Arc<Mutex<Names>>);
+
+/// A host that the operator has given. Of an IP address only one port is trusted, so that strangers do not learn which other
+/// ports of that host are open.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum TrustedHost {
+    Name(String),
+    Socket(IpAddr, u16),
+}
+
+impl TrustedHost {
+    /// Returns the host and port that an address begins with. Resolvers do not tell case apart.
+    fn of(address: &Multiaddr) -> Option<Self> {
+        let ip = match host_of(address)? {
+            AddressHost::Name(name) => return Some(Self::Name(name.to_ascii_lowercase())),
+            AddressHost::Ip(ip) => ip.to_canonical(),
+        };
+        address.iter().find_map(|part| match part {
+            Protocol::Tcp(port) | Protocol::Udp(port) => Some(Self::Socket(ip, port)),
+            _ => None,
+        })
+    }
+}
 
 #[derive(Debug)]
 enum Names {
     All,
-    These(BTreeSet<String>),
+    These(BTreeSet<TrustedHost>),
 }
 
 impl Default for Names {
@@ -36,37 +61,27 @@ impl TrustedNames {
         Self(Arc::new(Mutex::new(Names::All)))
     }
 
-    /// Adds the name in an address, if there is one.
+    /// Adds the host that an address leads to, if it names one.
     pub(crate) fn trust(&self, address: &Multiaddr) {
-        if let Names::These(names) = &mut *self.0.lock() {
-            names.extend(name_of(address));
+        if let Names::These(hosts) = &mut *self.0.lock() {
+            hosts.extend(TrustedHost::of(address));
         }
     }
 
-    /// Whether an address has a name of these, or an IP address in place of a name.
+    /// Whether an address leads to a host that the operator has given.
     fn trusts(&self, address: &Multiaddr) -> bool {
         match &*self.0.lock() {
             Names::All => true,
-            Names::These(names) => match host_of(address) {
-                Some(AddressHost::Ip(_)) => true,
-                Some(AddressHost::Name(name)) => names.contains(&name.to_ascii_lowercase()),
-                None => false,
-            },
+            Names::These(hosts) => {
+                TrustedHost::of(address).is_some_and(|host| hosts.contains(&host))
+            }
         }
-    }
-}
-
-/// Name that an address begins with, in lower case, as resolvers do not tell case apart.
-fn name_of(address: &Multiaddr) -> Option<String> {
-    match host_of(address)? {
-        AddressHost::Name(name) => Some(name.to_ascii_lowercase()),
-        AddressHost::Ip(_) => None,
     }
 }
 
 /// Transport `T`, which dials IP addresses, with resolution of names before it.
 pub(super) struct Named<T> {
-    /// For addresses without a name, and with one of the trusted names. It has the listeners.
+    /// For addresses that the operator has given. It has the listeners.
     anywhere: Resolved<T>,
     /// For all other addresses.
     in_public: Resolved<T>,
@@ -174,7 +189,7 @@ impl<T: Transport + Unpin> Transport for AfterResolution<T> {
                 Some(AddressHost::Name(_)) | None => false,
             };
             if !is_accepted {
-                tracing::debug!(%address, "not dialled: a stranger's host name stands for an address of a private network");
+                tracing::debug!(%address, "not dialled: an address that the operator has not given leads into a private network");
                 return Err(TransportError::MultiaddrNotSupported(address));
             }
         }

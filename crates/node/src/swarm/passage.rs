@@ -47,7 +47,8 @@ pub struct PassageOptions {
     pub autonat: bool,
     /// Time after the start before it first asks.
     pub first_probe: Duration,
-    /// Whether only peers at public IP addresses are asked and answered. Others know nothing of the Internet.
+    /// Whether only peers at public IP addresses are asked and answered, and private addresses are dialled only if the operator
+    /// has given them. Others know nothing of the Internet.
     pub only_global_ips: bool,
     /// Bounds on circuits through this node, if others can reach it; `None` for no circuits.
     pub circuits: Option<CircuitLimits>,

@@ -41,9 +41,15 @@ async fn relay(limits: CircuitLimits) -> Node {
 
 /// A node that is reached through relays.
 pub(crate) async fn behind(relay: &Multiaddr, listen: Option<Multiaddr>) -> Node {
+    relayed(relay, listen, false).await
+}
+
+/// A node that is reached through relays; one that is not `in_internet` takes private networks for its world.
+async fn relayed(relay: &Multiaddr, listen: Option<Multiaddr>, in_internet: bool) -> Node {
     let peers = [relay.clone()];
     let passage = PassageOptions {
         relay_client: RelayClient::Always,
+        only_global_ips: in_internet,
         ..PassageOptions::none()
     };
     Node::with(|options| options.listen(listen).static_peers(peers).passage(passage)).await
@@ -109,6 +115,24 @@ async fn nodes_that_listen_nowhere_exchange_messages_through_a_relay() {
     let at = connected_at(&caller, hidden.running.peer_id).await;
     assert!(at.is_some_and(|at| is_relayed(&at)));
     for node in [caller, hidden, relay] {
+        node.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_in_the_internet_punches_no_hole_into_its_own_network() {
+    let relay = relay(CircuitLimits::default()).await;
+    // Each names the loopback address at which it listens, as somebody who wants to know which ports are open there.
+    let stranger = relayed(relay.address(), Some(loopback()), true).await;
+    let victim = relayed(relay.address(), Some(loopback()), true).await;
+    until(&relay, |m| m.passage.reservations == 2).await;
+    connect(&stranger, through(relay.address(), victim.running.peer_id)).await;
+    until(&victim, |m| {
+        m.passage.holes_failed + m.passage.holes_punched == 1
+    })
+    .await;
+    assert_eq!(metrics(&victim).await.passage.holes_punched, 0);
+    for node in [stranger, victim, relay] {
         node.stop().await;
     }
 }

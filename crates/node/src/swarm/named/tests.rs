@@ -30,8 +30,6 @@ async fn a_name_leads_into_a_private_network_only_if_the_operator_gave_it() {
     let refused = dial(&named, &trusted).await.unwrap_err();
     let resolved = address("ip4/127.0.0.1");
     assert!(refused.contains(&resolved.to_string()), "{refused}");
-    // Those who give an IP address are judged by the rules about addresses.
-    dial(&resolved, &trusted).await.unwrap();
 
     // The transport would dial the last of several hosts.
     let twofold = address("ip4/20.0.0.1/ip4/127.0.0.1");
@@ -40,4 +38,23 @@ async fn a_name_leads_into_a_private_network_only_if_the_operator_gave_it() {
     trusted.trust(&address("dns/LocalHost"));
     dial(&named, &trusted).await.unwrap();
     dial(&named, &TrustedNames::all()).await.unwrap();
+}
+
+/// Hole punching dials whatever the peer names, and tells it by its next question what came of it.
+#[tokio::test]
+async fn an_address_of_a_private_network_is_dialled_only_if_the_operator_gave_it() {
+    let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [given, other] = listeners.each_ref().map(|listener| -> Multiaddr {
+        let port = listener.local_addr().unwrap().port();
+        format!("/ip4/127.0.0.1/tcp/{port}").parse().unwrap()
+    });
+    let trusted = TrustedNames::default();
+    dial(&given, &trusted).await.unwrap_err();
+    trusted.trust(&given);
+    dial(&given, &trusted).await.unwrap();
+    // Another port of the same host stays a stranger's word.
+    dial(&other, &trusted).await.unwrap_err();
+    listeners[1].set_nonblocking(true).unwrap();
+    assert!(listeners[1].accept().is_err(), "no packet was sent there");
+    dial(&other, &TrustedNames::all()).await.unwrap();
 }

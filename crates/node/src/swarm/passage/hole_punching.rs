@@ -1,4 +1,6 @@
 //! Hole punching (DCUtR) within bounds: a peer cannot have this node dial as many addresses as fit in a message.
+//!
+//! Which of them are dialled is decided where all dials pass (`Named`): those in private networks are not.
 
 use std::collections::BTreeSet;
 use std::task::{Context, Poll};
