@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
 use undertone_node::driver::{
-    ConnectionLimits, NodeEvent, NodeOptions, RunningNode, TimedEvent, start,
+    ConnectionLimits, NodeEvent, NodeOptions, RunningNode, StartError, TimedEvent, start,
 };
 use undertone_node::handle::Delivery;
 use undertone_node::{Keypair, Multiaddr};
@@ -61,6 +61,13 @@ impl Node {
 
     /// Starts a node with these options beside those that all nodes of these tests have.
     pub(crate) async fn with(choose: impl FnOnce(NodeOptions) -> NodeOptions) -> Self {
+        Self::try_with(choose).await.expect("loopback is there")
+    }
+
+    /// Starts a node as [`Self::with`] does, unless it cannot start.
+    pub(crate) async fn try_with(
+        choose: impl FnOnce(NodeOptions) -> NodeOptions,
+    ) -> Result<Self, StartError> {
         let preset = NetworkPreset::by_name("local").expect("a known network");
         let mut relay = RelayConfig::for_network(&preset);
         relay.cluster_id = 66;
@@ -70,8 +77,8 @@ impl Node {
             .relay(relay)
             .topics([topic()])
             .events(sender);
-        let running = start(choose(options)).await.expect("loopback is there");
-        Self { running, events }
+        let running = start(choose(options)).await?;
+        Ok(Self { running, events })
     }
 
     pub(crate) fn address(&self) -> &Multiaddr {

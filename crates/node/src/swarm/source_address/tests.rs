@@ -130,3 +130,39 @@ fn a_loopback_listener_is_no_source_for_other_machines() {
     listen(ids[2], "2001:db8::7");
     assert_eq!(source("2001:db8::1"), "2001:db8::7".parse().ok());
 }
+
+/// Listens on a port of 127.0.0.8; returns the error, if there is one.
+fn listen_again(port: u16) -> Result<(), TransportError<io::Error>> {
+    let config = tcp::Config::default();
+    let mut transport = SourceAddress::new(
+        tcp::tokio::Transport::new(config),
+        ListenAddresses::default(),
+    );
+    let address = format!("/ip4/127.0.0.8/tcp/{port}").parse().unwrap();
+    transport.listen_on(ListenerId::next(), address)
+}
+
+#[tokio::test]
+async fn a_port_on_which_another_transport_listens_is_taken() {
+    let transport = listening(&["/ip4/127.0.0.8/tcp/0"], &ListenAddresses::default()).await;
+    let port = own_port(&transport);
+    let taken = listen_again(port).unwrap_err();
+    let TransportError::Other(taken) = taken else {
+        panic!("{taken}");
+    };
+    assert_eq!(taken.kind(), io::ErrorKind::AddrInUse);
+    drop(transport);
+    listen_again(port).unwrap();
+}
+
+#[tokio::test]
+async fn a_port_whose_last_connections_have_just_ended_is_free() {
+    let listener = TcpListener::bind("127.0.0.8:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let client = std::net::TcpStream::connect(address).unwrap();
+    let (server, _) = listener.accept().unwrap();
+    // Who closes first has to remember the connection for a minute.
+    drop(server);
+    drop((client, listener));
+    listen_again(address.port()).unwrap();
+}
