@@ -25,6 +25,7 @@ pub mod c5_subscribers;
 pub mod c6_floods;
 pub mod c7_store_sync;
 pub mod d1_rest;
+pub mod e3_forged_handshakes;
 
 /// Resources that an attacker needs besides an Internet connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +87,7 @@ impl Attack {
 }
 
 /// All attacks, in the order of their numbers.
-pub const ALL: [Attack; 26] = [
+pub const ALL: [Attack; 27] = [
     a1_restart::ATTACK,
     a2_silent_connection::ATTACK,
     a3_burst::ATTACK,
@@ -113,4 +114,5 @@ pub const ALL: [Attack; 26] = [
     d1_rest::IDLE_CONNECTIONS,
     d1_rest::UNREAD_EVENTS,
     d1_rest::LONG_QUERIES,
+    e3_forged_handshakes::ATTACK,
 ];

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use undertone_interop::hostile::attacks::b9_credit::CreditPump;
 use undertone_interop::hostile::attacks::{
-    b6_squatters, b7_sockets, b8_bad_proofs, b10_other_shard, b11_junk,
+    b6_squatters, b7_sockets, b8_bad_proofs, b10_other_shard, b11_junk, e3_forged_handshakes,
 };
 use undertone_interop::hostile::peer::Peer;
 use undertone_interop::hostile::{Stage, StageOptions};
@@ -92,4 +92,9 @@ async fn b11_who_sends_junk_is_blamed() {
         view.is_none_or(|view| view.score.is_some_and(|score| score < 0.0))
     });
     assert!(is_blamed.await, "{:?}", stage.victim.peer(id).await);
+}
+
+#[tokio::test]
+async fn e3_handshakes_of_many_and_of_forged_addresses_keep_nobody_out() {
+    unharmed(&measured(&e3_forged_handshakes::ATTACK, 5).await);
 }
