@@ -1,13 +1,13 @@
 //! Node key and membership of the reference node.
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use undertone_node::Keypair;
 use undertone_node::config::RlnConfig;
+use undertone_rln::durable::read_bounded_text;
 use undertone_rln::{
     Epoch, IdentityFile, Keystore, KeystoreCredential, MessageIdCounter, WallClock,
 };
@@ -16,6 +16,7 @@ use zeroize::Zeroizing;
 use crate::error::MigrateError;
 use crate::folder;
 use crate::mapping::Mapped;
+use crate::read::MAX_FILE_BYTES;
 
 /// Start of a protobuf-encoded private key: type secp256k1, 32 bytes of data.
 const SECP256K1: [u8; 4] = [0x08, 0x02, 0x12, 0x20];
@@ -95,10 +96,11 @@ pub(crate) fn node_key(
 ) -> Result<Option<Zeroizing<Vec<u8>>>, MigrateError> {
     let (text, place) = match (file, flag) {
         (Some(path), _) => {
-            let text = fs::read_to_string(path).map_err(|source| MigrateError::File {
-                path: path.to_owned(),
-                source,
-            })?;
+            let text =
+                read_bounded_text(path, MAX_FILE_BYTES).map_err(|source| MigrateError::File {
+                    path: path.to_owned(),
+                    source,
+                })?;
             (Zeroizing::new(text), path.display().to_string())
         }
         (None, Some(text)) => (

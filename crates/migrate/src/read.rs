@@ -5,10 +5,10 @@ mod shell;
 mod words;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+use undertone_rln::durable::read_bounded_text;
 use undertone_settings::{TomlEntry, TomlValue};
 
 use crate::flags;
@@ -79,9 +79,12 @@ pub enum ReadFault {
     },
 }
 
+/// Longest file of a deployment, bytes.
+pub(crate) const MAX_FILE_BYTES: u64 = 256 << 10;
+
 /// Reads a text file.
 pub(crate) fn text_of(path: &Path) -> Result<String, ReadFault> {
-    fs::read_to_string(path).map_err(|source| ReadFault::Io {
+    read_bounded_text(path, MAX_FILE_BYTES).map_err(|source| ReadFault::Io {
         path: path.to_owned(),
         source,
     })

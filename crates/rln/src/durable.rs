@@ -1,9 +1,51 @@
-//! Atomic replacement of a small file: a crash leaves the old or the new content, never a mixture.
+//! Files that are read and replaced as a whole. Reading is bounded; a crash while a file is replaced leaves the old or
+//! the new content, never a mixture.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
+
+/// Reads a file of at most `max_bytes`. It has to be a regular one: a device may be endless, and a pipe without a writer
+/// would keep its reader waiting. The content is read into one allocation, so that no copy of a secret is left behind.
+///
+/// # Errors
+/// [`io::ErrorKind::FileTooLarge`] for a longer file, [`io::ErrorKind::InvalidInput`] for one that is not regular, and any
+/// error of the operating system.
+pub fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    // Asked before it is opened, because to open a pipe waits for its writer.
+    let known = fs::metadata(path)?;
+    if !known.is_file() {
+        let reason = "not a regular file";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    }
+    let too_large = || {
+        let reason = format!("longer than {max_bytes} bytes");
+        io::Error::new(io::ErrorKind::FileTooLarge, reason)
+    };
+    if known.len() > max_bytes {
+        return Err(too_large());
+    }
+    // One byte more shows the end, and another one that the file has grown.
+    let length = usize::try_from(known.len()).unwrap_or(usize::MAX);
+    let mut bytes = Vec::with_capacity(length.saturating_add(2));
+    File::open(path)?
+        .take(max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > max_bytes {
+        true => Err(too_large()),
+        false => Ok(bytes),
+    }
+}
+
+/// Reads text as [`read_bounded`] reads bytes.
+///
+/// # Errors
+/// Those of [`read_bounded`], and [`io::ErrorKind::InvalidData`] for what is not UTF-8.
+pub fn read_bounded_text(path: &Path, max_bytes: u64) -> io::Result<String> {
+    let text = String::from_utf8(read_bounded(path, max_bytes)?);
+    text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not a text in UTF-8"))
+}
 
 /// Writes `content` to `path`, readable by the owner only, and returns once it is on the disk.
 ///
@@ -57,3 +99,6 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

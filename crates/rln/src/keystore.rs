@@ -6,8 +6,7 @@
 //! The number of the credentials and their names are not encrypted.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use rand_core::CryptoRng;
@@ -78,14 +77,11 @@ impl Keystore {
     /// is not encrypted as the format requires.
     pub fn read(path: &Path) -> Result<Self, KeystoreError> {
         let io_error = |source| KeystoreError::io(path, source);
-        let mut json = Vec::new();
-        let file = File::open(path).map_err(io_error)?;
-        file.take(MAX_FILE_BYTES + 1)
-            .read_to_end(&mut json)
-            .map_err(io_error)?;
-        if json.len() as u64 > MAX_FILE_BYTES {
-            return Err(KeystoreError::TooLarge(path.to_owned()));
-        }
+        let json = durable::read_bounded(path, MAX_FILE_BYTES);
+        let json = json.map_err(|source| match source.kind() {
+            io::ErrorKind::FileTooLarge => KeystoreError::TooLarge(path.to_owned()),
+            _ => io_error(source),
+        })?;
         let file: KeystoreFile =
             serde_json::from_slice(&json).map_err(|source| KeystoreError::NotAKeystore {
                 path: path.to_owned(),

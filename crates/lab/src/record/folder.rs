@@ -1,10 +1,10 @@
 //! Folders of records, one file per experiment.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use thiserror::Error;
+use undertone_rln::durable::read_bounded;
 
 use super::ExperimentRecord;
 
@@ -91,19 +91,15 @@ pub fn read_folder(folder: &Path) -> Result<Vec<ExperimentRecord>, FolderError> 
 }
 
 fn read(path: &Path) -> Result<ExperimentRecord, FolderError> {
-    let unreadable = |source| FolderError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(MAX_RECORD_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_RECORD_BYTES {
-        return Err(FolderError::TooLarge {
+    let bytes = read_bounded(path, MAX_RECORD_BYTES).map_err(|source| match source.kind() {
+        io::ErrorKind::FileTooLarge => FolderError::TooLarge {
             path: path.to_owned(),
-        });
-    }
+        },
+        _ => FolderError::Unreadable {
+            path: path.to_owned(),
+            source,
+        },
+    })?;
     serde_json::from_slice(&bytes).map_err(|source| FolderError::NoRecord {
         path: path.to_owned(),
         source,

@@ -28,16 +28,6 @@ pub enum ScenarioError {
         /// Error reported by the system.
         source: io::Error,
     },
-    /// A file is too long.
-    #[error("{} has {bytes} bytes; at most {max_bytes} are read", path.display())]
-    TooLong {
-        /// Path of the file.
-        path: PathBuf,
-        /// Length of the file, bytes.
-        bytes: u64,
-        /// Largest accepted length, bytes.
-        max_bytes: u64,
-    },
     /// The file is not TOML, or a key or value in it or in an override is wrong.
     #[error(transparent)]
     Setting(#[from] undertone_settings::Error),

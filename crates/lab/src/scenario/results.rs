@@ -1,14 +1,14 @@
 //! Scenarios of earlier runs, read from the files that the runs left.
 
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 use serde::Deserialize;
+use undertone_rln::durable::read_bounded;
 
 use super::document::Document;
 use super::resolved::ResolvedScenario;
 use super::{Loaded, ScenarioError, read_document};
+use crate::record::MAX_RECORD_BYTES;
 
 /// Scenario of an earlier run or campaign, and what came of it.
 #[derive(Clone, Debug)]
@@ -52,11 +52,12 @@ pub fn load_results(folder: &Path, overrides: &[String]) -> Result<EarlierRuns, 
         path: path.clone(),
         problem,
     };
-    let file = File::open(&path).map_err(|source| ScenarioError::Read {
+    let summary = read_bounded(&path, MAX_RECORD_BYTES);
+    let summary = summary.map_err(|source| ScenarioError::Read {
         path: path.clone(),
         source,
     })?;
-    let summary: SummaryFile = serde_json::from_reader(BufReader::new(file))
+    let summary: SummaryFile = serde_json::from_slice(&summary)
         .map_err(|error| bad(format!("no summary of a run: {error}")))?;
     let missing = "it does not say what was run; programs before 0.2 left that out";
     let resolved = summary.resolved.ok_or_else(|| bad(missing.to_owned()))?;

@@ -7,7 +7,7 @@
 //! ```
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -280,18 +280,14 @@ fn file_path(folder: &Path) -> PathBuf {
 
 /// Reads the memberships; none if there is no file.
 fn read(path: &Path) -> Result<Vec<StoredMembership>, ModuleStoreError> {
-    let file = match File::open(path) {
-        Ok(file) => file,
+    let json = match durable::read_bounded(path, MAX_FILE_BYTES) {
+        Ok(json) => json,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            return Err(ModuleStoreError::TooLarge(path.to_owned()));
+        }
         Err(source) => return Err(io_error(path)(source)),
     };
-    let mut json = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut json)
-        .map_err(io_error(path))?;
-    if json.len() as u64 > MAX_FILE_BYTES {
-        return Err(ModuleStoreError::TooLarge(path.to_owned()));
-    }
     let content: StoreFile =
         serde_json::from_slice(&json).map_err(|source| ModuleStoreError::NotAStore {
             path: path.to_owned(),

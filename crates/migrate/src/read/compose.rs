@@ -2,11 +2,14 @@
 //!
 //! Read is a subset of YAML, by indentation: block maps, block lists, one-line lists and texts, anchors.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::words::{expand, split};
 use super::{Found, ReadFault, Variables, at, flags_of, is_program, read_words, shell};
+
+/// Most anchors that the variables of a service merge.
+const MAX_MERGED: usize = 64;
 
 /// A line that is not empty: number, indentation, text without comment.
 type YamlLine<'a> = (usize, usize, &'a str);
@@ -67,7 +70,7 @@ impl ServiceReader<'_> {
         let mut found = Found::default();
         let mut inner = Variables::new();
         if let Some((lines, number)) = child(self.service, "environment") {
-            self.variables(&lines[1..], &mut inner);
+            self.variables(&lines[1..], &mut BTreeSet::new(), &mut inner)?;
             found.flags.extend(flags_of(&inner, &at(self.path, number)));
         }
         let Some((words, number)) = command else {
@@ -112,15 +115,27 @@ impl ServiceReader<'_> {
     }
 
     /// Reads variables of `environment`: `NAME: value`, `- NAME=value`, and merged maps `<<: *anchor`.
-    fn variables(&self, lines: &[YamlLine<'_>], into: &mut Variables) {
-        for (_, _, text) in lines {
+    /// Each anchor is merged once, as it gives the same each time: one that merges itself ends there.
+    fn variables(
+        &self,
+        lines: &[YamlLine<'_>],
+        merged: &mut BTreeSet<String>,
+        into: &mut Variables,
+    ) -> Result<(), ReadFault> {
+        for (number, _, text) in lines {
             let item = text.strip_prefix("- ").unwrap_or(text).trim();
-            let merged = item.strip_prefix("<<:").unwrap_or(item).trim();
-            if let Some(anchor) = merged
-                .strip_prefix('*')
-                .and_then(|name| self.anchors.get(name))
-            {
-                self.variables(&anchor[1..], into);
+            let name = item.strip_prefix("<<:").unwrap_or(item).trim();
+            let name = name.strip_prefix('*').unwrap_or_default();
+            if let Some(anchor) = self.anchors.get(name) {
+                if merged.len() == MAX_MERGED {
+                    return Err(ReadFault::Yaml {
+                        place: at(self.path, *number),
+                        what: format!("more than {MAX_MERGED} anchors are merged"),
+                    });
+                }
+                if merged.insert(name.to_owned()) {
+                    self.variables(&anchor[1..], merged, into)?;
+                }
                 continue;
             }
             let pair = match text.starts_with("- ") {
@@ -140,6 +155,7 @@ impl ServiceReader<'_> {
             };
             into.insert(name.trim().to_owned(), expand(value, self.environment));
         }
+        Ok(())
     }
 }
 

@@ -96,3 +96,71 @@ fn a_compose_file_has_a_command_or_mounts_a_script() {
     let found = read_compose(&path, &Variables::new()).unwrap();
     assert_eq!(given(&found), [("agent-string", "secret")]);
 }
+
+#[test]
+fn variables_that_double_are_unknown_before_they_are_long() {
+    let mut text = "A=0123456789abcdef\n".to_owned();
+    for _ in 0..60 {
+        text.push_str("A=$A$A\n");
+    }
+    text.push_str("wakunode2 --tcp-port=1 --nodekey=$A\n");
+    let found = script(&text, &[]);
+    assert_eq!(given(&found), [("tcp-port", "1")]);
+    assert!(found.remarks[0].1.contains("cannot be evaluated"));
+}
+
+#[test]
+fn defaults_within_defaults_are_followed_to_a_depth() {
+    let nested = |depth: usize| format!("{}7{}", "${A:-".repeat(depth), "}".repeat(depth));
+    let read = |depth| {
+        script(
+            &format!("wakunode2 --rest --tcp-port={}", nested(depth)),
+            &[],
+        )
+    };
+    assert_eq!(given(&read(3))[1], ("tcp-port", "7"));
+    assert_eq!(given(&read(20_000)).len(), 1);
+}
+
+fn compose(environment: &str) -> Result<Found, ReadFault> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("compose.yml");
+    let text = format!(
+        "{environment}services:\n  node:\n    image: wakuorg/nwaku\n    environment:\n      <<: *a0\n      WAKUNODE2_REST: true\n"
+    );
+    fs::write(&path, text).unwrap();
+    read_compose(&path, &Variables::new())
+}
+
+#[test]
+fn an_anchor_that_merges_itself_ends_there() {
+    let found = compose("x-a: &a0\n  WAKUNODE2_TCP_PORT: 1\n  <<: *a0\n").unwrap();
+    assert_eq!(given(&found), [("rest", "true"), ("tcp-port", "1")]);
+    let pair = "x-a: &a0\n  <<: *a1\n  <<: *a1\nx-b: &a1\n  WAKUNODE2_TCP_PORT: 1\n  <<: *a0\n";
+    let found = compose(pair).unwrap();
+    assert_eq!(given(&found), [("rest", "true"), ("tcp-port", "1")]);
+}
+
+#[test]
+fn anchors_are_merged_to_a_number() {
+    let mut text = String::new();
+    for index in 0..5_000 {
+        text.push_str(&format!("x-{index}: &a{index}\n  <<: *a{}\n", index + 1));
+    }
+    text.push_str("x-end: &a5000\n  WAKUNODE2_TCP_PORT: 1\n");
+    let error = compose(&text).unwrap_err().to_string();
+    assert!(error.contains("more than 64 anchors"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_none_or_too_long_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in [Path::new("/dev/zero"), folder.path()] {
+        let error = text_of(path).unwrap_err().to_string();
+        assert!(error.contains("not a regular file"), "{error}");
+    }
+    let long = folder.path().join("long");
+    fs::write(&long, vec![b' '; 1 << 20]).unwrap();
+    let error = text_of(&long).unwrap_err().to_string();
+    assert!(error.contains("longer than"), "{error}");
+}

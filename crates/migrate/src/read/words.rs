@@ -2,6 +2,13 @@
 
 use super::Variables;
 
+/// Most bytes that variables add to a line; what they would add beyond is unknown. Variables that repeat others would
+/// double with each line.
+const MAX_VALUE_BYTES: usize = 8 << 10;
+
+/// Deepest nesting of defaults, `${A:-${B:-…}}`; a deeper one is unknown.
+const MAX_DEPTH: usize = 16;
+
 /// Words of a command, and what of them cannot be known.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ShellWords {
@@ -12,6 +19,12 @@ pub(super) struct ShellWords {
 
 /// Splits a logical line into words, with variables replaced.
 pub(super) fn split(line: &str, variables: &Variables) -> ShellWords {
+    split_at(line, variables, 0)
+}
+
+/// Splits a line that stands inside `depth` defaults.
+fn split_at(line: &str, variables: &Variables, depth: usize) -> ShellWords {
+    let mut value_bytes: usize = 0;
     let mut out = ShellWords::default();
     let mut word = String::new();
     let (mut started, mut double) = (false, false);
@@ -44,8 +57,14 @@ pub(super) fn split(line: &str, variables: &Variables) -> ShellWords {
                 (doubtful, started, rest) = (true, true, after);
             }
             '$' => {
-                let (value, after) = variable(rest, variables, &mut out.unknown);
+                let (value, after) = variable(rest, variables, &mut out.unknown, depth);
+                let text = &rest[..rest.len() - after.len()];
                 rest = after;
+                value_bytes += value.as_ref().map_or(0, String::len);
+                let value = value.filter(|_| value_bytes <= MAX_VALUE_BYTES);
+                if value_bytes > MAX_VALUE_BYTES {
+                    out.unknown.push(format!("${text}"));
+                }
                 match value {
                     None => (doubtful, started) = (true, true),
                     Some(value) if double => word.push_str(&value),
@@ -85,8 +104,15 @@ fn end(out: &mut ShellWords, word: &mut String, started: &mut bool, doubtful: &m
 
 /// Replaces a text's variables without splitting it; `None` if it has an unknown part.
 pub(super) fn expand(text: &str, variables: &Variables) -> Option<String> {
+    expand_at(text, variables, 0)
+}
+
+fn expand_at(text: &str, variables: &Variables, depth: usize) -> Option<String> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
     let quoted = format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
-    let words = split(&quoted, variables);
+    let words = split_at(&quoted, variables, depth);
     words.unknown.is_empty().then(|| words.words.concat())
 }
 
@@ -95,6 +121,7 @@ fn variable<'a>(
     text: &'a str,
     variables: &Variables,
     unknown: &mut Vec<String>,
+    depth: usize,
 ) -> (Option<String>, &'a str) {
     if text.starts_with('(') {
         let end = closing(text, '(', ')');
@@ -104,7 +131,8 @@ fn variable<'a>(
     let (inner, after) = match text.starts_with('{') {
         true => {
             let end = closing(text, '{', '}');
-            (text[1..end].trim_end_matches('}'), &text[end..])
+            let inner = &text[1..end];
+            (inner.strip_suffix('}').unwrap_or(inner), &text[end..])
         }
         false => {
             let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -128,10 +156,10 @@ fn variable<'a>(
     };
     let is_set = variables.contains_key(name);
     let value = match operator.strip_prefix(":-") {
-        Some(default) if value.is_empty() => expand(default, variables),
+        Some(default) if value.is_empty() => expand_at(default, variables, depth + 1),
         Some(_) => Some(value),
         None => match operator.strip_prefix('-') {
-            Some(default) if !is_set => expand(default, variables),
+            Some(default) if !is_set => expand_at(default, variables, depth + 1),
             _ if operator.is_empty() || operator.starts_with('-') || operator.starts_with(":?") => {
                 Some(value)
             }

@@ -1,7 +1,8 @@
 //! The sources of configuration keys: file, text, environment, flags, and settings of the program.
 
-use std::{ffi::OsString, fs, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf};
 
+use undertone_rln::durable::read_bounded_text;
 use undertone_settings::{Error, Origin, TomlEntry, nearest};
 
 use super::error::ConfigError;
@@ -9,6 +10,8 @@ use super::keys::{KEYS, by_name};
 use super::setting::{ConfigKey, Values};
 
 const PREFIX: &str = "UNDERTONE_";
+/// Longest configuration file, bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 /// Place that errors about [`Sources::text`] name.
 const TEXT: &str = "configuration text";
 /// Advice for an unknown key that resembles no other.
@@ -43,10 +46,11 @@ impl Sources {
     pub(super) fn gather(&self) -> Result<Values, ConfigError> {
         let mut values = Values::default();
         if let Some(path) = &self.file {
-            let text = fs::read_to_string(path).map_err(|source| ConfigError::Read {
-                path: path.to_owned(),
-                source,
-            })?;
+            let text =
+                read_bounded_text(path, FILE_BYTES_MAX).map_err(|source| ConfigError::Read {
+                    path: path.to_owned(),
+                    source,
+                })?;
             read_toml(&text, &path.to_string_lossy(), &mut values)?;
         }
         if let Some(text) = &self.text {

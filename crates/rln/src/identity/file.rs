@@ -1,7 +1,6 @@
 //! Storage of an identity in a JSON file.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -103,14 +102,12 @@ impl IdentityFile {
             path: path.to_owned(),
             source,
         };
-        let mut json = Zeroizing::new(Vec::new());
-        let file = File::open(path).map_err(io_error)?;
-        file.take(MAX_FILE_BYTES + 1)
-            .read_to_end(&mut json)
-            .map_err(io_error)?;
-        if json.len() as u64 > MAX_FILE_BYTES {
-            return Err(IdentityFileError::TooLarge(path.to_owned()));
-        }
+        let json = durable::read_bounded(path, MAX_FILE_BYTES);
+        let json = json.map_err(|source| match source.kind() {
+            io::ErrorKind::FileTooLarge => IdentityFileError::TooLarge(path.to_owned()),
+            _ => io_error(source),
+        })?;
+        let json = Zeroizing::new(json);
         let content: Self =
             serde_json::from_slice(&json).map_err(|source| IdentityFileError::NotAnIdentity {
                 path: path.to_owned(),

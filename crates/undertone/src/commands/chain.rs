@@ -1,13 +1,12 @@
 //! Flags and helpers of the commands that talk to a chain.
 
 use std::env;
-use std::fs::File;
 use std::future::Future;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use undertone_contracts::{Account, ChainError, Membership, PrivateKeySigner, reader};
 use undertone_membership::evm::ContractName;
+use undertone_rln::durable::read_bounded_text;
 use zeroize::Zeroizing;
 
 use super::Failure;
@@ -117,12 +116,9 @@ pub(crate) fn failed(error: ChainError) -> Failure {
 }
 
 fn read(path: &Path) -> Result<Zeroizing<String>, Failure> {
-    let mut text = Zeroizing::new(String::new());
-    let file = File::open(path).map_err(|error| Failure::at(path, error))?;
-    file.take(MAX_KEY_FILE_BYTES)
-        .read_to_string(&mut text)
-        .map_err(|error| Failure::at(path, error))?;
-    Ok(text)
+    let text = read_bounded_text(path, MAX_KEY_FILE_BYTES);
+    let text = text.map_err(|error| Failure::at(path, error))?;
+    Ok(Zeroizing::new(text))
 }
 
 fn parse(text: &str) -> Option<PrivateKeySigner> {

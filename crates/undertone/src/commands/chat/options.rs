@@ -7,6 +7,7 @@ use undertone_chat::{ChatRoom, NICK_CHARS_MAX};
 use undertone_message::{ContentTopic, PubsubTopic, Shard, shard_of};
 use undertone_node::config::{ConfigKey, LogLevel, NodeConfig};
 use undertone_payload::SymmetricKey;
+use undertone_rln::durable::read_bounded;
 use zeroize::Zeroizing;
 
 use crate::commands::Failure;
@@ -20,6 +21,9 @@ const TOY_CHAT: &str = "/toy-chat/2/huilong/proto";
 
 /// Longest key file or passphrase, bytes; a longer first line suggests a file of another kind.
 const SECRET_BYTES_MAX: usize = 1024;
+
+/// Longest file whose first line is read, bytes.
+const SECRET_FILE_BYTES_MAX: u64 = 64 << 10;
 
 /// Keys that a node has and a chat decides itself, or has no use for.
 const NOT_FOR_CHAT: [&str; 8] = [
@@ -209,23 +213,15 @@ fn shard(config: &NodeConfig, content_topic: &str) -> Result<Shard, Failure> {
 
 /// Reads the first line of a small file, without its line end.
 fn first_line(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
-    use std::io::Read as _;
-
     let failed =
         |error| Failure::at(path, error).with_help("check that the file is there and readable");
-    let file = std::fs::File::open(path).map_err(failed)?;
-    // One allocation: a vector that grows leaves copies behind that nobody wipes.
-    let mut line = Zeroizing::new(Vec::with_capacity(SECRET_BYTES_MAX + 1));
-    file.take(SECRET_BYTES_MAX as u64 + 1)
-        .read_to_end(&mut line)
-        .map_err(failed)?;
+    let line = read_bounded(path, SECRET_FILE_BYTES_MAX).map_err(failed)?;
+    let mut line = Zeroizing::new(line);
     let end = line.iter().position(|byte| *byte == b'\n');
-    match end {
-        Some(end) => line.truncate(end),
-        None if line.len() > SECRET_BYTES_MAX => {
-            return Err(Failure::at(path, "the first line is too long"));
-        }
-        None => {}
+    let end = end.unwrap_or(line.len());
+    line.truncate(end);
+    if line.len() > SECRET_BYTES_MAX {
+        return Err(Failure::at(path, "the first line is too long"));
     }
     if line.last() == Some(&b'\r') {
         line.pop();

@@ -1,17 +1,22 @@
 //! Reading and writing message files, with bounded sizes and without overwriting.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Read, Write};
 use std::path::Path;
+
+use undertone_rln::durable::read_bounded;
 
 use super::Failure;
 
 /// Reads a file of at most `max_bytes`.
 pub(super) fn read(path: &Path, max_bytes: usize) -> Result<Vec<u8>, Failure> {
-    let file = File::open(path).map_err(|error| {
-        Failure::at(path, error).with_help("check that the file is there and readable")
-    })?;
-    read_from(path, file, max_bytes)
+    read_bounded(path, max_bytes as u64).map_err(|error| {
+        let help = match error.kind() {
+            io::ErrorKind::FileTooLarge => "the network carries no message of this size",
+            _ => "check that the file is there and readable",
+        };
+        Failure::at(path, error).with_help(help)
+    })
 }
 
 /// Reads `source` to its end, at most `max_bytes`; `path` names the source in errors.
