@@ -221,7 +221,8 @@ pub enum PublishFailure {
     /// The membership's messages of this epoch are used up.
     #[error(
         "error appending RLN proof to message: NonceLimitReached: Nonce limit reached. Please wait \
-         for the next epoch. requested nonce: {limit} & nonceLimit: {limit} (resets in {resets_in_s} s)"
+         for the next epoch. requested nonce: {limit} & nonceLimit: {limit} (all {limit} messages of this epoch are used, the next one \
+         begins in {resets_in_s} s)"
     )]
     RateLimit {
         /// Messages per epoch that the node's membership allows.

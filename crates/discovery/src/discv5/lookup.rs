@@ -255,6 +255,10 @@ impl LookupTask {
 
     /// Looks for nodes around one point of the network.
     async fn search(&self, target: NodeId) -> Vec<Enr> {
+        // The first node of a network knows nobody to ask, which the library would warn of each time.
+        if self.discv5.table_entries_id().is_empty() {
+            return Vec::new();
+        }
         let shards = self.shards();
         let cluster = self.cluster;
         let is_wanted = move |enr: &Enr| {

@@ -77,7 +77,7 @@ function quota(rln) {
     ["Messages left", known ? String(rln.left) : "not known", rln.left === 0 ? "bad" : ""],
     ["May publish", rln.mayPublish ? "yes" : "no", rln.mayPublish ? "good" : "bad"],
   ];
-  if (rln.refusal) rows.push(["Reason", rln.refusal, "bad"]);
+  if (rln.refusal) rows.push(["Reason", rln.refusal, "bad why"]);
   if (rln.members !== null) rows.push(["Members", String(rln.members)]);
   if (rln.tokensReady !== null) rows.push(["Proofs ready", String(rln.tokensReady)]);
   list("quota", rows);

@@ -73,6 +73,8 @@ impl EventLoop {
         for peer in self.static_identities.values() {
             self.swarm.behaviour_mut().admission.places().keep(*peer);
         }
+        self.static_failing
+            .retain(|address| peers.contains(address));
         self.static_peers = peers;
         self.keep_static_peers();
         self.redial();
@@ -80,9 +82,23 @@ impl EventLoop {
 
     /// Records the identity of a dialled static peer whose address names none.
     pub(crate) fn learn_static_peer(&mut self, peer: PeerId, address: &Multiaddr) {
+        if self.static_failing.remove(address) {
+            tracing::info!(%address, "a static peer is reached after all");
+        }
         if self.static_peers.contains(address) {
             self.static_identities.insert(address.clone(), peer);
             self.swarm.behaviour_mut().admission.places().keep(peer);
+        }
+    }
+
+    /// Logs that a static peer cannot be reached, once until it is.
+    pub(crate) fn tell_static_failure(&mut self, address: &Multiaddr, reason: &str) {
+        if self.static_peers.contains(address) && self.static_failing.insert(address.clone()) {
+            tracing::warn!(
+                %address,
+                reason,
+                "a static peer cannot be reached; it is dialled again and again: check its address, and that it runs"
+            );
         }
     }
 
@@ -148,6 +164,7 @@ impl EventLoop {
             }
             Err(error) => {
                 let reason = error.to_string();
+                self.tell_static_failure(&address, &reason);
                 if let Some(reply) = reply {
                     let _ = reply.send(Err(ConnectFailure::Dial { address, reason }));
                 }

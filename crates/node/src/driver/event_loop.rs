@@ -71,6 +71,8 @@ pub(crate) struct EventLoop {
     pub(crate) trusted_names: TrustedNames,
     /// Peers that the static addresses without an identity led to when they were last dialled.
     pub(crate) static_identities: BTreeMap<Multiaddr, PeerId>,
+    /// Static peers that could not be reached when they were dialled last.
+    pub(crate) static_failing: BTreeSet<Multiaddr>,
     pub(crate) fragmenter: Fragmenter,
     /// Publications in progress, by request id.
     pub(crate) publishing: BTreeMap<RequestId, PendingPublish>,

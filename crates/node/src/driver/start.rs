@@ -199,6 +199,7 @@ async fn build(
         static_peers: options.static_peers,
         trusted_names,
         static_identities: BTreeMap::new(),
+        static_failing: Default::default(),
         publishing: Default::default(),
         proofs_asked: Default::default(),
         proving_since: Default::default(),

@@ -79,6 +79,7 @@ impl EventLoop {
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     let (address, reason) = (dialling.address, error.to_string());
                     tracing::debug!(%address, %reason, "cannot connect");
+                    self.tell_static_failure(&address, &reason);
                     if let Some(reply) = dialling.reply {
                         let _ = reply.send(Err(ConnectFailure::Dial { address, reason }));
                     }

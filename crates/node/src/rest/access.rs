@@ -222,9 +222,14 @@ impl Access {
         if is_right || !self.needs_token(path) {
             return Ok(());
         }
-        Err(ApiError::Unauthorized(
-            "This path needs the node's token: Authorization: Bearer TOKEN, see rest-token".into(),
-        ))
+        let text = match shown {
+            Some(_) => {
+                "The token of this request is not the node's: compare it with rest-token, or with the file \
+                 rest-token in data-dir"
+            }
+            None => "This path needs the node's token: Authorization: Bearer TOKEN, see rest-token",
+        };
+        Err(ApiError::Unauthorized(text.into()))
     }
 }
 

@@ -173,6 +173,7 @@ async fn messages(
     responses(
         (status = 200, description = "`OK`", content_type = "text/plain", body = String, headers(("x-post-id" = u64, description = "Id of the message at `/relay/v1/posts`; missing if the same message has been sent before"))),
         (status = 400, description = "`Failed to publish. Autosharding error: …`, and as for `/relay/v1/messages`; `Failed to publish: NoPeersToPublish` if too many messages wait", content_type = "text/plain", body = String),
+        (status = 429, description = "`Failed to publish: … NonceLimitReached: …`, the epoch's messages are used up", content_type = "text/plain", body = String),
         (status = 500, description = "`Failed to publish: error appending RLN proof to message: …` or `Failed to publish: timedout`", content_type = "text/plain", body = String),
         (status = 503, description = "`Failed to publish: stale RLN proof suspected; …`, or the node is stopping", content_type = "text/plain", body = String),
     ),

@@ -81,10 +81,9 @@ impl From<PublishFailure> for ApiError {
             | PublishFailure::InvalidMessage { .. }
             | PublishFailure::InvalidProof { .. }
             | PublishFailure::NoPeers => Self::BadRequest(text),
-            // An exhausted limit is answered as nwaku answers any failure to generate a proof.
-            PublishFailure::RlnProof { .. }
-            | PublishFailure::RateLimit { .. }
-            | PublishFailure::Timeout => Self::Internal(text),
+            PublishFailure::RlnProof { .. } | PublishFailure::Timeout => Self::Internal(text),
+            // No fault of the node, and another try helps when the epoch has ended.
+            PublishFailure::RateLimit { .. } => Self::TooMany(text),
             PublishFailure::Bandwidth { .. } => Self::Unavailable(text),
             PublishFailure::ShuttingDown => Self::Unavailable(text),
         }

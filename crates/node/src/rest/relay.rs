@@ -185,6 +185,7 @@ async fn messages(
     responses(
         (status = 200, description = "`OK`", content_type = "text/plain", body = String),
         (status = 400, description = "`Invalid content body, …`, `Incorrect base64 string`, or `Failed to publish: …`: not subscribed to the topic, too long, a timestamp that receivers do not accept, not valid", content_type = "text/plain", body = String),
+        (status = 429, description = "`Failed to publish: … NonceLimitReached: …`, the epoch's messages are used up", content_type = "text/plain", body = String),
         (status = 500, description = "`Failed to publish: error appending RLN proof to message: …` or `Failed to publish: timedout`", content_type = "text/plain", body = String),
         (status = 503, description = "`Failed to publish: stale RLN proof suspected; …`, or the node is stopping", content_type = "text/plain", body = String),
     ),

@@ -166,10 +166,10 @@ async fn each_failure_to_publish_has_its_status_and_text() {
                 limit: 100,
                 resets_in_s: 7,
             },
-            500,
+            429,
             "Failed to publish: error appending RLN proof to message: NonceLimitReached: Nonce \
              limit reached. Please wait for the next epoch. requested nonce: 100 & nonceLimit: 100 \
-             (resets in 7 s)",
+             (all 100 messages of this epoch are used, the next one begins in 7 s)",
         ),
         (F::Timeout, 500, "Failed to publish: timedout"),
         (

@@ -99,9 +99,12 @@ impl RlnService {
         self.publisher.as_ref()?.tokens.as_ref()?.trouble()
     }
 
-    /// Reason why the node cannot publish now although it has a membership.
+    /// Reason why the node cannot publish now.
     fn refusal(&self) -> Option<String> {
-        let tokens = self.publisher.as_ref()?.tokens.as_ref();
+        let Some(publisher) = &self.publisher else {
+            return Some(ProofFailure::NoMembership.to_string());
+        };
+        let tokens = publisher.tokens.as_ref();
         let exposed = self.exposed().map(|failure| failure.to_string());
         exposed.or_else(|| tokens.and_then(PoolMonitor::refusal))
     }

@@ -116,3 +116,27 @@ fn what_a_browser_calls_foreign_is_refused_without_an_origin_too() {
         Ok(false)
     );
 }
+
+#[test]
+fn a_wrong_token_is_told_from_a_missing_one() {
+    let access = Access {
+        token: Some(AccessToken {
+            secret: "0123456789abcdef".into(),
+            scope: TokenScope::Everything,
+        }),
+        ..Access::default()
+    };
+    let says = |shown: Option<&str>| {
+        let mut headers = HeaderMap::new();
+        if let Some(shown) = shown {
+            headers.insert(AUTHORIZATION, shown.parse().unwrap());
+        }
+        let answer = access.authorizes("/info", &headers);
+        answer.map_err(|refusal| format!("{refusal:?}"))
+    };
+    assert_eq!(says(Some("Bearer 0123456789abcdef")), Ok(()));
+    let missing = says(None).unwrap_err();
+    assert!(missing.contains("needs the node's token"), "{missing}");
+    let wrong = says(Some("Bearer another")).unwrap_err();
+    assert!(wrong.contains("is not the node's"), "{wrong}");
+}
