@@ -16,14 +16,14 @@ mod tests;
 /// `postgres://user:password@host:port/database` (or `postgresql://`). Special characters of user and
 /// password are percent-encoded. The connection to PostgreSQL is not encrypted: it is for the same machine or
 /// network, or for a tunnel.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ArchiveUrl {
     place: Arc<str>,
     pub(crate) kind: UrlKind,
 }
 
 /// Database of a place.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum UrlKind {
     Sqlite(PathBuf),
     #[cfg(feature = "postgres")]

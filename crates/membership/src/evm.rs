@@ -34,4 +34,7 @@ pub use health::{ChainStatus, Health};
 pub use light::{LightRegistry, LightView};
 pub use name::{ContractName, ContractNameError};
 pub use registry::EvmRegistry;
-pub use rpc::{AnswerFault, EndpointCosts, RpcCosts, RpcError, RpcLimits};
+pub use rpc::{
+    AnswerFault, EndpointCosts, EndpointUrl, RPC_SCHEMES, RpcCosts, RpcError, RpcLimits,
+    without_credentials,
+};

@@ -11,10 +11,12 @@ use std::{
 };
 
 use libp2p::Multiaddr;
+use undertone_archive::{ArchiveUrl, RetentionPolicy};
 use undertone_discovery::dns::tree::TreeUrl;
 use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
+use undertone_services::rate_limit::RateLimits;
 
 use crate::driver::{
     AnnouncedAddresses, CertificateFiles, ConnectionLimits, MappingMethod, PassageOptions,
@@ -174,8 +176,8 @@ pub struct ServicesConfig {
     pub lightpush_peers: Vec<Multiaddr>,
     /// File with the messages that wait to be sent; `None` for a queue in memory.
     pub send_queue: Option<PathBuf>,
-    /// Limits on requests, each as nwaku writes them, such as `store:100/1m`.
-    pub rate_limits: Vec<String>,
+    /// Limits on requests.
+    pub rate_limits: RateLimits,
 }
 
 /// Bandwidth that shards may use, both directions together.
@@ -190,10 +192,10 @@ pub struct ShardBandwidth {
 /// Settings of a store's archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreConfig {
-    /// Database: `sqlite://PATH` or `postgres://…`.
-    pub url: String,
-    /// Retention policy, such as `time:172800;size:1GB`.
-    pub retention: String,
+    /// Database in which messages are kept.
+    pub url: ArchiveUrl,
+    /// Retention policy of the archive.
+    pub retention: RetentionPolicy,
     /// Settings of synchronisation with other stores, `None` when off.
     pub sync: Option<StoreSyncConfig>,
     /// Whether other stores are asked for what was published while the node was away.

@@ -8,10 +8,15 @@ mod check;
 mod error;
 mod json;
 mod transport;
+mod url;
 
 pub use error::{AnswerFault, RpcError};
 use json::Quantity;
 use transport::Transport;
+pub use url::{EndpointUrl, without_credentials};
+
+/// Schemes of endpoints.
+pub const RPC_SCHEMES: [&str; 4] = ["http", "https", "ws", "wss"];
 
 /// Limits and timeouts of requests to endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use libp2p::PeerId;
 use libp2p::identity::Keypair;
+use undertone_rln::durable::{read_bounded, read_bounded_text};
 
 use super::{AssembleError, NodeKeyDefect};
 
@@ -20,6 +21,32 @@ const KEY_BYTES_MAX: u64 = 4096;
 /// Tag of the field with the peer id: field 100, length-delimited.
 const PEER_ID_TAG: [u8; 2] = [0xa2, 0x06];
 
+/// Whether there is a key file. One that cannot be used is an error.
+pub(super) fn find_node_key(path: &Path) -> Result<bool, AssembleError> {
+    Ok(read_node_key(path)?.is_some())
+}
+
+/// Reads the key file: the key, the bytes of the file, and those that it should have. `None` if there is none.
+fn read_node_key(path: &Path) -> Result<Option<(Keypair, Vec<u8>, Vec<u8>)>, AssembleError> {
+    let fail = |defect| AssembleError::NodeKey {
+        path: path.to_owned(),
+        defect,
+    };
+    let bytes = match read_bounded(path, KEY_BYTES_MAX) {
+        Ok(bytes) => bytes,
+        // A folder that cannot be made is told when it is to be made.
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => {
+            return Err(fail(NodeKeyDefect::Damaged));
+        }
+        Err(error) => return Err(fail(NodeKeyDefect::Unreadable(error))),
+    };
+    let (keypair, content) = read(&bytes).map_err(fail)?;
+    Ok(Some((keypair, bytes, content)))
+}
+
 /// Returns the key in the file, or creates the file with a new key if it does not exist. A file without a
 /// peer id, as older versions and other programs write it, gets one.
 pub(super) fn node_key(path: &Path) -> Result<Keypair, AssembleError> {
@@ -27,33 +54,24 @@ pub(super) fn node_key(path: &Path) -> Result<Keypair, AssembleError> {
         path: path.to_owned(),
         defect,
     };
-    let unreadable = |error| fail(NodeKeyDefect::Unreadable(error));
     let unwritable = |error| fail(NodeKeyDefect::Unwritable(error));
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.len() > KEY_BYTES_MAX => Err(fail(NodeKeyDefect::Damaged)),
-        Ok(_) => {
-            let bytes = fs::read(path).map_err(unreadable)?;
-            let (keypair, content) = read(&bytes).map_err(fail)?;
-            if bytes != content
-                && let Err(error) = replace(path, &content)
-            {
-                // The node has worked without the peer id until now.
-                let path = path.display();
-                tracing::warn!(%path, %error, "cannot add the peer id, which detects damage, to the node key file");
-            }
-            Ok(keypair)
+    if let Some((keypair, bytes, content)) = read_node_key(path)? {
+        if bytes != content
+            && let Err(error) = replace(path, &content)
+        {
+            // The node has worked without the peer id until now.
+            let path = path.display();
+            tracing::warn!(%path, %error, "cannot add the peer id, which detects damage, to the node key file");
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let keypair = Keypair::generate_secp256k1();
-            let content = encode(&keypair).ok_or_else(|| fail(NodeKeyDefect::Damaged))?;
-            if let Some(folder) = path.parent() {
-                fs::create_dir_all(folder).map_err(unwritable)?;
-            }
-            replace(path, &content).map_err(unwritable)?;
-            Ok(keypair)
-        }
-        Err(error) => Err(unreadable(error)),
+        return Ok(keypair);
     }
+    let keypair = Keypair::generate_secp256k1();
+    let content = encode(&keypair).ok_or_else(|| fail(NodeKeyDefect::Damaged))?;
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(unwritable)?;
+    }
+    replace(path, &content).map_err(unwritable)?;
+    Ok(keypair)
 }
 
 /// Returns the key, and the content that its file should have.
@@ -101,13 +119,9 @@ pub(super) fn rest_token(path: &Path) -> Result<String, AssembleError> {
         path: path.to_owned(),
         reason,
     };
-    let kept = match fs::metadata(path) {
-        Ok(metadata) if metadata.len() > TOKEN_BYTES_MAX => {
-            return Err(fail("too long for a token".into()));
-        }
-        Ok(_) => fs::read_to_string(path),
+    let kept = match read_bounded_text(path, TOKEN_BYTES_MAX) {
         Err(error) if error.kind() == ErrorKind::NotFound => create_token(path),
-        Err(error) => Err(error),
+        kept => kept,
     };
     let token = kept.map_err(|error| fail(error.to_string()))?;
     match token.trim() {

@@ -1,6 +1,7 @@
 //! Assembles a running node with its REST server from a configuration.
 
 mod candidate;
+mod check;
 mod files;
 mod gossip;
 mod membership;
@@ -35,6 +36,7 @@ use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
 use crate::services::{self, PastProofs, RunningServices, ServicesError};
 use crate::traces::{TraceExporter, Tracer};
 
+pub use check::check;
 pub use stopping::{StopDeadlines, StopOutcome};
 
 /// Time that a message with an unknown root waits for the registry: usually enough for one endpoint to
@@ -56,6 +58,16 @@ pub enum AssembleError {
     /// The built-in proving key cannot be loaded.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// A file that the node only reads was named, and is not there.
+    #[error("{key} {path}: there is no such file; {remedy}")]
+    MissingFile {
+        /// Key that names the file.
+        key: &'static str,
+        /// Path of the file.
+        path: PathBuf,
+        /// Advice how to get one.
+        remedy: &'static str,
+    },
     /// The node's secret key cannot be used.
     #[error("node key {path}: {defect}")]
     NodeKey {
@@ -226,6 +238,7 @@ async fn assemble_all(
     config: &NodeConfig,
     make_proofs: Option<MakeProofs>,
 ) -> Result<Assembled, AssembleError> {
+    check(config)?;
     std::fs::create_dir_all(&config.data_dir).map_err(|error| AssembleError::DataDir {
         path: config.data_dir.clone(),
         error,

@@ -23,7 +23,7 @@ pub struct GossipSnapshot {
 pub struct RlnSnapshot {
     /// Whether the node has a membership to publish with.
     pub may_publish: bool,
-    /// Reason why the node cannot publish now although it has a membership, as far as is known.
+    /// Reason why the node cannot publish now, as far as is known.
     pub refusal: Option<String>,
     /// Messages that the node's membership has left in the present epoch; `None` without a membership, and
     /// while that is not known because an id is being written to disk.
@@ -287,6 +287,8 @@ pub struct MetricsSnapshot {
     pub totals: NodeTotals,
     /// Proofs whose verdict the relay waits for.
     pub checks_waiting: usize,
+    /// End of the certificate of the WebSocket port, seconds since 1970; `None` without one.
+    pub certificate_expires_unix_s: Option<i64>,
     /// Reachability of the node, as peers tell it.
     pub reachable: Reachable,
     /// Circuits through relays, and holes punched.

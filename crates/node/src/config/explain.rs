@@ -3,10 +3,8 @@
 use serde::Serialize;
 
 use super::keys::KEYS;
+use super::setting::shown;
 use super::{ConfigError, Sources};
-
-/// Keys whose values are secrets, or may contain one.
-const SECRETS: [&str; 2] = ["rest-token", "store-message-db-url"];
 
 /// Configuration key with its value and the source that sets it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,7 +20,8 @@ pub struct ExplainedKey {
 }
 
 /// Explains every key of a configuration. Values are not checked here, see
-/// [`NodeConfig::load`](super::NodeConfig::load); secrets are not shown.
+/// [`NodeConfig::load`](super::NodeConfig::load); secrets, and the parts of URLs that may be some,
+/// are not shown.
 ///
 /// # Errors
 /// [`ConfigError`] if a source cannot be read.
@@ -31,14 +30,7 @@ pub fn explain(sources: &Sources) -> Result<Vec<ExplainedKey>, ConfigError> {
     let explained = KEYS.iter().map(|key| {
         let (purpose, default) = help_and_default(key.help);
         let (value, source) = match values.entry(key) {
-            Some(entry) if SECRETS.contains(&key.name) => {
-                ("(not shown)".to_owned(), entry.origin.to_string())
-            }
-            Some(entry) => {
-                let shown = serde_json::to_string(&entry.value);
-                let value = shown.unwrap_or_else(|_| entry.value.to_string());
-                (value, entry.origin.to_string())
-            }
+            Some(entry) => (shown(key, entry), entry.origin.to_string()),
             None => (default.to_owned(), "defaults".to_owned()),
         };
         ExplainedKey {

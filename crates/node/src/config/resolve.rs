@@ -4,7 +4,7 @@
 use std::{num::NonZeroU16, path::PathBuf};
 
 use libp2p::Multiaddr;
-use undertone_gossip::{LARGE_MESSAGES_ID, StrategyKind};
+use undertone_gossip::{Features, LARGE_MESSAGES_ID, PROTOCOLS, StrategyKind};
 use undertone_message::NetworkPreset;
 
 use super::keys::{GossipOverrides, RawConfig};
@@ -12,6 +12,7 @@ use super::setting::{Setting, Values};
 use super::{ConfigError, LogConfig, NodeConfig};
 use crate::driver::ConnectionLimits;
 
+mod consistency;
 mod discovery;
 mod rest;
 mod rln;
@@ -28,7 +29,10 @@ pub(super) fn resolve(values: &Values) -> Result<NodeConfig, ConfigError> {
         raw: RawConfig::read(values)?,
         gossip: GossipOverrides::read(values)?,
     };
-    resolver.resolve()
+    let config = resolver.resolve()?;
+    resolver.refuse_shared_ports(&config)?;
+    consistency::check_gossip(&config, values)?;
+    Ok(config)
 }
 
 struct Resolver {
@@ -43,7 +47,7 @@ fn is_changed(network: &NetworkPreset) -> bool {
 }
 
 impl Resolver {
-    fn resolve(self) -> Result<NodeConfig, ConfigError> {
+    fn resolve(&self) -> Result<NodeConfig, ConfigError> {
         let raw = &self.raw;
         let network = self.network()?;
         let content_topics = self.content_topics(&network)?;
@@ -180,6 +184,13 @@ impl Resolver {
         if protocols.is_empty() || protocols.iter().any(|id| !id.starts_with('/')) {
             return Err(own.bad_because("one or more protocol ids, each starting with a slash"));
         }
-        Ok(protocols)
+        match protocols.iter().find(|id| Features::of(id).is_none()) {
+            Some(id) => {
+                let known: Vec<_> = PROTOCOLS.iter().map(|protocol| protocol.id).collect();
+                let known = known.join(", ");
+                Err(own.bad_because(format!("protocol ids of {known}; {id} is none of them")))
+            }
+            None => Ok(protocols),
+        }
     }
 }

@@ -2,10 +2,52 @@
 
 use std::{collections::BTreeMap, ops::RangeBounds};
 
-use undertone_settings::{Error, Origin, TomlEntry};
+use undertone_membership::evm::without_credentials;
+use undertone_settings::{Error, Origin, TomlEntry, TomlValue};
 
 use super::error::ConfigError;
 use super::kind::{FromEntry, Kind};
+
+/// Keys whose values are secrets.
+const SECRETS: [&str; 1] = ["rest-token"];
+
+/// Keys whose values are URLs, of which users, paths and queries may be credentials.
+const URLS: [&str; 3] = ["rln-eth-rpc", "store-message-db-url", "otlp-endpoint"];
+
+/// Text in place of what is not shown.
+const NOT_SHOWN: &str = "(not shown)";
+
+/// The value of a key as JSON for errors and explanations, without credentials.
+pub(super) fn shown(key: &ConfigKey, entry: &TomlEntry) -> String {
+    let url = |entry: &TomlEntry| match entry.as_text() {
+        Some(text) => TomlValue::Text(shown_url(text)),
+        None => TomlValue::Text(NOT_SHOWN.to_owned()),
+    };
+    let value = match &entry.value {
+        _ if SECRETS.contains(&key.name) => return NOT_SHOWN.to_owned(),
+        TomlValue::List(items) if URLS.contains(&key.name) => {
+            let items = items.iter().map(|item| TomlEntry {
+                value: url(item),
+                origin: item.origin.clone(),
+            });
+            TomlValue::List(items.collect())
+        }
+        _ if URLS.contains(&key.name) => url(entry),
+        value => value.clone(),
+    };
+    serde_json::to_string(&value).unwrap_or_else(|_| value.to_string())
+}
+
+fn shown_url(text: &str) -> String {
+    let is_path = ["sqlite://", "/", "."]
+        .iter()
+        .any(|start| text.starts_with(start));
+    let name = without_credentials(text);
+    match is_path || name == text {
+        true => text.to_owned(),
+        false => format!("{name}/…"),
+    }
+}
 
 /// One configuration key, with its spelling in each source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +176,11 @@ impl Setting<bool> {
 }
 
 impl<T> Setting<T> {
+    /// Name of the key.
+    pub(super) fn name(&self) -> &'static str {
+        self.key.name
+    }
+
     /// Source of the value.
     pub(super) fn origin(&self) -> Origin {
         let entry = self.entry.as_ref();
@@ -148,16 +195,7 @@ impl<T> Setting<T> {
     /// Error for a value that does not fit the rest of the configuration.
     pub(super) fn bad_because(&self, expected: impl Into<String>) -> ConfigError {
         let entry = self.entry.as_ref();
-        let shown = entry.and_then(|entry| serde_json::to_string(&entry.value).ok());
-        self.error(shown.unwrap_or_else(|| "nothing".to_owned()), expected)
-    }
-
-    /// As [`Self::bad`], without showing the value, which is a secret.
-    pub(super) fn bad_secret(&self) -> ConfigError {
-        self.error("(not shown)".to_owned(), self.key.expected)
-    }
-
-    fn error(&self, value: String, expected: impl Into<String>) -> ConfigError {
+        let value = entry.map_or_else(|| "nothing".to_owned(), |entry| shown(self.key, entry));
         let bad = Error::BadValue {
             origin: self.origin(),
             key: self.key.name.to_owned(),

@@ -6,6 +6,7 @@ use undertone_rln::{BatchPolicy, PoolConfig};
 use super::*;
 
 mod chain;
+mod checked;
 mod discovery;
 mod explain;
 mod gossip;
@@ -112,7 +113,7 @@ fn flags_go_before_environment_before_file_before_preset() {
 #[test]
 fn tables_merge_key_by_key() {
     let (_dir, mut sources) = with_file("[gossip]\nd = 7\nd-low = 5");
-    sources.environment = environment(&[("UNDERTONE_GOSSIP_D_LOW", "3")]);
+    sources.environment = environment(&[("UNDERTONE_GOSSIP_D_LOW", "4")]);
     sources.flags = flags(&[
         ("gossip.flood-publish", "false"),
         ("gossip.gossip-factor", "0.5"),
@@ -120,7 +121,7 @@ fn tables_merge_key_by_key() {
     let gossip = NodeConfig::load(&sources).unwrap().gossip;
     let expected = GossipOverrides {
         d: Some(7),
-        d_low: Some(3),
+        d_low: Some(4),
         flood_publish: Some(false),
         gossip_factor: Some(0.5),
         ..GossipOverrides::default()
@@ -138,6 +139,9 @@ fn every_key_can_be_set_from_text() {
             Kind::Integer if key.name == "rln-batch-from" => "2",
             Kind::Integer if key.name == "gossip.fragment-bytes" => "1000",
             Kind::Integer if key.name == "circuit-relay-bytes" => "2048",
+            // Parameters of the router have to fit the defaults of the others.
+            Kind::Integer if matches!(key.name, "gossip.d" | "gossip.d-high") => "7",
+            Kind::Integer if matches!(key.name, "gossip.d-low" | "gossip.history-length") => "5",
             Kind::Float if key.name == "otlp-sampled-share" => "0.5",
             Kind::Integer | Kind::Float | Kind::IntegerList => "1",
             _ if key.expected.starts_with("an IP address") => "127.0.0.2",
@@ -152,6 +156,7 @@ fn every_key_can_be_set_from_text() {
             Kind::Text if key.name == "rest-auth" => "all",
             Kind::Text if key.name == "rest-token" => "0123456789abcdef",
             Kind::TextList if key.name == "content-topics" => "/a/1/b/proto",
+            Kind::Text if key.name == "store-message-retention-policy" => "capacity:7",
             Kind::Text => "file",
             Kind::TextList if matches!(key.name, "static-peers" | "ext-multiaddr") => {
                 "/ip4/127.0.0.1/tcp/1"
@@ -160,6 +165,8 @@ fn every_key_can_be_set_from_text() {
             Kind::TextList if key.name == "shard-bandwidth" => "500000,3:100000",
             Kind::TextList if key.name == "dns-discovery-url" => discovery::LIST,
             Kind::TextList if key.name == "dns-discovery-name-server" => "127.0.0.1:5353",
+            Kind::TextList if key.name == "protocols" => "/meshsub/1.1.0,/meshsub/1.0.0",
+            Kind::TextList if key.name == "rate-limit" => "store:5/1s,7/1m",
             Kind::TextList => "/a,/b",
         };
         // The contract's keys are valid only together.
@@ -232,7 +239,11 @@ fn lists_come_as_toml_or_with_commas() {
         [1, 3]
     );
     assert_eq!(config.static_peers.len(), 2);
-    let config = load_flags(&[("shards", "2, 5"), ("protocols", "/a/1, /b/1")]).unwrap();
+    let config = load_flags(&[
+        ("shards", "2, 5"),
+        ("protocols", "/meshsub/1.1.0, /floodsub/1.0.0"),
+    ])
+    .unwrap();
     assert_eq!(
         config
             .shards
@@ -241,7 +252,7 @@ fn lists_come_as_toml_or_with_commas() {
             .collect::<Vec<_>>(),
         [2, 5]
     );
-    assert_eq!(config.protocols, ["/a/1", "/b/1"]);
+    assert_eq!(config.protocols, ["/meshsub/1.1.0", "/floodsub/1.0.0"]);
     assert!(load_flags(&[("shards", "")]).unwrap().shards.is_empty());
 }
 

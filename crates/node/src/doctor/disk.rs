@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use super::diagnosis::{CheckOutcome, Diagnosis};
 use crate::config::NodeConfig;
+use crate::swarm::RENEWAL;
 
 /// Free space below which a node may soon stop, bytes.
 const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;
@@ -15,10 +16,45 @@ const FREE_BYTES_STORE: u64 = 4 * 1024 * 1024 * 1024;
 const OTHER_FILES: u64 = 128;
 
 pub(super) fn examine(config: &NodeConfig) -> Vec<Diagnosis> {
-    let mut findings = vec![folder(config)];
+    let mut findings = vec![folder(config), named(config)];
+    findings.extend(certificate(config));
     findings.extend(space(config));
     findings.push(files(config));
     findings
+}
+
+/// Whether the files that the configuration names are there and can be used.
+fn named(config: &NodeConfig) -> Diagnosis {
+    match crate::assemble::check(config) {
+        Ok(()) => Diagnosis::good("files", "those that the configuration names can be read"),
+        Err(error) => Diagnosis::other(
+            "files",
+            CheckOutcome::Bad,
+            error.to_string(),
+            "the node does not start before this is mended",
+        ),
+    }
+}
+
+/// Whether the certificate is valid for a while; one that cannot be read is a finding of [`named`].
+fn certificate(config: &NodeConfig) -> Option<Diagnosis> {
+    let read = config.websocket_certificate.as_ref()?.read().ok()?;
+    let subject = "websocket-secure-cert-path";
+    let says = match read.remaining() {
+        Some(left) if left > RENEWAL => {
+            let days = left.as_secs() / 86_400;
+            return Some(Diagnosis::good(subject, format!("valid for {days} days")));
+        }
+        Some(left) => format!("valid for {} days only", left.as_secs() / 86_400),
+        None => "expired: browsers refuse it".to_owned(),
+    };
+    let remedy = "renew it; a running node takes the new one by itself";
+    Some(Diagnosis::other(
+        subject,
+        CheckOutcome::Warning,
+        says,
+        remedy,
+    ))
 }
 
 /// Whether a file can be written to the data folder.

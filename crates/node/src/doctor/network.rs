@@ -133,6 +133,13 @@ pub(super) fn families(config: &NodeConfig) -> Option<Diagnosis> {
     })
 }
 
+pub(super) fn shown_cluster(cluster: Option<u16>) -> String {
+    match cluster {
+        Some(cluster) => format!("cluster {cluster}"),
+        None => "no cluster that its record names".to_owned(),
+    }
+}
+
 /// Reads every list of nodes in DNS until it gives a node.
 pub(super) async fn lists(config: &NodeConfig) -> Vec<Diagnosis> {
     let Some(discovery) = &config.discovery else {
@@ -187,7 +194,7 @@ pub(super) async fn records(config: &NodeConfig) -> Vec<Diagnosis> {
                 (Some(_), false) => Diagnosis::other(
                     subject,
                     CheckOutcome::Warning,
-                    format!("{} is of cluster {cluster:?}", record.peer()),
+                    format!("{} is of {}", record.peer(), shown_cluster(cluster)),
                     format!("this node is of cluster {}", config.network.cluster_id),
                 ),
             }

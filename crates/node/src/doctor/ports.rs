@@ -38,9 +38,7 @@ pub(super) fn examine(config: &NodeConfig) -> Vec<Diagnosis> {
     let tried = ports
         .iter()
         .map(|(key, address, transport)| one(key, *address, *transport));
-    let mut findings: Vec<_> = tried.collect();
-    findings.extend(twice(&ports));
-    findings
+    tried.collect()
 }
 
 fn one(key: &str, address: SocketAddr, transport: PortKind) -> Diagnosis {
@@ -66,24 +64,4 @@ fn one(key: &str, address: SocketAddr, transport: PortKind) -> Diagnosis {
             Diagnosis::other(key, CheckOutcome::Bad, says, remedy)
         }
     }
-}
-
-/// Ports that two keys of the configuration share.
-fn twice(ports: &[(&'static str, SocketAddr, PortKind)]) -> Vec<Diagnosis> {
-    let mut findings = Vec::new();
-    for (index, (key, address, transport)) in ports.iter().enumerate() {
-        for (other, elsewhere, over) in ports.iter().skip(index + 1) {
-            let is_any = address.ip().is_unspecified() || elsewhere.ip().is_unspecified();
-            let is_same_ip = address.ip() == elsewhere.ip()
-                || is_any && address.is_ipv4() == elsewhere.is_ipv4() && key != other;
-            let is_same = address.port() == elsewhere.port() && transport == over;
-            let says = format!("{key} and {other} are both {}", address.port());
-            let is_said = findings.iter().any(|said: &Diagnosis| said.says == says);
-            if is_same && is_same_ip && address.port() != 0 && !is_said {
-                let remedy = "give each a port of its own";
-                findings.push(Diagnosis::other(*other, CheckOutcome::Bad, says, remedy));
-            }
-        }
-    }
-    findings
 }

@@ -18,7 +18,7 @@ use crate::command::{
     AddressGiver, Command, ConnectFailure, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot,
     PublishFailure, Published, SubscribeFailure, TopicSnapshot,
 };
-use crate::swarm::is_relayed;
+use crate::swarm::{CertificateWatch, is_relayed};
 
 impl EventLoop {
     pub(crate) fn on_command(&mut self, command: Command) {
@@ -345,6 +345,10 @@ impl EventLoop {
             topics: router.joined().iter().map(topic).collect(),
             totals: self.totals.clone(),
             checks_waiting: self.relay.checks_waiting(),
+            certificate_expires_unix_s: self
+                .certificate
+                .as_ref()
+                .map(CertificateWatch::expires_unix_s),
             reachable: self.passage.reachable,
             passage: self.passage.totals.clone(),
             rln: self.rln.as_ref().map(RlnService::snapshot),

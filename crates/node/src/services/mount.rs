@@ -14,15 +14,12 @@ use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-use undertone_archive::{
-    Archive, ArchiveError, ArchiveOptions, ArchiveUrl, ArchiveUrlError, RetentionError,
-    RetentionPolicy,
-};
+use undertone_archive::{Archive, ArchiveError, ArchiveOptions};
 use undertone_message::{MessageLimits, PubsubTopic};
 use undertone_services::filter::{self, FilterServer};
 use undertone_services::lightpush::{self, LightpushServer};
 use undertone_services::peer_exchange::{self, PeerExchangeServer};
-use undertone_services::rate_limit::{RateLimitError, RateLimits};
+use undertone_services::rate_limit::RateLimits;
 use undertone_services::rendezvous::{RendezvousLimits, RendezvousServer};
 use undertone_services::sharding::Sharding;
 use undertone_services::store::{ServerLimits, StoreServer};
@@ -68,15 +65,6 @@ const FLUSH_LOOK: Duration = Duration::from_millis(10);
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServicesError {
-    /// The address of the archive is not one.
-    #[error("store-message-db-url: {0}")]
-    Url(#[from] ArchiveUrlError),
-    /// The retention policy is not one.
-    #[error("store-message-retention-policy: {0}")]
-    Retention(#[from] RetentionError),
-    /// A limit on requests is not one.
-    #[error("rate-limit: {0}")]
-    RateLimit(#[from] RateLimitError),
     /// The archive cannot be opened.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
@@ -187,14 +175,11 @@ pub(crate) async fn prepare(
     proofs: Option<PastProofs>,
 ) -> Result<(PreparedServices, NodeLinks), ServicesError> {
     let services = config.services.clone();
-    let rate_limits = services.rate_limits.iter().map(String::as_str);
-    let rate_limits = RateLimits::parse(rate_limits)?;
+    let rate_limits = services.rate_limits;
     let archive = match &services.store {
         Some(store) => {
-            let url: ArchiveUrl = store.url.parse()?;
-            let retention: RetentionPolicy = store.retention.parse()?;
-            let options = ArchiveOptions::default().with_retention(retention);
-            Some(Archive::open(&url, options).await?)
+            let options = ArchiveOptions::default().with_retention(store.retention);
+            Some(Archive::open(&store.url, options).await?)
         }
         None => None,
     };

@@ -4,16 +4,21 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use libp2p::websocket::tls;
 use parking_lot::Mutex;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use thiserror::Error;
+use undertone_rln::durable::read_bounded;
 
 /// Longest file that is read, bytes: a chain of a few certificates has some kilobytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Time before the end of a certificate from which on it should have been renewed, as authorities of certificates for
+/// 90 days advise.
+pub(crate) const RENEWAL: Duration = Duration::from_secs(14 * 86_400);
 
 /// Files with the certificate of a server and its key, both in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,12 +79,48 @@ pub enum CertificateError {
     },
 }
 
+/// Certificate and key as they stand in the files.
+pub(crate) struct ReadCertificate {
+    /// Both, as TLS takes them.
+    config: tls::Config,
+    /// Time from which on the certificate is not valid, seconds since 1970.
+    pub(crate) expires_unix_s: i64,
+}
+
+impl ReadCertificate {
+    /// Time for which the certificate is valid still; `None` for one that has expired.
+    pub(crate) fn remaining(&self) -> Option<Duration> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now_s = now.map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(i64::MAX));
+        let remaining_s = self.expires_unix_s.saturating_sub(now_s);
+        let remaining_s = u64::try_from(remaining_s).ok().filter(|s| *s > 0);
+        remaining_s.map(Duration::from_secs)
+    }
+
+    /// Logs that clients refuse the certificate, if they do or soon will.
+    fn warn_of_expiry(&self, path: &Path) {
+        let path = path.display();
+        match self.remaining() {
+            None => tracing::warn!(
+                %path,
+                "the certificate has expired: clients refuse it; renew it, the node takes the new one by itself"
+            ),
+            Some(left) if left < RENEWAL => tracing::warn!(
+                %path,
+                days = left.as_secs() / 86_400,
+                "the certificate expires soon; renew it, the node takes the new one by itself"
+            ),
+            Some(_) => {}
+        }
+    }
+}
+
 impl CertificateFiles {
     /// Reads both files.
     ///
     /// # Errors
     /// [`CertificateError`] names the file and the remedy.
-    pub(crate) fn read(&self) -> Result<tls::Config, CertificateError> {
+    pub(crate) fn read(&self) -> Result<ReadCertificate, CertificateError> {
         let pem = bounded("websocket-secure-cert-path", &self.chain)?;
         let no_certificate = |reason: String| CertificateError::NoCertificate {
             path: self.chain.clone(),
@@ -87,9 +128,12 @@ impl CertificateFiles {
         };
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
         let chain = chain.map_err(|error| no_certificate(error.to_string()))?;
-        if chain.is_empty() {
+        let Some(own) = chain.first() else {
             return Err(no_certificate("the file has none".to_owned()));
-        }
+        };
+        let (_, own) = x509_parser::parse_x509_certificate(own)
+            .map_err(|error| no_certificate(error.to_string()))?;
+        let expires_unix_s = own.validity().not_after.timestamp();
         let pem = bounded("websocket-secure-key-path", &self.key)?;
         let key = PrivateKeyDer::from_pem_slice(&pem);
         let key = key.map_err(|error| CertificateError::NoKey {
@@ -99,10 +143,15 @@ impl CertificateFiles {
         // The bytes were of such a key a line above, so this does not panic.
         let key = tls::PrivateKey::new(key.secret_der().to_vec());
         let chain = chain.iter().map(|der| tls::Certificate::new(der.to_vec()));
-        tls::Config::new(key, chain).map_err(|reason| CertificateError::Mismatch {
+        let config = tls::Config::new(key, chain);
+        let config = config.map_err(|reason| CertificateError::Mismatch {
             chain: self.chain.clone(),
             key: self.key.clone(),
             reason,
+        })?;
+        Ok(ReadCertificate {
+            config,
+            expires_unix_s,
         })
     }
 
@@ -116,14 +165,7 @@ impl CertificateFiles {
 }
 
 fn bounded(key: &'static str, path: &Path) -> Result<Vec<u8>, CertificateError> {
-    let read = || {
-        let length = fs::metadata(path)?.len();
-        if length > FILE_BYTES_MAX {
-            return Err(io::Error::other(format!("{length} bytes are too many")));
-        }
-        fs::read(path)
-    };
-    read().map_err(|error| CertificateError::Unreadable {
+    read_bounded(path, FILE_BYTES_MAX).map_err(|error| CertificateError::Unreadable {
         key,
         path: path.to_owned(),
         error,
@@ -146,6 +188,7 @@ pub(crate) struct CertificateWatch {
     files: CertificateFiles,
     seen: [Option<(SystemTime, u64)>; 2],
     renewed: RenewedCertificate,
+    expires_unix_s: i64,
 }
 
 impl CertificateWatch {
@@ -156,17 +199,25 @@ impl CertificateWatch {
     pub(crate) fn open(files: CertificateFiles) -> Result<Self, CertificateError> {
         let seen = files.stamps();
         let renewed = RenewedCertificate::default();
-        *renewed.0.lock() = Some(files.read()?);
+        let read = files.read()?;
+        read.warn_of_expiry(&files.chain);
+        *renewed.0.lock() = Some(read.config);
         Ok(Self {
             files,
             seen,
             renewed,
+            expires_unix_s: read.expires_unix_s,
         })
     }
 
     /// Place in which the transport finds the certificate.
     pub(crate) fn renewed(&self) -> RenewedCertificate {
         self.renewed.clone()
+    }
+
+    /// Time from which on the certificate is not valid, seconds since 1970.
+    pub(crate) fn expires_unix_s(&self) -> i64 {
+        self.expires_unix_s
     }
 
     /// Reads the files again if one of them has changed, or in any case if `is_asked`. What cannot be used is logged
@@ -179,8 +230,10 @@ impl CertificateWatch {
         self.seen = stamps;
         let path = self.files.chain.display();
         match self.files.read() {
-            Ok(config) => {
-                *self.renewed.0.lock() = Some(config);
+            Ok(read) => {
+                read.warn_of_expiry(&self.files.chain);
+                self.expires_unix_s = read.expires_unix_s;
+                *self.renewed.0.lock() = Some(read.config);
                 tracing::info!(%path, "new connections get the certificate that is in the file now");
             }
             Err(error) => {

@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::address_group::{AddressGroup, NetworkGroup};
+use undertone_services::trust::Network;
+
+use super::address_group::AddressGroup;
 use super::limits::ConnectionLimits;
 
 /// Number of aborted handshakes that are remembered, for each that may be in progress.
@@ -20,7 +22,7 @@ pub(crate) struct HandshakeId(u64);
 /// What competes for places: a network of the Internet, or an address elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rival {
-    Network(NetworkGroup),
+    Network(Network),
     Address(AddressGroup),
 }
 

@@ -37,7 +37,7 @@ pub(crate) use address_kind::{is_quic, is_relayed};
 pub(crate) use behaviour::{Pubsub, PubsubConfig, PubsubEvent};
 pub(crate) use boxed::Boxed;
 pub use certificate::{CertificateError, CertificateFiles};
-pub(crate) use certificate::{CertificateWatch, RenewedCertificate};
+pub(crate) use certificate::{CertificateWatch, RENEWAL, RenewedCertificate};
 pub(crate) use frames::Incoming;
 pub(crate) use in_transit::InTransit;
 pub use limits::ConnectionLimits;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use libp2p::PeerId;
 use thiserror::Error;
 use tokio::sync::oneshot;
+use undertone_membership::evm::without_credentials;
 
 use super::TraceSpan;
 use super::otlp::{self, ClockPair};
@@ -90,6 +91,7 @@ fn post_all(url: &str, own: &PeerId, queue: &SpanQueue) {
             Err(error) => {
                 queue.posted(0, batch.len());
                 if pause.is_zero() {
+                    let url = without_credentials(url);
                     tracing::warn!(url, %error, "the collector of traces takes no spans; they are lost");
                 }
                 pause = (2 * pause).clamp(PAUSE_MIN, PAUSE_MAX);

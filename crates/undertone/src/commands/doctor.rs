@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 use undertone_contracts::{Membership, reader};
+use undertone_membership::evm::without_credentials;
 use undertone_node::config::NodeConfig;
 use undertone_node::doctor::{CheckOutcome, Diagnosis, NtpServer, examine};
 
@@ -66,28 +67,29 @@ async fn chain(config: &NodeConfig) -> Vec<Diagnosis> {
 
 async fn endpoint(url: &str, expected: u64, contract: undertone_contracts::Address) -> Diagnosis {
     let subject = "rln-eth-rpc";
+    let name = without_credentials(url);
     let failed =
         |says: String, remedy: &str| Diagnosis::other(subject, CheckOutcome::Bad, says, remedy);
     let provider = match reader(url) {
         Ok(provider) => provider,
-        Err(error) => return failed(format!("{url}: {error}"), "check the URL"),
+        Err(error) => return failed(format!("{name}: {error}"), "check the URL"),
     };
     let membership = Membership::new(provider, contract);
     match membership.chain_id().await {
         Ok(found) if found != expected => failed(
-            format!("{url} is of chain {found}, and the contract is on chain {expected}"),
+            format!("{name} is of chain {found}, and the contract is on chain {expected}"),
             "name an endpoint of that chain, or correct rln-eth-chain-id",
         ),
         Ok(found) => match membership.has_code().await {
-            Ok(true) => Diagnosis::good(subject, format!("{url}: chain {found}, contract found")),
+            Ok(true) => Diagnosis::good(subject, format!("{name}: chain {found}, contract found")),
             Ok(false) => failed(
-                format!("{url}: there is no contract at {contract}"),
+                format!("{name}: there is no contract at {contract}"),
                 "check rln-eth-contract",
             ),
-            Err(error) => failed(format!("{url}: {error}"), "try another endpoint"),
+            Err(error) => failed(format!("{name}: {error}"), "try another endpoint"),
         },
         Err(error) => failed(
-            format!("{url} does not answer: {error}"),
+            format!("{name} does not answer: {error}"),
             "check the URL and the network, or name another endpoint",
         ),
     }

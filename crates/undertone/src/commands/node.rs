@@ -8,7 +8,9 @@ mod signals;
 
 use std::path::PathBuf;
 
-use undertone_node::assemble::{Assembled, MakeProofs, StopOutcome, assemble_with};
+use undertone_node::assemble::{
+    Assembled, MakeProofs, StopOutcome, assemble_with, check as check_files,
+};
 use undertone_node::config::{KEYS, Kind, NodeConfig, Sources};
 use undertone_node::{logging, raise_files_limit};
 
@@ -128,6 +130,7 @@ pub(crate) fn run_with(
 ) -> Result<(), Failure> {
     let config = args.load()?;
     if args.check {
+        check_files(&config).map_err(|error| Failure::usage(error.to_string()))?;
         let explained = check::explain(&args.sources())?;
         return output::print(&explained, args.json);
     }

@@ -3,8 +3,8 @@
 use std::io::Read;
 use std::time::Duration;
 
-use super::RpcLimits;
 use super::error::RpcError;
+use super::{EndpointUrl, RPC_SCHEMES, RpcLimits};
 
 mod tcp;
 mod ws;
@@ -26,14 +26,14 @@ enum Kind {
 
 impl Transport {
     pub(super) fn new(url: &str, limits: &RpcLimits, announced: bool) -> Result<Self, RpcError> {
-        let name = without_credentials(url);
-        let bad = || RpcError::Url { url: name.clone() };
-        let (scheme, host) = name.split_once("://").ok_or_else(bad)?;
-        if host.is_empty() {
-            return Err(bad());
-        }
-        let kind = match scheme {
-            "http" | "https" => Kind::Http {
+        let EndpointUrl { scheme, host } = EndpointUrl::parse(url, &RPC_SCHEMES)?;
+        let name = format!("{scheme}://{host}");
+        let kind = match scheme.as_str() {
+            "ws" | "wss" => {
+                let is_tls = scheme == "wss";
+                Kind::Ws(Box::new(Socket::new(url, &host, is_tls, announced)))
+            }
+            _ => Kind::Http {
                 url: url.to_owned(),
                 agent: ureq::Agent::config_builder()
                     .timeout_global(Some(limits.timeout))
@@ -42,11 +42,6 @@ impl Transport {
                     .build()
                     .into(),
             },
-            "ws" | "wss" => {
-                let is_tls = scheme == "wss";
-                Kind::Ws(Box::new(Socket::new(url, host, is_tls, announced)))
-            }
-            _ => return Err(bad()),
         };
         Ok(Self { name, kind })
     }
@@ -84,18 +79,6 @@ impl Transport {
             Kind::Ws(socket) => socket.is_subscribed(),
         }
     }
-}
-
-/// Returns the scheme and the host of a URL. User name, path and query may hold keys, so they are
-/// kept out of logs and errors.
-fn without_credentials(url: &str) -> String {
-    let (scheme, rest) = match url.find("://") {
-        Some(at) => url.split_at(at + "://".len()),
-        None => ("", url),
-    };
-    let authority = rest.split(['/', '?']).next().unwrap_or_default();
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    format!("{scheme}{host}")
 }
 
 fn http(

@@ -19,8 +19,7 @@ impl Resolver {
             text.len() >= TOKEN_CHARS_MIN && text.bytes().all(|b| b.is_ascii_graphic())
         };
         if token.as_ref().is_some_and(|text| !is_token(text)) {
-            // The value is a secret, so the error does not show it.
-            return Err(raw.rest_token.bad_secret());
+            return Err(raw.rest_token.bad());
         }
         if !raw.rest.get()? {
             return Ok(None);

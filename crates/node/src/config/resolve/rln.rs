@@ -2,7 +2,9 @@
 
 use std::{path::PathBuf, thread::available_parallelism};
 
-use undertone_membership::evm::{ContractName, ContractNameError, Mode};
+use undertone_membership::evm::{
+    ContractName, ContractNameError, EndpointUrl, Mode, RPC_SCHEMES, RpcError,
+};
 use undertone_message::{ChainParams, NetworkPreset, RlnParams};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
@@ -86,8 +88,9 @@ impl Resolver {
                 _ => Ok(None),
             };
         }
-        if urls.iter().any(|url| !url.contains("://")) {
-            return Err(raw.rln_eth_rpc.bad());
+        for url in &urls {
+            let bad = |error: RpcError| raw.rln_eth_rpc.bad_because(error.to_string());
+            EndpointUrl::parse(url, &RPC_SCHEMES).map_err(bad)?;
         }
         let is_named = raw.rln_eth_contract.is_set() || raw.rln_eth_chain_id.is_set();
         let (name, chain_id) = match of_network.filter(|_| !is_named) {

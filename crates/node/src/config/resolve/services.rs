@@ -2,6 +2,8 @@
 
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
+use undertone_archive::{ArchiveUrl, ArchiveUrlError, RetentionError};
+use undertone_services::rate_limit::RateLimits;
 
 use super::Resolver;
 use crate::config::setting::Setting;
@@ -26,7 +28,7 @@ impl Resolver {
             lightpush_peers: Self::peers(&raw.lightpushnode)?,
             exchange_peers: Self::peers(&raw.peer_exchange_node)?,
             send_queue: Some(self.data_file("send-queue.sqlite")?),
-            rate_limits: raw.rate_limit.get()?.unwrap_or_default(),
+            rate_limits: self.rate_limits()?,
         })
     }
 
@@ -49,6 +51,17 @@ impl Resolver {
 
     fn store(&self) -> Result<Option<StoreConfig>, ConfigError> {
         let raw = &self.raw;
+        // Read without the store, too, so that a mistake is not found when it is switched on.
+        let url = match raw.store_message_db_url.get()? {
+            Some(url) => url.parse().map_err(|error: ArchiveUrlError| {
+                raw.store_message_db_url.bad_because(error.to_string())
+            })?,
+            None => ArchiveUrl::sqlite(self.data_file("store.sqlite")?),
+        };
+        let policy = &raw.store_message_retention_policy;
+        let retention = policy.get()?.parse();
+        let retention =
+            retention.map_err(|error: RetentionError| policy.bad_because(error.to_string()))?;
         if !raw.store.get()? {
             for key in [&raw.store_sync, &raw.store_resume] {
                 if key.get()? {
@@ -59,17 +72,19 @@ impl Resolver {
             }
             return Ok(None);
         }
-        let url = match raw.store_message_db_url.get()? {
-            Some(url) => url,
-            None => format!("sqlite://{}", self.data_file("store.sqlite")?.display()),
-        };
-        let retention = raw.store_message_retention_policy.get()?;
         Ok(Some(StoreConfig {
             url,
             retention,
             sync: self.store_sync()?,
             resume: raw.store_resume.get()?,
         }))
+    }
+
+    fn rate_limits(&self) -> Result<RateLimits, ConfigError> {
+        let key = &self.raw.rate_limit;
+        let items = key.get()?.unwrap_or_default();
+        let limits = RateLimits::parse(items.iter().map(String::as_str));
+        limits.map_err(|error| key.bad_because(error.to_string()))
     }
 
     fn store_sync(&self) -> Result<Option<StoreSyncConfig>, ConfigError> {

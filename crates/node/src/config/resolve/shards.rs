@@ -81,6 +81,10 @@ impl Resolver {
         };
         let named = self.raw.shards.get()?;
         let mut indices = named.unwrap_or_else(|| (0..count).collect());
+        if indices.iter().any(|index| *index > MAX_SHARD_INDEX) {
+            let expected = format!("shard indices, 0 to {MAX_SHARD_INDEX}");
+            return Err(self.raw.shards.bad_because(expected));
+        }
         indices.extend(content_topics.iter().map(|(_, shard)| shard.index));
         indices.sort_unstable();
         indices.dedup();

@@ -1,5 +1,7 @@
 //! Resolves the keys of traces.
 
+use undertone_membership::evm::EndpointUrl;
+
 use super::Resolver;
 use crate::config::ConfigError;
 use crate::traces::TraceConfig;
@@ -15,18 +17,13 @@ impl Resolver {
             return Ok(None);
         };
         let base = endpoint.trim_end_matches('/');
-        let host = base
-            .strip_prefix("http://")
-            .or_else(|| base.strip_prefix("https://"))
-            .filter(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_graphic()));
-        match host {
-            Some(host) if !host.starts_with('/') && !host.contains(['?', '#']) => {
-                Ok(Some(TraceConfig {
-                    url: format!("{base}{PATH}"),
-                    sampled_share,
-                }))
-            }
-            _ => Err(raw.otlp_endpoint.bad()),
+        let is_url = EndpointUrl::parse(base, &["http", "https"]).is_ok();
+        if !is_url || base.contains(['?', '#']) {
+            return Err(raw.otlp_endpoint.bad());
         }
+        Ok(Some(TraceConfig {
+            url: format!("{base}{PATH}"),
+            sampled_share,
+        }))
     }
 }

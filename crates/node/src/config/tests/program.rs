@@ -12,10 +12,10 @@ fn load_text(text: &str, settings: &[(&str, &str)]) -> Result<NodeConfig, Config
 
 #[test]
 fn text_is_read_as_a_file_is_and_settings_override_it() {
-    let text = "tcp-port = 1\nws-port = 2\nwebsocket = true\n[gossip]\nd = 4";
-    let config = load_text(text, &[("tcp-port", "0"), ("gossip.d-low", "3")]).unwrap();
+    let text = "tcp-port = 1\nws-port = 2\nwebsocket = true\n[gossip]\nd = 7";
+    let config = load_text(text, &[("tcp-port", "0"), ("gossip.d-low", "5")]).unwrap();
     assert_eq!((config.tcp_port, config.websocket_port), (0, Some(2)));
-    assert_eq!((config.gossip.d, config.gossip.d_low), (Some(4), Some(3)));
+    assert_eq!((config.gossip.d, config.gossip.d_low), (Some(7), Some(5)));
 }
 
 #[test]

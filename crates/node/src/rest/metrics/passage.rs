@@ -1,4 +1,4 @@
-//! Metrics of the ways through walls: whether the node is reached, and circuits.
+//! Metrics of the ways through walls: whether the node is reached, its certificate, and circuits.
 
 use std::fmt;
 
@@ -17,6 +17,11 @@ impl MetricsPage<'_> {
             answers.map(|(name, answer)| (name, usize::from(snapshot.reachable == answer)));
         let help = "What peers say about reaching this node: 1 at their answer";
         self.gauges("reachable", help, "answer", answers.into_iter())?;
+        if let Some(unix_s) = snapshot.certificate_expires_unix_s {
+            let name = "certificate_expires_timestamp_seconds";
+            let help = "End of the certificate of the WebSocket port, seconds since 1970";
+            self.gauge(name, help, usize::try_from(unix_s).unwrap_or_default())?;
+        }
         let outcomes = [
             ("accepted", totals.reservations),
             ("denied", totals.reservations_denied),

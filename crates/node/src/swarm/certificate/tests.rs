@@ -25,7 +25,7 @@ impl Folder {
     }
 
     fn error(&self) -> String {
-        let error = self.files().read().expect_err("it cannot be used");
+        let error = self.files().read().err().expect("it cannot be used");
         error.to_string()
     }
 }
@@ -53,7 +53,7 @@ fn each_bad_file_is_refused_with_its_path_and_a_remedy() {
     let mut long = fs::File::create(&files.chain).expect("space");
     long.set_len(FILE_BYTES_MAX + 1).expect("a sparse file");
     long.write_all(b"-").expect("space");
-    names(&folder.error(), &files.chain, "too many");
+    names(&folder.error(), &files.chain, "longer than");
 }
 
 #[test]
@@ -73,4 +73,29 @@ fn the_transport_gets_a_certificate_when_the_files_change_and_only_one_that_can_
     folder.renew();
     watch.check(false);
     assert!(renewed.take().is_some(), "both files are there now");
+}
+
+#[test]
+fn the_end_of_a_certificate_is_known_and_followed() {
+    let folder = Folder::new();
+    let write = |year: i32| {
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let mut wanted = rcgen::CertificateParams::new(["localhost".to_owned()]).expect("a name");
+        wanted.not_before = rcgen::date_time_ymd(2001, 1, 1);
+        wanted.not_after = rcgen::date_time_ymd(year, 1, 1);
+        let made = wanted.self_signed(&key).expect("it can be signed");
+        let files = folder.files();
+        fs::write(files.chain, made.pem()).expect("space");
+        fs::write(files.key, key.serialize_pem()).expect("space");
+    };
+    write(2002);
+    let read = folder.files().read().ok().expect("it can be used");
+    assert_eq!(read.remaining(), None, "it has expired");
+    let mut watch = CertificateWatch::open(folder.files()).expect("it can be used");
+    assert_eq!(watch.expires_unix_s(), 1_009_843_200);
+    write(2400);
+    watch.check(true);
+    assert_eq!(watch.expires_unix_s(), 13_569_465_600);
+    let read = folder.files().read().ok().expect("it can be used");
+    assert!(read.remaining() > Some(RENEWAL));
 }

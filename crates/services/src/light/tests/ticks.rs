@@ -6,6 +6,7 @@ use undertone_gossip::Time;
 
 use crate::PeerNo;
 use crate::light::{Input, LightClient, LightConfig, Output, ServicePeer, Services};
+use crate::trust::Standing;
 
 const PEER: PeerNo = PeerNo(1);
 
@@ -25,6 +26,8 @@ fn a_ping_is_not_due_while_its_peer_is_away() {
             peer: PEER,
             services,
             pubsub_topics: None,
+            standing: Standing::Known,
+            network: None,
         }),
     );
     client.handle(Time::ZERO, Input::Connected(PEER));
