@@ -1,7 +1,11 @@
 //! What `undertone node` says about a command line that is wrong.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 /// Status and what is said of a node that is not to start.
 fn refused(args: &[&str]) -> (Option<i32>, String) {
@@ -103,8 +107,94 @@ fn a_configuration_is_explained_without_starting_a_node() {
         .expect("the folder is there")
         .count();
     assert_eq!(left, 0, "nothing was started");
-    let (status, said) = refused(&["--check", "--tcp-port", "70000"]);
-    assert_eq!(status, Some(2), "{said}");
+    // What the values are taken for alone, together, and what the files are.
+    for (flag, value) in [
+        ("tcp-port", "70000"),
+        ("tcp-port", "8645"),
+        ("rate-limit", "store:abc"),
+        ("node-key-file", "/nowhere/key"),
+        ("rln-identity-file", "/nowhere/identity"),
+        ("rln-identity-file", "/dev/zero"),
+        ("config-file", "/dev/zero"),
+    ] {
+        let flag = format!("--{flag}");
+        let (status, checked) = refused(&["--check", &flag, value]);
+        assert_eq!(status, Some(2), "{flag} {value}: {checked}");
+        let (status, started) = refused(&[&flag, value]);
+        assert!(matches!(status, Some(1 | 2)), "{started}");
+        let reason = checked.lines().next().unwrap_or_default();
+        assert!(started.contains(reason), "{checked}\n{started}");
+    }
+}
+
+#[test]
+fn logs_name_a_static_peer_that_is_away_once_and_do_not_complain_of_being_the_first() {
+    let away = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = away.local_addr().expect("it is bound").port();
+    drop(away);
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+    command.args(["node", "--rest=false", "--rln=false", "--tcp-port=0"]);
+    command.args([
+        "--listen-address=127.0.0.1",
+        "--discv5-udp-port=0",
+        "--discv5-discovery=true",
+    ]);
+    command.arg(format!("--static-peers=/ip4/127.0.0.1/tcp/{port}"));
+    command.arg("--data-dir").arg(folder.path());
+    command.env("UNDERTONE_LOG", "info,undertone_discovery=debug");
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut node = command.spawn().expect("the program was built");
+    let (sender, lines) = mpsc::channel();
+    let said = BufReader::new(node.stderr.take().expect("it is piped"));
+    let reading = thread::spawn(move || {
+        for line in said.lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+    });
+    let mut log = Vec::new();
+    let has = |log: &[String], text: &str| log.iter().any(|line| line.contains(text));
+    while !has(&log, "a static peer cannot be reached") || !has(&log, "a discv5 look-up ended") {
+        match lines.recv_timeout(Duration::from_secs(60)) {
+            Ok(line) => log.push(line),
+            Err(_) => break,
+        }
+    }
+    node.kill().expect("it runs still");
+    node.wait().expect("it was started here");
+    reading.join().expect("it does not panic");
+    log.extend(lines);
+    assert!(has(&log, "a discv5 look-up ended"), "{log:#?}");
+    let told = log
+        .iter()
+        .filter(|line| line.contains("a static peer cannot be reached"));
+    let told: Vec<_> = told.collect();
+    assert_eq!(told.len(), 1, "{log:#?}");
+    assert!(told[0].contains(&port.to_string()), "{}", told[0]);
+    let complaints = log.iter().filter(|line| line.starts_with("WRN"));
+    assert_eq!(complaints.count(), 1, "{log:#?}");
+}
+
+#[test]
+fn the_doctor_shows_no_credentials() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+    command.args([
+        "doctor",
+        "--ntp-server=none",
+        "--tcp-port=0",
+        "--rest-port=0",
+    ]);
+    command.arg("--rln-eth-rpc=http://me:SECRET@127.0.0.1:1/SECRET?key=SECRET");
+    command.arg("--rln-eth-contract=eip155:59141:0xB9cd878C90E49F797B4431fBF4fb333108CB90e6");
+    command.arg("--data-dir").arg(folder.path());
+    let output = command.output().expect("the program was built");
+    let said = format!("{output:?}");
+    assert!(said.contains("http://127.0.0.1:1"), "{said}");
+    assert!(!said.contains("SECRET"), "{said}");
 }
 
 #[test]
