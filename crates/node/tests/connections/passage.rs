@@ -131,7 +131,11 @@ async fn a_node_in_the_internet_punches_no_hole_into_its_own_network() {
         m.passage.holes_failed + m.passage.holes_punched == 1
     })
     .await;
-    assert_eq!(metrics(&victim).await.passage.holes_punched, 0);
+    for node in [&stranger, &victim] {
+        assert_eq!(metrics(node).await.passage.holes_punched, 0);
+    }
+    let at = connected_at(&stranger, victim.running.peer_id).await;
+    assert!(at.is_some_and(|at| is_relayed(&at)));
     for node in [stranger, victim, relay] {
         node.stop().await;
     }
