@@ -19,8 +19,15 @@ const AGREEING: usize = 2;
 pub(crate) struct ObservedAddresses(BTreeMap<IpAddr, BTreeSet<PeerId>>);
 
 impl ObservedAddresses {
-    /// Records where a connected peer sees this node.
+    /// Records where a connected peer sees this node, in place of what it said before of this family of addresses: no peer has
+    /// more than one place of the table for each.
     pub(crate) fn note(&mut self, peer: PeerId, seen: IpAddr) {
+        self.0.retain(|ip, peers| {
+            if ip.is_ipv4() == seen.is_ipv4() {
+                peers.remove(&peer);
+            }
+            !peers.is_empty()
+        });
         if !self.0.contains_key(&seen) && self.0.len() >= ADDRESSES_MAX {
             return;
         }
@@ -65,12 +72,16 @@ mod tests {
     }
 
     #[test]
-    fn one_peer_cannot_fill_the_table_for_ever() {
+    fn one_peer_cannot_fill_the_table() {
         let mut observed = ObservedAddresses::default();
         let liar = PeerId::random();
+        observed.note(liar, [0x2600, 0, 0, 0, 0, 0, 0, 1].into());
         (0..200).for_each(|last| observed.note(liar, [198, 51, 100, last].into()));
-        assert_eq!(observed.0.len(), ADDRESSES_MAX);
+        assert_eq!(observed.0.len(), 2, "the last of each family");
+        let ip = IpAddr::from([203, 0, 113, 7]);
+        (0..2).for_each(|_| observed.note(PeerId::random(), ip));
+        assert!(observed.agree_on(ip));
         observed.forget(&liar);
-        assert!(observed.0.is_empty());
+        assert_eq!(observed.0.len(), 1);
     }
 }
