@@ -5,7 +5,7 @@ use super::*;
 /// Writes a workspace of small files and counts it.
 fn counted(files: &[(&str, &str)]) -> Counts {
     let root = tempfile::tempdir().unwrap();
-    for folder in ["crates", "interop", "xtask"] {
+    for folder in ["crates", "fuzz", "interop", "xtask"] {
         fs::create_dir(root.path().join(folder)).unwrap();
     }
     for (path, text) in files {

@@ -80,13 +80,19 @@ fn the_whole_tree_is_walked_but_for_what_others_wrote() {
     };
     let bad = format!("// {UNFINISHED}\n");
     write("crates/a/src/deep/lib.rs", &bad);
+    write("fuzz/fuzz_targets/a.rs", &bad);
+    write("fuzz/target/b.rs", &bad);
     write("interop/js/peer.mjs", &bad);
     write("interop/js/node_modules/x/index.mjs", &bad);
     write("xtask/notes.txt", &bad);
     let paths = |findings: Vec<Finding>| -> Vec<_> {
         findings.into_iter().map(|finding| finding.path).collect()
     };
-    let expected = ["crates/a/src/deep/lib.rs", "interop/js/peer.mjs"];
+    let expected = [
+        "crates/a/src/deep/lib.rs",
+        "fuzz/fuzz_targets/a.rs",
+        "interop/js/peer.mjs",
+    ];
     // Dependencies are not checked without an ARCHITECTURE.md.
     assert_eq!(
         paths(check(root.path()).unwrap()),
@@ -97,7 +103,7 @@ fn the_whole_tree_is_walked_but_for_what_others_wrote() {
     write("ARCHITECTURE.md", "`bytes` `libp2p` `serde`");
     let paths = paths(check(root.path()).unwrap());
     assert_eq!(paths.last().unwrap(), Path::new("ARCHITECTURE.md"));
-    assert_eq!(paths.len(), 3);
+    assert_eq!(paths.len(), 4);
 }
 
 #[test]
