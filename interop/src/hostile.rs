@@ -20,6 +20,7 @@ pub mod proxy;
 pub mod rest;
 pub mod rpc;
 pub mod service_client;
+pub mod soak;
 pub mod stage;
 pub mod table;
 mod tasks;

@@ -59,11 +59,12 @@ pub(crate) enum Campaign {
     Upgrade,
     Profiles,
     Fuzz,
+    Soak,
 }
 
 impl Campaign {
     /// All campaigns in the order in which they run: the quickest first.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::Tables,
         Self::Start,
         Self::Upgrade,
@@ -82,6 +83,7 @@ impl Campaign {
         Self::Archive,
         Self::Hostile,
         Self::Fuzz,
+        Self::Soak,
     ];
 
     /// Returns the campaign's name in `--only`.
@@ -105,6 +107,7 @@ impl Campaign {
             Self::Upgrade => "upgrade",
             Self::Profiles => "profiles",
             Self::Fuzz => "fuzz",
+            Self::Soak => "soak",
         }
     }
 
@@ -161,6 +164,9 @@ impl Campaign {
             Self::Fuzz => {
                 "readers of strangers' bytes and users' files, and machines, fed by libFuzzer, an hour; UNDERTONE_FUZZ_S=180 for \
                  each target; -- names some of them"
+            }
+            Self::Soak => {
+                "what two stores, a publisher and a light node hold among strangers and registrations, two hours; UNDERTONE_SOAK_S=7200"
             }
             Self::Mpi => {
                 "100,000 nodes on 1, 2 and 4 processes have one trace, minutes; needs Open MPI and libclang"
@@ -304,6 +310,20 @@ impl Campaign {
                     "--bin",
                     "hostile",
                     "--",
+                ],
+            ],
+            Self::Soak => &[
+                &["build", "--profile", "dist", "--package", "undertone"],
+                &[
+                    "run",
+                    "--profile",
+                    "dist",
+                    "--package",
+                    "undertone-interop",
+                    "--bin",
+                    "hostile",
+                    "--",
+                    "--soak",
                 ],
             ],
             Self::Mpi | Self::Ray | Self::Notebooks | Self::Start | Self::Profiles | Self::Fuzz => {

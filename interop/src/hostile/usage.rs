@@ -29,6 +29,8 @@ pub struct ProcessLook {
     pub memory_mib: f64,
     /// Number of open file descriptors.
     pub handles: usize,
+    /// Number of threads; 0 if the process has ended.
+    pub threads: usize,
 }
 
 impl ProcessLook {
@@ -39,6 +41,7 @@ impl ProcessLook {
             cpu_s: cpu_s(pid).unwrap_or(0.0),
             memory_mib: memory_mib(pid).unwrap_or(0.0),
             handles: handles(pid),
+            threads: threads(pid),
         }
     }
 }
@@ -109,6 +112,11 @@ pub(super) fn memory_mib(pid: u32) -> Option<f64> {
 /// Returns the number of open file descriptors of a process.
 fn handles(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
+}
+
+/// Returns the number of threads of a process.
+fn threads(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
 }
 
 #[cfg(test)]

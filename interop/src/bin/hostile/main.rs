@@ -9,7 +9,7 @@ use undertone_interop::hostile::attacks::{ALL, Attack};
 use undertone_interop::hostile::stage::Measured;
 use undertone_interop::hostile::table::{Report, Row};
 use undertone_interop::hostile::traffic::Load;
-use undertone_interop::hostile::{HostileError, matrix, node};
+use undertone_interop::hostile::{HostileError, matrix, node, soak};
 
 /// Name of the restart matrix in `--only`.
 const MATRIX: &str = "matrix";
@@ -37,6 +37,12 @@ struct HostileOptions {
     /// Payload of each message, bytes.
     #[arg(long, default_value_t = 1_000)]
     payload_bytes: usize,
+    /// Run a network under steady load for UNDERTONE_SOAK_S seconds instead, and watch what its nodes hold.
+    #[arg(long, conflicts_with = "only")]
+    soak: bool,
+    /// Time of a soak, in seconds.
+    #[arg(long, env = "UNDERTONE_SOAK_S", default_value_t = 7_200, hide = true)]
+    soak_s: u64,
     /// Print JSON instead of a table.
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
@@ -60,6 +66,9 @@ async fn main() -> ExitCode {
         eprintln!("error: no attack is called {name:?}; --list shows their names");
         return ExitCode::from(2);
     }
+    if options.soak {
+        return soaked(&options).await;
+    }
     match run(&options).await {
         Ok(report) => {
             if options.json {
@@ -80,11 +89,32 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(options: &HostileOptions) -> Result<Report, HostileError> {
-    let program = options.node.clone().unwrap_or_else(|| {
+async fn soaked(options: &HostileOptions) -> ExitCode {
+    match soak::run(&program(options), Duration::from_secs(options.soak_s)).await {
+        Ok(report) => {
+            println!("{report}");
+            match report.is_good() {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::FAILURE,
+            }
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Program of the nodes.
+fn program(options: &HostileOptions) -> PathBuf {
+    options.node.clone().unwrap_or_else(|| {
         let this = std::env::current_exe().unwrap_or_default();
         node::program(&this)
-    });
+    })
+}
+
+async fn run(options: &HostileOptions) -> Result<Report, HostileError> {
+    let program = program(options);
     let is_wanted =
         |name: &str| options.only.is_empty() || options.only.iter().any(|wanted| wanted == name);
     let mut report = Report::default();
