@@ -12,6 +12,7 @@ use undertone_services::history::{HistoryData, HistoryEntry, HistoryPage, Stored
 use undertone_services::light::{
     Input, LightClient, LightConfig, Output, ServicePeer, ServicePeerFailure, Services,
 };
+use undertone_services::trust::Standing;
 use undertone_services::{PeerNo, RequestNo};
 
 const TOPICS: [&str; 2] = ["/waku/2/rs/1/0", "/waku/2/rs/1/1"];
@@ -60,6 +61,8 @@ impl Driver {
                     store: reader.byte() % 2 == 0,
                 },
                 pubsub_topics: None,
+                standing: Standing::Known,
+                network: None,
             }),
             1 => Input::PeerLost(peer),
             2 => Input::Connected(peer),
