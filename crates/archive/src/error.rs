@@ -63,7 +63,7 @@ pub enum ArchiveError {
         /// Place where an archive was expected.
         place: Arc<str>,
     },
-    /// What is at the place belongs to another program.
+    /// The file or database at the place belongs to another program.
     #[error(
         "{place} is of another program, not an archive: give a folder or a database that is new"
     )]

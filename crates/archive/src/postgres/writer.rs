@@ -77,7 +77,7 @@ pub(super) struct PostgresWriter {
     max_slots: usize,
     /// Partitions ordered by time, as far as this process knows.
     pub(super) slots: Vec<PostgresSlot>,
-    /// What was written since the limits were last looked at.
+    /// Messages and bytes written since the limits were last looked at.
     added: Added,
     /// Whether `slots` was read.
     known: bool,

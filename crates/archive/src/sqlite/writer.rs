@@ -85,7 +85,7 @@ struct SqliteWriter {
     open: BTreeMap<u64, OpenSlot>,
     uses: u64,
     next_number: u64,
-    /// What was written since the limits were last looked at.
+    /// Messages and bytes written since the limits were last looked at.
     added: Added,
     /// Whether `slots` is what the directory has.
     ready: bool,

@@ -26,8 +26,17 @@ pub(super) fn find_node_key(path: &Path) -> Result<bool, AssembleError> {
     Ok(read_node_key(path)?.is_some())
 }
 
-/// Reads the key file: the key, the bytes of the file, and those that it should have. `None` if there is none.
-fn read_node_key(path: &Path) -> Result<Option<(Keypair, Vec<u8>, Vec<u8>)>, AssembleError> {
+/// Key file as it was read.
+struct KeyFile {
+    keypair: Keypair,
+    /// Bytes of the file.
+    bytes: Vec<u8>,
+    /// Bytes that it should have.
+    content: Vec<u8>,
+}
+
+/// Reads the key file. `None` if there is none.
+fn read_node_key(path: &Path) -> Result<Option<KeyFile>, AssembleError> {
     let fail = |defect| AssembleError::NodeKey {
         path: path.to_owned(),
         defect,
@@ -44,7 +53,11 @@ fn read_node_key(path: &Path) -> Result<Option<(Keypair, Vec<u8>, Vec<u8>)>, Ass
         Err(error) => return Err(fail(NodeKeyDefect::Unreadable(error))),
     };
     let (keypair, content) = read(&bytes).map_err(fail)?;
-    Ok(Some((keypair, bytes, content)))
+    Ok(Some(KeyFile {
+        keypair,
+        bytes,
+        content,
+    }))
 }
 
 /// Returns the key in the file, or creates the file with a new key if it does not exist. A file without a
@@ -55,15 +68,15 @@ pub(super) fn node_key(path: &Path) -> Result<Keypair, AssembleError> {
         defect,
     };
     let unwritable = |error| fail(NodeKeyDefect::Unwritable(error));
-    if let Some((keypair, bytes, content)) = read_node_key(path)? {
-        if bytes != content
-            && let Err(error) = replace(path, &content)
+    if let Some(file) = read_node_key(path)? {
+        if file.bytes != file.content
+            && let Err(error) = replace(path, &file.content)
         {
             // The node has worked without the peer id until now.
             let path = path.display();
             tracing::warn!(%path, %error, "cannot add the peer id, which detects damage, to the node key file");
         }
-        return Ok(keypair);
+        return Ok(file.keypair);
     }
     let keypair = Keypair::generate_secp256k1();
     let content = encode(&keypair).ok_or_else(|| fail(NodeKeyDefect::Damaged))?;

@@ -19,7 +19,7 @@ const ABORTED_PER_PENDING: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HandshakeId(u64);
 
-/// What competes for places: a network of the Internet, or an address elsewhere.
+/// Competitor for places: a network of the Internet, or an address elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rival {
     Network(Network),

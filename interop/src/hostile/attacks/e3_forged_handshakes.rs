@@ -34,7 +34,7 @@ const QUIC_PORT: u16 = 61_003;
 /// Duration of the attack before messages are counted.
 const FILLING: Duration = Duration::from_secs(4);
 
-/// Attack e3.
+/// Attack e3: handshakes that are begun and left, and forged ones.
 pub const ATTACK: Attack = Attack {
     name: "e3-forged-handshakes",
     about: "200 addresses open silent TCP connections, 100 first packets of QUIC a second come from forged addresses",
