@@ -23,6 +23,7 @@ mod exchange;
 mod frames;
 mod liar;
 mod listener;
+mod lying_services;
 #[cfg(test)]
 mod tests;
 
@@ -31,6 +32,7 @@ pub use error::RawError;
 pub use exchange::RawExchange;
 pub use liar::{Lie, LyingPeer};
 pub use listener::RawListener;
+pub use lying_services::LyingServices;
 
 /// Time limit that guards against a peer that hangs; no test depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);

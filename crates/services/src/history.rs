@@ -85,6 +85,19 @@ pub struct ContentCriteria {
     pub end_ns: Option<i64>,
 }
 
+impl ContentCriteria {
+    /// Whether a message meets every condition.
+    pub fn is_met_by(&self, data: &HistoryData) -> bool {
+        let topic = self.pubsub_topic.as_ref();
+        let time_ns = data.message.timestamp_ns();
+        topic.is_none_or(|topic| *topic == data.pubsub_topic)
+            && (self.content_topics.is_empty()
+                || self.content_topics.contains(&data.message.content_topic))
+            && self.start_ns.is_none_or(|start_ns| start_ns <= time_ns)
+            && self.end_ns.is_none_or(|end_ns| time_ns <= end_ns)
+    }
+}
+
 /// Direction in which pages follow each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PageDirection {

@@ -3,8 +3,9 @@
 //! A client opens a stream, writes one request and reads one response. [`StoreRequest`] and
 //! [`StoreResponse`] are the two messages, [`StoreServer`] answers requests out of an archive that the driver
 //! holds, and [`HistoryReader`] asks for page after page and believes no server. [`resume`] plans what a node
-//! asks for after it was away.
+//! asks for after it was away, and [`PageComparison`] compares a page with what another store has.
 
+mod comparison;
 mod limits;
 pub mod reader;
 pub mod request;
@@ -15,6 +16,7 @@ mod turns;
 #[cfg(test)]
 mod vectors;
 
+pub use comparison::PageComparison;
 pub use limits::{ReaderLimits, ServerLimits, StoreLimits};
 pub use reader::{HistoryReadError, HistoryReader, ReadPage};
 pub use request::{RequestError, StoreRequest};

@@ -25,6 +25,7 @@ pub mod c5_subscribers;
 pub mod c6_floods;
 pub mod c7_store_sync;
 pub mod d1_rest;
+pub mod e1_lying_services;
 pub mod e3_forged_handshakes;
 
 /// Resources that an attacker needs besides an Internet connection.
@@ -87,7 +88,7 @@ impl Attack {
 }
 
 /// All attacks, in the order of their numbers.
-pub const ALL: [Attack; 27] = [
+pub const ALL: [Attack; 28] = [
     a1_restart::ATTACK,
     a2_silent_connection::ATTACK,
     a3_burst::ATTACK,
@@ -114,5 +115,6 @@ pub const ALL: [Attack; 27] = [
     d1_rest::IDLE_CONNECTIONS,
     d1_rest::UNREAD_EVENTS,
     d1_rest::LONG_QUERIES,
+    e1_lying_services::ATTACK,
     e3_forged_handshakes::ATTACK,
 ];

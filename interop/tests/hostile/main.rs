@@ -7,6 +7,7 @@
 
 mod crowds;
 mod cut_off;
+mod liars;
 mod neighbours;
 mod offers;
 mod restarts;

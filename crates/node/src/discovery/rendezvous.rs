@@ -147,7 +147,7 @@ impl Asker {
 
     /// Asks one peer, another one each time, for those registered on each shard.
     async fn ask(&mut self) -> Result<Vec<PeerOffer>, ServiceFailure> {
-        let points = self.parts.client.points().await?;
+        let points = self.parts.client.points()?;
         let point = &points[self.turn % points.len().max(1)];
         self.turn = self.turn.wrapping_add(1);
         let mut found = FoundPeers::new(self.own, self.parts.cluster);

@@ -60,7 +60,9 @@ pub(super) async fn report(app: &App) -> Result<HealthReport, ApiError> {
                 let trouble = services.store_trouble();
                 add_services(&mut report, services.mounted(), trouble, &peers);
                 judge_send_queue(&mut report, services.sender().state());
-                judge_subscriptions(&mut report, &services.light_status());
+                let light = services.light_status();
+                judge_subscriptions(&mut report, &light);
+                name_strangers(&mut report, &light);
             }
             if !app.config.relay {
                 report.protocols.iter_mut().for_each(unmount_relay);
@@ -95,6 +97,21 @@ fn judge_subscriptions(report: &mut HealthReport, light: &LightStatus) {
             "No filter peer has the subscriptions of {}",
             deserted.join(", ")
         ));
+    }
+}
+
+/// Says of which services the word of strangers alone was taken, which is no fault of a network without other peers.
+fn name_strangers(report: &mut HealthReport, light: &LightStatus) {
+    for service in &light.strangers_alone {
+        let client = format!("{service} client");
+        let mut clients = report.protocols.iter_mut();
+        let client = clients.find(|health| health.protocol.eq_ignore_ascii_case(&client));
+        if let Some(client) = client.filter(|client| client.desc.is_none()) {
+            client.desc = Some(
+                "Only strangers were asked, peers that dialled this node; name a peer for the service"
+                    .to_owned(),
+            );
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use super::light_driver::LightCall;
 use super::push_client::PushRequest;
 use super::push_order::PushOrder;
 use super::push_prover::PushProver;
+use super::service_peers::Candidate;
 use super::{LightpushVersion, ServiceFailure, StoreAnswer, push_client, query_client};
 use crate::command::PublishFailure;
 use crate::handle::NodeHandle;
@@ -31,6 +32,8 @@ pub(super) struct Callee {
     pub(super) light: mpsc::Sender<LightCall>,
     pub(super) host: mpsc::Sender<HostCall>,
     pub(super) mounted: MountedServices,
+    /// Whether the node relays, and so publishes by itself.
+    pub(super) is_relay: bool,
     pub(super) sharding: Sharding,
     pub(super) store_peers: Arc<[Multiaddr]>,
     pub(super) lightpush_peers: Arc<[Multiaddr]>,
@@ -126,8 +129,11 @@ impl Callee {
         peer: Option<Multiaddr>,
         query: &HistoryQuery,
     ) -> Result<StoreAnswer, ServiceFailure> {
-        let addresses = match (peer, &self.archive) {
-            (Some(peer), _) => vec![peer],
+        let stores = match (peer, &self.archive) {
+            (Some(peer), _) => {
+                let request_id = self.request_id();
+                return query_client::query_one(&self.client, &peer, query, &request_id).await;
+            }
             (None, Some(archive)) => {
                 let page = archive.query(query.clone()).await;
                 return Ok(StoreAnswer {
@@ -137,11 +143,11 @@ impl Callee {
             }
             (None, None) => {
                 let service = query_client::service();
-                self.client.candidates(service, &self.store_peers).await?
+                self.client.candidates(service, &self.store_peers)?
             }
         };
         let request_id = self.request_id();
-        query_client::query(&self.client, &addresses, query, &request_id).await
+        query_client::query(&self.client, stores, query, &request_id).await
     }
 
     async fn push(
@@ -151,34 +157,47 @@ impl Callee {
         message: WakuMessage,
     ) -> Result<u32, ServiceFailure> {
         let topic = self.topic(pubsub_topic, &message.content_topic)?;
-        let service = push_client::service(version);
-        let known = self.client.candidates(service, &self.lightpush_peers).await;
-        match known {
-            Ok(known) => {
-                let message = match &self.prover {
-                    Some(prover) => prover.proved(&topic, message).await?,
-                    None => message,
-                };
-                let id = self.request_id();
-                let topic = topic.to_string().into();
-                let request = PushRequest {
-                    version,
-                    pubsub_topic: &topic,
-                    message: &message,
-                    request_id: &id,
-                };
-                push_client::push(&self.client, known, &self.push_order, &request).await
+        if self.is_relay {
+            // Its own mesh is not to be lied to by one peer.
+            match self.node.publish(topic.clone(), message.clone()).await {
+                Ok(published) => return Ok(u32::try_from(published.peers).unwrap_or(u32::MAX)),
+                Err(error) if !can_others_publish(&error) => return Err(refused(&error)),
+                Err(error) => {
+                    let service = push_client::service(version);
+                    return match self.client.candidates(service, &self.lightpush_peers) {
+                        Ok(peers) => self.push_through(version, peers, &topic, &message).await,
+                        Err(ServiceFailure::NoPeer { .. }) if self.mounted.lightpush => {
+                            Err(refused(&error))
+                        }
+                        Err(failure) => Err(failure),
+                    };
+                }
             }
-            Err(ServiceFailure::NoPeer { .. }) if self.mounted.lightpush => {
-                let published = self.node.publish(topic, message).await;
-                let published = published.map_err(|error| ServiceFailure::Refused {
-                    status: status_of(&error),
-                    description: error.to_string(),
-                })?;
-                Ok(u32::try_from(published.peers).unwrap_or(u32::MAX))
-            }
-            Err(error) => Err(error),
         }
+        let service = push_client::service(version);
+        let peers = self.client.candidates(service, &self.lightpush_peers)?;
+        let message = match &self.prover {
+            Some(prover) => prover.proved(&topic, message).await?,
+            None => message,
+        };
+        self.push_through(version, peers, &topic, &message).await
+    }
+
+    /// Publishes a message through the relays of lightpush peers.
+    async fn push_through(
+        &self,
+        version: LightpushVersion,
+        peers: Vec<Candidate>,
+        topic: &PubsubTopic,
+        message: &WakuMessage,
+    ) -> Result<u32, ServiceFailure> {
+        let request = PushRequest {
+            version,
+            pubsub_topic: &topic.to_string().into(),
+            message,
+            request_id: &self.request_id(),
+        };
+        push_client::push(&self.client, peers, &self.push_order, &request).await
     }
 
     /// Returns the topic that was given, or the one that carries the content topic.
@@ -238,6 +257,25 @@ pub(super) fn history_error(error: QueryError) -> HistoryError {
         tracing::warn!(error = %cause, "the archive cannot be read");
     }
     error.into()
+}
+
+/// Whether lightpush peers may publish what this node's relay could not.
+fn can_others_publish(failure: &PublishFailure) -> bool {
+    matches!(
+        failure,
+        PublishFailure::NotSubscribed { .. }
+            | PublishFailure::NotRelaying
+            | PublishFailure::NoPeers
+            | PublishFailure::RlnProof { .. }
+    )
+}
+
+/// Refusal of a message by this node's relay.
+fn refused(failure: &PublishFailure) -> ServiceFailure {
+    ServiceFailure::Refused {
+        status: status_of(failure),
+        description: failure.to_string(),
+    }
 }
 
 /// Lightpush status of a publication that failed.

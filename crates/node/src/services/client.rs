@@ -1,15 +1,21 @@
 //! Requests to the services of other peers: finds a peer, opens a stream, waits for the answer.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId, StreamProtocol};
+use parking_lot::Mutex;
 use tokio::time::timeout;
+use undertone_services::PeerNo;
+use undertone_services::trust::{Standing, Witness};
 
 use super::ServiceFailure;
 use super::framing::{read_frame, write_frame};
-use crate::command::{ConnectFailure, Connectedness};
+use super::light_driver::LightStatus;
+use super::service_peers::{Candidate, ServicePeers};
+use crate::command::ConnectFailure;
 use crate::handle::NodeHandle;
 use crate::swarm::{StreamOpenError, StreamOpener};
 use crate::traces::{RequestSpan, SpanKind};
@@ -33,37 +39,64 @@ pub(super) struct ServiceProtocol {
 pub(super) struct PeerClient {
     streams: StreamOpener,
     node: NodeHandle,
+    peers: ServicePeers,
+    status: Arc<Mutex<LightStatus>>,
 }
 
 impl PeerClient {
-    pub(super) fn new(streams: StreamOpener, node: NodeHandle) -> Self {
-        Self { streams, node }
+    pub(super) fn new(
+        streams: StreamOpener,
+        node: NodeHandle,
+        peers: ServicePeers,
+        status: Arc<Mutex<LightStatus>>,
+    ) -> Self {
+        Self {
+            streams,
+            node,
+            peers,
+            status,
+        }
     }
 
-    /// Peers that can be asked for a service, the best first: the configured ones, then those connected that
-    /// announced its protocol.
-    pub(super) async fn candidates(
+    /// Peers that can be asked for a service, the best first, as in [`ServicePeers::candidates`]; not none.
+    pub(super) fn candidates(
         &self,
         service: ServiceProtocol,
         configured: &[Multiaddr],
-    ) -> Result<Vec<Multiaddr>, ServiceFailure> {
-        if !configured.is_empty() {
-            return Ok(configured.to_vec());
-        }
-        let peers = self.node.peers().await;
-        let peers = peers.map_err(|_| ServiceFailure::Stopped)?;
-        let offers = peers.into_iter().filter(|peer| {
-            let has_protocol = peer.protocols.iter().any(|id| id == service.protocol);
-            peer.connected == Connectedness::Connected && has_protocol
-        });
-        let addresses: Vec<_> = offers
-            .map(|peer| Multiaddr::empty().with(Protocol::P2p(peer.peer_id)))
-            .collect();
-        match addresses.is_empty() {
+    ) -> Result<Vec<Candidate>, ServiceFailure> {
+        let candidates = self.peers.candidates(service.protocol, configured);
+        let candidates = candidates.ok_or(ServiceFailure::Stopped)?;
+        match candidates.is_empty() {
             true => Err(ServiceFailure::NoPeer {
                 service: service.name,
             }),
-            false => Ok(addresses),
+            false => Ok(candidates),
+        }
+    }
+
+    /// Returns the identity of a peer, if it is known.
+    pub(super) fn identity(&self, peer: PeerNo) -> Option<PeerId> {
+        self.peers.identity(peer)
+    }
+
+    /// Notes that the answers of peers agree.
+    pub(super) fn agreed(&self, agreeing: &[PeerNo]) {
+        self.peers.agreed(agreeing);
+    }
+
+    /// Notes whose word was taken for a service; the log and health say so if it is that of strangers alone.
+    pub(super) fn note_word(&self, service: ServiceProtocol, believed: &[Witness]) {
+        let mut status = self.status.lock();
+        let is_strange = |one: &Witness| one.standing == Standing::Stranger;
+        if !believed.iter().all(is_strange) {
+            status.strangers_alone.remove(service.name);
+        } else if status.strangers_alone.insert(service.name) {
+            let (service, strangers) = (service.name, believed.len());
+            tracing::warn!(
+                service,
+                strangers,
+                "the word of strangers alone was taken, peers that dialled this node; name a peer for the service, or connect to one"
+            );
         }
     }
 

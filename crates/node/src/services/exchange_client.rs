@@ -40,16 +40,19 @@ impl ExchangeClient {
             protocol: PROTOCOL_ID,
             answer_bytes_max: limits.max_response_bytes,
         };
-        let known = self.client.candidates(service, &self.configured).await?;
+        let known = self.client.candidates(service, &self.configured)?;
         let turn = self.asked.fetch_add(1, Ordering::Relaxed) % known.len().max(1);
-        let Some(address) = known.get(turn) else {
+        let Some(peer) = known.get(turn) else {
             let service = service.name;
             return Err(ServiceFailure::NoPeer { service });
         };
         let request = PeerExchangeRequest {
             num_peers: Some(wanted),
         };
-        let (peer, answer) = self.client.ask(address, service, &request.encode()).await?;
+        let (peer, answer) = self
+            .client
+            .ask(&peer.address, service, &request.encode())
+            .await?;
         let answer = PeerExchangeResponse::decode(&answer, &limits);
         let answer = answer.map_err(|error| ServiceFailure::BadAnswer {
             peer,

@@ -271,8 +271,6 @@ impl PreparedServices {
             filter: config.filter_peers.clone(),
             lightpush: config.lightpush_peers.clone(),
         };
-        let service_peers = ServicePeers::start(configured, sharding.cluster, node.clone(), news);
-
         let mounted = MountedServices {
             store: archive.is_some(),
             filter: config.filter,
@@ -285,6 +283,13 @@ impl PreparedServices {
             .map_err(std::io::Error::from)
             .map_err(ServicesError::Random)?;
         let mut rng = ChaCha8Rng::from_seed(seed);
+        let service_peers = ServicePeers::start(
+            configured,
+            sharding.cluster,
+            node.clone(),
+            news,
+            ChaCha8Rng::from_rng(&mut rng),
+        );
         let sync = config.store.as_ref().and_then(|store| store.sync.as_ref());
         let sync = sync.map(SyncOptions::new);
         let index = sync.as_ref().map(|options| options.index.clone());
@@ -295,13 +300,18 @@ impl PreparedServices {
         let store = store.map(|(archive, counts)| StoreWatch { archive, counts });
         let light_status = Arc::new(Mutex::new(LightStatus::default()));
         let (mut handle, endpoint) = services_channel(mounted, store, light_status.clone());
+        let client = PeerClient::new(
+            channels.opener.clone(),
+            node.clone(),
+            service_peers.clone(),
+            light_status.clone(),
+        );
         let (requests_in, requests) = mpsc::channel(HOST_QUEUE);
         let (messages_in, messages) = mpsc::channel(HOST_QUEUE);
         let (calls_in, calls) = mpsc::channel(HOST_QUEUE);
         let (pushes_in, pushes) = mpsc::channel(HOST_QUEUE);
         let (done, results) = mpsc::unbounded_channel();
 
-        let client = PeerClient::new(channels.opener.clone(), node.clone());
         let store_peers: Arc<[Multiaddr]> = config.store_peers.as_slice().into();
         let mut limits = MessageLimits::default();
         limits.max_message_bytes = max_message_bytes;
@@ -352,7 +362,6 @@ impl PreparedServices {
             fed = Some(feed.counts());
             node.add_sink(Arc::new(feed));
         }
-        let client = PeerClient::new(channels.opener.clone(), node.clone());
         if !is_relay {
             let streams = channels.opener.clone();
             tokio::spawn(kept_connections::keep(service_peers.clone(), streams));
@@ -387,6 +396,7 @@ impl PreparedServices {
             light: pushes_in,
             host: calls_in,
             mounted,
+            is_relay,
             sharding,
             store_peers,
             lightpush_peers: config.lightpush_peers.into(),

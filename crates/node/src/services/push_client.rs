@@ -10,9 +10,11 @@ use undertone_services::lightpush::legacy::{LegacyRequest, LegacyResponse};
 use undertone_services::lightpush::{
     self, LightpushCodecLimits, LightpushRequest, LightpushResponse,
 };
+use undertone_services::trust::{Standing, Witness, is_believed};
 
 use super::client::{PeerClient, ServiceProtocol};
 use super::push_order::PushOrder;
+use super::service_peers::Candidate;
 use super::{LightpushVersion, ServiceFailure};
 
 /// Longest answer, bytes; the description is the only long field.
@@ -45,27 +47,36 @@ pub(super) struct PushRequest<'a> {
     pub(super) request_id: &'a str,
 }
 
-/// Sends a message to the peers of `addresses` in turn, those that failed of late last, until one has published it.
-/// Returns the number of peers that it sent the message to; 1 by v2, which does not tell.
+/// Sends a message to peers in turn, those that failed of late last, until one has published it; if only strangers say that
+/// they have, until two that are unrelated do. Returns the number of peers that it was sent to, the least that was told; 1
+/// by v2, which does not tell.
 ///
 /// # Errors
-/// The failure of the last peer.
+/// The failure of the last peer, if none has published the message.
 pub(super) async fn push(
     client: &PeerClient,
-    mut addresses: Vec<Multiaddr>,
+    mut peers: Vec<Candidate>,
     order: &PushOrder,
     request: &PushRequest<'_>,
 ) -> Result<u32, ServiceFailure> {
+    let service = service(request.version);
     let mut failure = ServiceFailure::NoPeer {
-        service: service(request.version).name,
+        service: service.name,
     };
-    order.sort(Instant::now(), &mut addresses);
-    let mut left = addresses.len();
-    for address in &addresses {
+    order.sort(Instant::now(), &mut peers);
+    let mut believed: Vec<Witness> = Vec::new();
+    let mut sent_to: Option<u32> = None;
+    let mut left = peers.len();
+    for peer in &peers {
         left -= 1;
+        let is_unrelated = believed.iter().all(|one| one.is_unrelated(&peer.witness));
+        if !is_unrelated {
+            continue;
+        }
+        let address = &peer.address;
         let pushing = push_to(client, address, request);
         let pushed = match left {
-            0 => pushing.await,
+            0 if believed.is_empty() => pushing.await,
             _ => match timeout(PATIENCE, pushing).await {
                 Ok(pushed) => pushed,
                 Err(_) => {
@@ -76,16 +87,21 @@ pub(super) async fn push(
             },
         };
         match pushed {
-            Ok(peers) => {
+            Ok(count) => {
                 order.answered(address);
-                return Ok(peers);
+                believed.push(peer.witness);
+                sent_to = Some(sent_to.map_or(count, |least| least.min(count)));
+                if peer.witness.standing > Standing::Stranger || is_believed(&believed) {
+                    break;
+                }
             }
             Err(refused @ ServiceFailure::Refused { .. }) => {
                 order.answered(address);
-                // Another peer would refuse it, too.
+                // Another peer would refuse it, too, unless it lies.
                 if let ServiceFailure::Refused {
                     status: 400..=420, ..
                 } = refused
+                    && peer.witness.standing > Standing::Stranger
                 {
                     return Err(refused);
                 }
@@ -97,7 +113,9 @@ pub(super) async fn push(
             }
         }
     }
-    Err(failure)
+    let sent_to = sent_to.ok_or(failure)?;
+    client.note_word(service, &believed);
+    Ok(sent_to)
 }
 
 pub(super) async fn push_to(

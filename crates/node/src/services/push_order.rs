@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use libp2p::Multiaddr;
 use parking_lot::Mutex;
 
+use super::service_peers::Candidate;
+
 /// Time for which a failure is remembered.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
@@ -16,10 +18,10 @@ pub(super) struct PushOrder(Arc<Mutex<BTreeMap<Multiaddr, Instant>>>);
 
 impl PushOrder {
     /// Puts peers that failed of late behind the others, and the one whose failure is oldest first of them.
-    pub(super) fn sort(&self, now: Instant, peers: &mut [Multiaddr]) {
+    pub(super) fn sort(&self, now: Instant, peers: &mut [Candidate]) {
         let mut failed = self.0.lock();
         failed.retain(|_, at| now.duration_since(*at) < REMEMBERED);
-        peers.sort_by_key(|peer| failed.get(peer).copied());
+        peers.sort_by_key(|peer| failed.get(&peer.address).copied());
     }
 
     /// Notes a failure.
@@ -35,6 +37,9 @@ impl PushOrder {
 
 #[cfg(test)]
 mod tests {
+    use undertone_services::PeerNo;
+    use undertone_services::trust::{Standing, Witness};
+
     use super::*;
 
     #[test]
@@ -43,9 +48,17 @@ mod tests {
         let peer =
             |port: u16| -> Multiaddr { format!("/ip4/127.0.0.1/tcp/{port}").parse().unwrap() };
         let sorted = |after_s: u64| {
-            let mut peers = [peer(1), peer(2), peer(3)];
+            let witness = Witness {
+                peer: PeerNo(0),
+                standing: Standing::Known,
+                network: None,
+            };
+            let mut peers = [1, 2, 3].map(|port| Candidate {
+                address: peer(port),
+                witness,
+            });
             order.sort(start + Duration::from_secs(after_s), &mut peers);
-            peers
+            peers.map(|peer| peer.address)
         };
         assert_eq!(sorted(0), [peer(1), peer(2), peer(3)]);
         order.failed(start, &peer(2));

@@ -8,12 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use libp2p::Multiaddr;
+use tokio::time::Instant;
 use undertone_archive::Archive;
 use undertone_services::store::resume::{ResumeLimits, ResumePlan};
+use undertone_services::trust::{Standing, Witness};
 
 use super::client::PeerClient;
 use super::keeper::unix_now_ns;
 use super::sync::{HistoryCheck, SyncIndex};
+use super::{ServiceFailure, query_client};
 use crate::command::Connectedness;
 use crate::handle::{NodeHandle, Stopped};
 
@@ -31,6 +34,9 @@ const SETTLING: Duration = Duration::from_secs(30);
 
 /// Interval at which the time is noted (nwaku).
 const NOTING: Duration = Duration::from_secs(60);
+
+/// Longest pause before others are asked to confirm what one store told alone.
+const LAST_PAUSE: Duration = Duration::from_secs(3_600);
 
 /// Time between two notes above which the machine must have slept.
 const SLEPT_NS: i64 = 180_000_000_000;
@@ -63,26 +69,62 @@ pub(super) async fn run(parts: ResumeParts) {
 async fn resume_again_and_again(parts: ResumeParts) {
     let marker = OnlineMarker::new(parts.data_dir.join(MARKER_FILE));
     let mut since_ns = marker.read();
+    let mut waiting = Waiting::default();
     loop {
         for pause in [Duration::ZERO, SETTLING] {
             tokio::time::sleep(pause).await;
-            match catch_up(&parts, since_ns).await {
-                Ok(until_ns) => {
-                    marker.write(until_ns);
-                    since_ns = Some(until_ns);
-                }
-                Err(Stopped) => return,
+            let Ok(resumed) = catch_up(&parts, since_ns).await else {
+                return;
+            };
+            if resumed.alone.is_empty() {
+                since_ns = Some(resumed.until_ns);
             }
+            // A stranger that tells nothing must not end what is asked for after the next start.
+            if !is_strange(&resumed.alone) {
+                marker.write(resumed.until_ns);
+            }
+            waiting.alone = resumed.alone;
         }
-        match until_back(&parts.node, &marker).await {
-            Ok(left_ns) => since_ns = Some(left_ns),
+        match until_back(&parts, &marker, &mut waiting).await {
+            Ok(left_ns) if waiting.alone.is_empty() => since_ns = Some(left_ns),
+            Ok(_) => {}
             Err(Stopped) => return,
         }
     }
 }
 
-/// Asks for what was published since a time; returns the time until which the archive is complete then.
-async fn catch_up(parts: &ResumeParts, since_ns: Option<i64>) -> Result<i64, Stopped> {
+/// Whether a stranger told what nobody confirmed.
+fn is_strange(alone: &[Witness]) -> bool {
+    let mut alone = alone.iter();
+    alone.any(|one| one.standing == Standing::Stranger)
+}
+
+/// Wait for a second store, while one told everything alone.
+struct Waiting {
+    alone: Vec<Witness>,
+    /// Time after which others are asked; it doubles.
+    pause: Duration,
+}
+
+impl Default for Waiting {
+    fn default() -> Self {
+        Self {
+            alone: Vec::new(),
+            pause: NOTING,
+        }
+    }
+}
+
+/// End of one attempt to resume.
+struct Resumed {
+    /// Time until which stores were asked, Unix nanoseconds.
+    until_ns: i64,
+    /// Stores whose word no unrelated store could confirm; none if the archive is complete until then.
+    alone: Vec<Witness>,
+}
+
+/// Asks for what was published since a time.
+async fn catch_up(parts: &ResumeParts, since_ns: Option<i64>) -> Result<Resumed, Stopped> {
     let limits = ResumeLimits::default();
     let topics = parts.topics.iter().cloned();
     let plan = ResumePlan::new(since_ns, unix_now_ns(), topics, &limits);
@@ -114,29 +156,65 @@ async fn catch_up(parts: &ResumeParts, since_ns: Option<i64>) -> Result<i64, Sto
             "messages of other stores were not kept, because they failed a check"
         );
     }
-    Ok(plan.end_ns)
+    for store in &walked.alone {
+        let store = parts
+            .client
+            .identity(store.peer)
+            .map(|peer| peer.to_string());
+        tracing::warn!(
+            store,
+            "resumed by the word of one store alone: messages that it leaves out are missing; another one is asked once it is connected"
+        );
+    }
+    Ok(Resumed {
+        until_ns: plan.end_ns,
+        alone: walked.alone,
+    })
 }
 
 /// Notes the time while the node is connected. Returns, once it is connected again after a time without connections, the
-/// last time noted before.
-async fn until_back(node: &NodeHandle, marker: &OnlineMarker) -> Result<i64, Stopped> {
+/// last time noted before; also once a store is there that can confirm what one told alone.
+async fn until_back(
+    parts: &ResumeParts,
+    marker: &OnlineMarker,
+    waiting: &mut Waiting,
+) -> Result<i64, Stopped> {
     let mut noted_ns = unix_now_ns();
     let mut was_away = false;
+    let another_at = Instant::now() + waiting.pause;
     loop {
         tokio::time::sleep(NOTING).await;
-        let peers = node.peers().await?;
+        let peers = parts.node.peers().await?;
         let is_connected = peers
             .iter()
             .any(|peer| peer.connected == Connectedness::Connected);
         let now_ns = unix_now_ns();
         was_away |= !is_connected || now_ns.saturating_sub(noted_ns) > SLEPT_NS;
+        if Instant::now() >= another_at && has_another(parts, &waiting.alone)? {
+            waiting.pause = (waiting.pause * 2).min(LAST_PAUSE);
+            return Ok(noted_ns);
+        }
         match (is_connected, was_away) {
             (true, true) => return Ok(noted_ns),
             (true, false) => {
-                marker.write(now_ns);
+                if !is_strange(&waiting.alone) {
+                    marker.write(now_ns);
+                }
                 noted_ns = now_ns;
             }
             (false, _) => {}
         }
     }
+}
+
+/// Whether a store is there that is unrelated to one that told everything alone.
+fn has_another(parts: &ResumeParts, alone: &[Witness]) -> Result<bool, Stopped> {
+    let service = query_client::service();
+    let stores = match parts.client.candidates(service, &parts.store_peers) {
+        Ok(stores) => stores,
+        Err(ServiceFailure::Stopped) => return Err(Stopped),
+        Err(_) => Vec::new(),
+    };
+    let confirms = |one: &Witness| stores.iter().any(|store| store.witness.is_unrelated(one));
+    Ok(alone.iter().any(confirms))
 }

@@ -1,5 +1,7 @@
 //! Watch over service peers: the configured ones, and connected peers that announced a service.
 //!
+//! Every client of a service finds its peers here, in the order of [`undertone_services::trust`].
+//!
 //! The light client and the accountable sender both drive such peers by number. Each takes a
 //! [`ServicePeers`], reads the events of [`ServicePeers::watch`], passes them to its machine as they are, and calls
 //! [`ServicePeers::connect`] when the machine asks for a connection.
@@ -9,6 +11,7 @@ use std::time::Duration;
 
 use libp2p::{Multiaddr, PeerId};
 use parking_lot::Mutex;
+use rand_chacha::ChaCha8Rng;
 use tokio::sync::mpsc;
 use undertone_services::light::ServicePeer;
 use undertone_services::{PeerNo, light, sending};
@@ -21,8 +24,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(super) use table::ConfiguredPeers;
 use table::ServicePeerTable;
+pub(super) use table::{Candidate, ConfiguredPeers};
 
 /// Time from a connection for a peer to say through identify and metadata what it offers.
 const GREETING: Duration = Duration::from_secs(3);
@@ -72,6 +75,8 @@ struct WatchState {
     /// events without waiting for anything.
     watchers: Vec<mpsc::UnboundedSender<ServicePeerEvent>>,
     has_ended: bool,
+    /// Generator for the order of peers of equal standing.
+    rng: ChaCha8Rng,
 }
 
 impl WatchState {
@@ -98,11 +103,13 @@ impl ServicePeers {
         cluster: u16,
         node: NodeHandle,
         mut news: mpsc::UnboundedReceiver<PeerNews>,
+        rng: ChaCha8Rng,
     ) -> Self {
         let state = Arc::new(Mutex::new(WatchState {
             table: ServicePeerTable::new(&configured, cluster),
             watchers: Vec::new(),
             has_ended: false,
+            rng,
         }));
         let configured = Arc::new(configured);
         let peers = Self {
@@ -191,6 +198,26 @@ impl ServicePeers {
             }
         }
         false
+    }
+
+    /// Returns the peers that can be asked for a service, the best first: the `named` ones alone if there are any, else
+    /// the connected ones that announced its protocol; `None` once the node has stopped.
+    pub(super) fn candidates(&self, protocol: &str, named: &[Multiaddr]) -> Option<Vec<Candidate>> {
+        let mut state = self.state.lock();
+        let WatchState {
+            table,
+            rng,
+            has_ended,
+            ..
+        } = &mut *state;
+        (!*has_ended).then(|| table.candidates(protocol, named, rng))
+    }
+
+    /// Notes that the answers of peers agree, by which strangers become known ones.
+    pub(super) fn agreed(&self, agreeing: &[PeerNo]) {
+        let mut state = self.state.lock();
+        let events = state.table.agreed(agreeing);
+        state.tell(events);
     }
 
     /// Returns the peers that the configuration names.

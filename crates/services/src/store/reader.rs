@@ -13,9 +13,7 @@ use thiserror::Error;
 use undertone_message::{MessageHash, message_hash};
 
 use super::{ReaderLimits, ResponseError, StoreRequest, StoreResponse, StoreStatus};
-use crate::history::{
-    ContentCriteria, HistoryCriteria, HistoryData, HistoryEntry, HistoryQuery, PageDirection,
-};
+use crate::history::{HistoryCriteria, HistoryData, HistoryEntry, HistoryQuery, PageDirection};
 
 #[cfg(test)]
 mod tests;
@@ -269,7 +267,7 @@ impl HistoryReader {
             return Err(ServerFault::WrongHash { hash });
         }
         if let HistoryCriteria::Content(content) = &self.query.criteria
-            && !meets(data, content)
+            && !content.is_met_by(data)
         {
             return Err(ServerFault::NotAskedFor { hash });
         }
@@ -305,20 +303,4 @@ impl HistoryReader {
         }
         page
     }
-}
-
-/// Whether a message meets the conditions of a query.
-fn meets(data: &HistoryData, content: &ContentCriteria) -> bool {
-    let ContentCriteria {
-        pubsub_topic,
-        content_topics,
-        start_ns,
-        end_ns,
-    } = content;
-    let topic = pubsub_topic.as_ref();
-    let time_ns = data.message.timestamp_ns();
-    topic.is_none_or(|topic| *topic == data.pubsub_topic)
-        && (content_topics.is_empty() || content_topics.contains(&data.message.content_topic))
-        && start_ns.is_none_or(|start_ns| start_ns <= time_ns)
-        && end_ns.is_none_or(|end_ns| time_ns <= end_ns)
 }

@@ -73,7 +73,7 @@ impl Registrar {
 
     /// Registers all shards at one peer. Returns whether there was anything to register.
     async fn register(&mut self) -> Result<bool, ServiceFailure> {
-        let points = self.parts.client.points().await?;
+        let points = self.parts.client.points()?;
         let point = &points[self.turn % points.len().max(1)];
         self.turn = self.turn.wrapping_add(1);
         let addresses = self.parts.announced().await?;

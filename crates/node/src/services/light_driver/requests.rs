@@ -104,8 +104,8 @@ impl FilterRequests {
     ) {
         let asking = self.clone();
         tokio::spawn(async move {
-            let (address, id) = ([connected(peer)], asking.request_id());
-            let answer = query_client::query(&asking.client, &address, &query, &id).await;
+            let (address, id) = (connected(peer), asking.request_id());
+            let answer = query_client::query_one(&asking.client, &address, &query, &id).await;
             let _ = asking.answers.send(PeerAnswer {
                 number,
                 peer,
@@ -125,8 +125,8 @@ impl FilterRequests {
         let address = match holder {
             Some(peer) => connected(peer),
             None => {
-                let known = self.client.candidates(SERVICE, known).await?;
-                known.into_iter().next().ok_or(NO_PEER)?
+                let known = self.client.candidates(SERVICE, known)?;
+                known.into_iter().next().ok_or(NO_PEER)?.address
             }
         };
         self.ask(&address, LightFilterRequest::Ping).await

@@ -1,6 +1,6 @@
 //! State of the light client as the program sees it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use undertone_services::light::Offence;
@@ -19,6 +19,8 @@ pub struct LightStatus {
     pub offences: u64,
     /// Spans of history that could not be compared with what was delivered.
     pub unchecked: u64,
+    /// Services for which the word of strangers alone was taken the last time, by their names, such as `store`.
+    pub strangers_alone: BTreeSet<&'static str>,
 }
 
 impl LightStatus {

@@ -46,13 +46,19 @@ impl Rig {
         let (handle, node) = node_channel();
         let (news, heard) = mpsc::unbounded_channel();
         let (streams, channels) = ServiceStreams::new(Vec::new());
-        let peers = ServicePeers::start(ConfiguredPeers::default(), 66, handle.clone(), heard);
+        let peers = ServicePeers::start(
+            ConfiguredPeers::default(),
+            66,
+            handle.clone(),
+            heard,
+            ChaCha8Rng::seed_from_u64(1),
+        );
         let (sender, delivered) = mpsc::unbounded_channel();
         let sinks = Deliveries::default();
         sinks.add(Arc::new(Sink(sender)));
         let status = Arc::new(Mutex::new(LightStatus::default()));
         let parts = LightParts {
-            client: PeerClient::new(channels.opener, handle),
+            client: PeerClient::new(channels.opener, handle, peers.clone(), status.clone()),
             peers: peers.clone(),
             sinks,
             clock: Clock::start(0),

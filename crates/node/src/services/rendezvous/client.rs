@@ -27,8 +27,9 @@ impl RendezvousClient {
     }
 
     /// Connected peers that keep registrations, not none.
-    pub(crate) async fn points(&self) -> Result<Vec<Multiaddr>, ServiceFailure> {
-        self.0.candidates(Self::service(), &[]).await
+    pub(crate) fn points(&self) -> Result<Vec<Multiaddr>, ServiceFailure> {
+        let points = self.0.candidates(Self::service(), &[])?.into_iter();
+        Ok(points.map(|point| point.address).collect())
     }
 
     /// Registers this node at a peer.

@@ -1,4 +1,4 @@
-//! Walk through the history of other stores, page by page, until one of them has told all of it.
+//! Walk through the history of other stores, page by page, until a named one or two unrelated ones have told all of it.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -8,6 +8,7 @@ use undertone_services::history::{HistoryCriteria, HistoryEntry, HistoryQuery, S
 use undertone_services::store::resume::ResumePlan;
 use undertone_services::store::{HistoryReadError, HistoryReader, ReadPage, ReaderLimits};
 use undertone_services::sync::SyncScope;
+use undertone_services::trust::{Witness, is_believed};
 
 use super::ResumeParts;
 use crate::handle::Stopped;
@@ -23,11 +24,11 @@ const LAST_PAUSE: Duration = Duration::from_secs(60);
 /// Interval at which progress is logged.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// Most messages that are taken in one walk; a store could invent more without end.
+/// Most messages that are taken of one query; a store could invent more without end.
 const MESSAGES_MAX: usize = 1_000_000;
 
 /// Result of a walk.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct WalkedHistory {
     /// Messages that stores gave.
     pub(super) messages: usize,
@@ -35,6 +36,8 @@ pub(super) struct WalkedHistory {
     pub(super) new: usize,
     /// Messages that failed a check.
     pub(super) refused: usize,
+    /// Stores that told what no unrelated store could be asked for.
+    pub(super) alone: Vec<Witness>,
 }
 
 /// Reason why a store is not asked for the next page.
@@ -54,6 +57,8 @@ pub(super) struct HistoryWalk<'a> {
     walked: WalkedHistory,
     liars: BTreeSet<Multiaddr>,
     requests: u64,
+    /// Messages of the present walk through one query.
+    taken: usize,
     logged: Instant,
     /// Timestamp of the newest message so far.
     edge_ns: i64,
@@ -73,6 +78,7 @@ impl<'a> HistoryWalk<'a> {
             walked: WalkedHistory::default(),
             liars: BTreeSet::new(),
             requests: 0,
+            taken: 0,
             logged: Instant::now(),
             edge_ns: plan.start_ns,
         }
@@ -84,39 +90,25 @@ impl<'a> HistoryWalk<'a> {
         queries: Vec<HistoryQuery>,
     ) -> Result<WalkedHistory, Stopped> {
         for query in queries {
-            self.edge_ns = self.terms.earliest_ns;
-            let mut reader = HistoryReader::new(query, ReaderLimits::default());
-            self.ask_all(&mut reader).await?;
+            (self.edge_ns, self.taken) = (self.terms.earliest_ns, 0);
+            self.ask_all(&query).await?;
         }
         Ok(self.walked)
     }
 
-    async fn ask_all(&mut self, reader: &mut HistoryReader) -> Result<(), Stopped> {
+    /// Asks for all pages of a query until one store has told everything, and then, unless it is named, another one that is
+    /// unrelated to it.
+    async fn ask_all(&mut self, query: &HistoryQuery) -> Result<(), Stopped> {
         let mut pause = FIRST_PAUSE;
         let mut has_warned = false;
+        let mut reader = HistoryReader::new(query.clone(), ReaderLimits::default());
         loop {
-            let service = query_client::service();
-            let (client, named) = (&self.parts.client, &self.parts.store_peers);
-            let stores = match client.candidates(service, named).await {
-                Ok(stores) => stores,
-                Err(ServiceFailure::Stopped) => return Err(Stopped),
-                Err(_) => Vec::new(),
-            };
-            for store in stores {
-                if self.liars.contains(&store) {
-                    continue;
-                }
-                let before = self.walked.messages;
-                match self.ask(&store, reader).await? {
-                    WalkEnd::Done => return Ok(()),
-                    WalkEnd::Silent => {}
-                    WalkEnd::Liar => {
-                        self.liars.insert(store);
-                    }
-                }
-                if self.walked.messages > before {
-                    pause = FIRST_PAUSE;
-                }
+            let before = self.walked.messages;
+            if let Some(first) = self.ask_any(&mut reader, |_| true).await? {
+                return self.ask_second(query, first).await;
+            }
+            if self.walked.messages > before {
+                pause = FIRST_PAUSE;
             }
             if !std::mem::replace(&mut has_warned, true) {
                 tracing::info!("no store answers yet to resume from; will keep asking");
@@ -124,6 +116,63 @@ impl<'a> HistoryWalk<'a> {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LAST_PAUSE);
         }
+    }
+
+    /// Asks for all pages a second time, of a store that is unrelated to the first. Where there is none, the walk counts as
+    /// the word of one.
+    async fn ask_second(&mut self, query: &HistoryQuery, first: Witness) -> Result<(), Stopped> {
+        let client = self.parts.client.clone();
+        let service = query_client::service();
+        if is_believed(&[first]) {
+            client.note_word(service, &[first]);
+            return Ok(());
+        }
+        let (messages, new) = (self.walked.messages, self.walked.new);
+        (self.edge_ns, self.taken) = (self.terms.earliest_ns, 0);
+        let mut reader = HistoryReader::new(query.clone(), ReaderLimits::default());
+        let is_unrelated = |store: &Witness| store.is_unrelated(&first);
+        match self.ask_any(&mut reader, is_unrelated).await? {
+            Some(second) => {
+                client.note_word(service, &[first, second]);
+                // Messages that the first had left out would be new.
+                if self.walked.messages > messages && self.walked.new == new {
+                    client.agreed(&[first.peer, second.peer]);
+                }
+            }
+            None => {
+                client.note_word(service, &[first]);
+                self.walked.alone.push(first);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks stores in turn, each for what is left; returns the one with which the pages ended, `None` if no store has
+    /// answered to the end.
+    async fn ask_any(
+        &mut self,
+        reader: &mut HistoryReader,
+        is_wanted: impl Fn(&Witness) -> bool,
+    ) -> Result<Option<Witness>, Stopped> {
+        let (client, named) = (&self.parts.client, &self.parts.store_peers);
+        let stores = match client.candidates(query_client::service(), named) {
+            Ok(stores) => stores,
+            Err(ServiceFailure::Stopped) => return Err(Stopped),
+            Err(_) => Vec::new(),
+        };
+        for store in stores {
+            if self.liars.contains(&store.address) || !is_wanted(&store.witness) {
+                continue;
+            }
+            match self.ask(&store.address, reader).await? {
+                WalkEnd::Done => return Ok(Some(store.witness)),
+                WalkEnd::Silent => {}
+                WalkEnd::Liar => {
+                    self.liars.insert(store.address);
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// Asks one store for pages.
@@ -170,7 +219,7 @@ impl<'a> HistoryWalk<'a> {
                 }
             };
             self.keep(store, page).await?;
-            if self.walked.messages >= MESSAGES_MAX {
+            if self.taken >= MESSAGES_MAX {
                 let max = MESSAGES_MAX;
                 tracing::warn!(
                     max,
@@ -197,6 +246,7 @@ impl<'a> HistoryWalk<'a> {
         let messages = page.entries.into_iter().filter_map(stored);
         let (checked, terms): (Vec<_>, _) = (messages.collect(), &self.terms);
         self.walked.messages += count + page.unreadable.len();
+        self.taken += count + page.unreadable.len();
         if let Some(last) = checked.last() {
             self.edge_ns = last.message.timestamp_ns();
         }

@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
+use rand_chacha::ChaCha8Rng;
 use undertone_message::Shard;
 use undertone_services::light::{ServicePeer, Services};
-use undertone_services::trust::{Network, Standing};
+use undertone_services::sync::RECONCILIATION_PROTOCOL_ID;
+use undertone_services::trust::{Network, Standing, Witness, choose};
 use undertone_services::{PeerNo, filter, lightpush, store};
 
 use super::ServicePeerEvent;
 use crate::driver::PeerNews;
-use crate::services::LightpushVersion;
 use crate::services::peers::PeerNumbers;
+use crate::services::{LightpushVersion, SERVICE_PROTOCOLS};
 use crate::swarm::METADATA_PROTOCOL;
 
 /// Disconnected peers of which none is configured that are remembered at most; the oldest is forgotten first.
@@ -59,6 +61,8 @@ struct WatchedPeer {
     configured: Services,
     /// Services that the peer announced.
     announced: Services,
+    /// Protocols of services that the peer announced.
+    protocols: Vec<&'static str>,
     /// Whether the peer announced lightpush v2 and not v3.
     is_legacy_pusher: bool,
     /// Configured addresses, with `/p2p`, in their order.
@@ -87,6 +91,7 @@ impl WatchedPeer {
             identity,
             configured: Services::default(),
             announced: Services::default(),
+            protocols: Vec::new(),
             is_legacy_pusher: false,
             addresses: Vec::new(),
             is_chosen: false,
@@ -118,6 +123,15 @@ impl WatchedPeer {
             (false, false) => Standing::Stranger,
         }
     }
+}
+
+/// Peer that can be asked for a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::services) struct Candidate {
+    /// Address to ask at, with `/p2p`; of a connected peer nothing but that.
+    pub(in crate::services) address: Multiaddr,
+    /// Weight of the peer's word.
+    pub(in crate::services) witness: Witness,
 }
 
 /// Attempt to connect that is to be made.
@@ -218,6 +232,72 @@ impl ServicePeerTable {
         self.peers.values().filter_map(told).collect()
     }
 
+    /// Returns the connected peers that announced a protocol.
+    pub(super) fn witnesses(&self, protocol: &str) -> Vec<Witness> {
+        let offers = self.peers.iter().filter(|(_, peer)| {
+            peer.link != PeerLink::Down && peer.protocols.iter().any(|id| *id == protocol)
+        });
+        let witness = |(number, peer): (&PeerNo, &WatchedPeer)| Witness {
+            peer: *number,
+            standing: peer.standing(),
+            network: peer.network,
+        };
+        offers.map(witness).collect()
+    }
+
+    /// Returns the peers that can be asked for a service, the best first: those named for it in their order, and without
+    /// any those that [`choose`] names.
+    pub(super) fn candidates(
+        &mut self,
+        protocol: &str,
+        named: &[Multiaddr],
+        rng: &mut ChaCha8Rng,
+    ) -> Vec<Candidate> {
+        if named.is_empty() {
+            let chosen = choose(self.witnesses(protocol), rng).into_iter();
+            let candidate = |witness: Witness| {
+                let identity = self.numbers.peer(witness.peer)?;
+                let address = Multiaddr::empty().with(Protocol::P2p(identity));
+                Some(Candidate { address, witness })
+            };
+            return chosen.filter_map(candidate).collect();
+        }
+        let named = named.iter().filter_map(|address| {
+            let Some(Protocol::P2p(identity)) = address.iter().last() else {
+                return None; // The configuration refuses addresses without a peer.
+            };
+            Some(Candidate {
+                address: address.clone(),
+                witness: Witness {
+                    peer: self.numbers.number(identity),
+                    standing: Standing::Named,
+                    network: None,
+                },
+            })
+        });
+        named.collect()
+    }
+
+    /// Notes that the answers of peers agree. If one of them is no stranger, neither is another any more; strangers that
+    /// agree with each other vouch for nothing.
+    pub(super) fn agreed(&mut self, agreeing: &[PeerNo]) -> Vec<ServicePeerEvent> {
+        let known = |number: &PeerNo| {
+            let peer = self.peers.get(number);
+            peer.is_some_and(|peer| peer.standing() > Standing::Stranger)
+        };
+        if !agreeing.iter().any(known) {
+            return Vec::new();
+        }
+        let mut events = Vec::new();
+        for number in agreeing {
+            if let Some(peer) = self.peers.get_mut(number) {
+                peer.has_agreed = true;
+            }
+            events.extend(self.tell(*number));
+        }
+        events
+    }
+
     /// Returns what a new watcher has to be told.
     pub(super) fn present(&self) -> Vec<ServicePeerEvent> {
         let mut events = Vec::new();
@@ -311,6 +391,10 @@ impl ServicePeerTable {
             store: has(store::PROTOCOL_ID),
         };
         peer.is_legacy_pusher = v2 && !v3;
+        let ids = SERVICE_PROTOCOLS
+            .into_iter()
+            .chain([RECONCILIATION_PROTOCOL_ID]);
+        peer.protocols = ids.filter(|id| has(id)).collect();
         peer.has_metadata = has(METADATA_PROTOCOL.as_ref());
         peer.has_announced = true;
         peer.met_at = address;

@@ -1,13 +1,17 @@
 //! Tests of the watch: what machines are told of peers that come, speak, change and go.
 
+use std::collections::BTreeSet;
+
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng as _;
 use tokio::sync::mpsc;
 use undertone_services::PeerNo;
 use undertone_services::light::{ServicePeer, Services};
 use undertone_services::trust::Standing;
 
-use super::table::{ConfiguredPeers, DialPlan, ServicePeerTable};
+use super::table::{Candidate, ConfiguredPeers, DialPlan, ServicePeerTable};
 use super::{ServicePeerEvent, ServicePeers};
 use crate::command::{Command, ConnectFailure};
 use crate::driver::PeerNews;
@@ -177,12 +181,7 @@ fn a_peer_that_dialled_in_stays_a_stranger_when_it_is_dialled_for_its_offer() {
         [Found(found), ..] => found.standing,
         other => panic!("{other:?}"),
     };
-    let dialled_in = PeerNews::Connected {
-        peer,
-        is_chosen: false,
-        network: None,
-    };
-    table.news(dialled_in);
+    table.news(dialled_in(peer));
     let offer = table.news(announced(peer, &[STORE]));
     assert_eq!(standing(offer), Standing::Stranger);
     table.news(PeerNews::Disconnected(peer));
@@ -197,6 +196,74 @@ fn a_peer_that_dialled_in_stays_a_stranger_when_it_is_dialled_for_its_offer() {
     table.news(connected(peer));
     let offer = table.news(announced(peer, &[STORE]));
     assert_eq!(standing(offer), Standing::Known);
+}
+
+fn dialled_in(peer: PeerId) -> PeerNews {
+    PeerNews::Connected {
+        peer,
+        is_chosen: false,
+        network: None,
+    }
+}
+
+/// Identities of the candidates for a store.
+fn stores(table: &mut ServicePeerTable, named: &[Multiaddr], seed: u64) -> Vec<PeerId> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let candidates = table.candidates(STORE, named, &mut rng).into_iter();
+    let identity = |one: Candidate| table.identity(one.witness.peer).unwrap();
+    candidates.map(identity).collect()
+}
+
+#[test]
+fn a_peer_that_the_node_dialled_is_asked_before_those_that_dialled_in_whatever_their_ids() {
+    let mut table = table();
+    let (own, strangers) = (PeerId::random(), [PeerId::random(), PeerId::random()]);
+    for stranger in strangers {
+        table.news(dialled_in(stranger));
+        table.news(announced(stranger, &[STORE, PUSH_V3]));
+    }
+    table.news(connected(own));
+    table.news(announced(own, &[STORE]));
+    let mut seconds = BTreeSet::new();
+    for seed in 0..20 {
+        let order = stores(&mut table, &[], seed);
+        assert_eq!((order.len(), order[0]), (3, own));
+        seconds.insert(order[1]);
+    }
+    assert_eq!(seconds, BTreeSet::from(strangers), "equals at random");
+    let named = PeerId::random();
+    let address = address(7).with(Protocol::P2p(named));
+    assert_eq!(stores(&mut table, &[address], 1), [named], "alone");
+    table.news(PeerNews::Disconnected(own));
+    assert_eq!(stores(&mut table, &[], 1).len(), 2);
+}
+
+#[test]
+fn a_stranger_is_one_no_more_once_it_agrees_with_a_peer_that_is_none() {
+    let mut table = table();
+    let peers: Vec<_> = (0..3).map(|_| PeerId::random()).collect();
+    for peer in &peers {
+        let is_first = peer == &peers[0];
+        table.news(if is_first {
+            connected(*peer)
+        } else {
+            dialled_in(*peer)
+        });
+        table.news(announced(*peer, &[STORE]));
+    }
+    assert_eq!(
+        table.agreed(&[PeerNo(1), PeerNo(2)]),
+        [],
+        "strangers vouch for nothing"
+    );
+    let known = table.agreed(&[PeerNo(0), PeerNo(1)]);
+    let [Found(known)] = &known[..] else {
+        panic!("{known:?}");
+    };
+    assert_eq!((known.peer, known.standing), (PeerNo(1), Standing::Known));
+    for seed in 0..10 {
+        assert_eq!(stores(&mut table, &[], seed)[2], peers[2]);
+    }
 }
 
 #[test]
@@ -303,7 +370,13 @@ fn played(
 ) -> (ServicePeers, mpsc::UnboundedSender<PeerNews>, NodeEndpoint) {
     let (handle, endpoint) = node_channel();
     let (sender, news) = mpsc::unbounded_channel();
-    let peers = ServicePeers::start(configured, CLUSTER, handle, news);
+    let peers = ServicePeers::start(
+        configured,
+        CLUSTER,
+        handle,
+        news,
+        ChaCha8Rng::seed_from_u64(1),
+    );
     (peers, sender, endpoint)
 }
 

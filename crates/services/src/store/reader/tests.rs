@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use undertone_message::WakuMessage;
 
 use super::*;
-use crate::history::{HistoryPage, StoredMessage};
+use crate::history::{ContentCriteria, HistoryPage, StoredMessage};
 
 const TOPIC: &str = "/waku/2/rs/1/0";
 const HEART: &str = "/heart/1/beat/proto";
@@ -60,7 +60,7 @@ fn matching<'a>(archive: &'a [StoredMessage], query: &HistoryQuery) -> Vec<&'a S
         HistoryCriteria::Hashes(hashes) => hashes.contains(&stored.hash),
         HistoryCriteria::Content(content) => {
             let data = entry(stored).data.unwrap();
-            meets(&data, content)
+            content.is_met_by(&data)
         }
     };
     archive.iter().filter(matches).collect()
