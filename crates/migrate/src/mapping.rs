@@ -242,6 +242,13 @@ impl Mapped {
     /// Sets the membership's own limit, without which the node takes the network's and does not find its membership.
     pub(super) fn set_message_limit(&mut self, limit: u32) {
         self.set("rln-message-limit", limit.to_string());
+        if !self.is("relay", "false") && !self.is("lightpush", "false") {
+            self.remarks.push(
+                "lightpush: messages that light clients send without a proof are proved with this membership, of which a \
+                 quarter of each epoch stays the node's own; lightpush-proofs = false refuses them"
+                    .to_owned(),
+            );
+        }
     }
 
     /// Writes the configuration file.

@@ -39,6 +39,8 @@ pub enum Command {
         pubsub_topic: PubsubTopic,
         /// Message to be published.
         message: WakuMessage,
+        /// Whether a light client's, for which not the whole rate limit of the node's membership is used.
+        for_client: bool,
         /// Channel for the answer.
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
     },
@@ -57,6 +59,13 @@ pub enum Command {
     Posts {
         /// Channel for the posts, oldest first.
         reply: oneshot::Sender<Vec<Post>>,
+    },
+    /// Says whether a client has subscribed to messages; a client without is the first to give way.
+    Subscriber {
+        /// The client.
+        peer: PeerId,
+        /// Whether it has a subscription.
+        is_subscribed: bool,
     },
     /// Question of the accountable sender.
     Sender(SenderQuestion),
@@ -211,6 +220,8 @@ pub enum PublishFailure {
     InvalidProof {
         /// Reason for the refusal.
         reason: String,
+        /// Whether no honest publisher has such a proof.
+        is_forged: bool,
     },
     /// No proof could be generated.
     #[error("error appending RLN proof to message: {reason}")]

@@ -179,9 +179,29 @@ impl NodeHandle {
         pubsub_topic: PubsubTopic,
         message: WakuMessage,
     ) -> Result<Published, PublishFailure> {
+        self.publish_for(pubsub_topic, message, false).await
+    }
+
+    /// Says whether a client has subscribed to messages. A node that is too busy to hear it hears it again when the client
+    /// asks whether its subscription lasts.
+    pub(crate) fn note_subscriber(&self, peer: PeerId, is_subscribed: bool) {
+        let _ = self.commands.try_send(Command::Subscriber {
+            peer,
+            is_subscribed,
+        });
+    }
+
+    /// Publishes a message on a subscribed topic, a light client's if `for_client`.
+    pub(crate) async fn publish_for(
+        &self,
+        pubsub_topic: PubsubTopic,
+        message: WakuMessage,
+        for_client: bool,
+    ) -> Result<Published, PublishFailure> {
         self.ask(|reply| Command::Publish {
             pubsub_topic,
             message,
+            for_client,
             reply,
         })
         .await

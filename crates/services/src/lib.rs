@@ -22,5 +22,6 @@ pub mod sharding;
 pub mod store;
 pub mod sync;
 pub mod trust;
+mod turns;
 
 pub use request::{PeerNo, RequestNo};

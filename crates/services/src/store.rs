@@ -12,7 +12,6 @@ pub mod request;
 pub mod response;
 pub mod resume;
 pub mod server;
-mod turns;
 #[cfg(test)]
 mod vectors;
 

@@ -88,7 +88,7 @@ impl Attack {
 }
 
 /// All attacks, in the order of their numbers.
-pub const ALL: [Attack; 28] = [
+pub const ALL: [Attack; 29] = [
     a1_restart::ATTACK,
     a2_silent_connection::ATTACK,
     a3_burst::ATTACK,
@@ -99,6 +99,7 @@ pub const ALL: [Attack; 28] = [
     b6_squatters::THREE_NEIGHBOURS,
     b7_sockets::SILENT_SOCKETS,
     b7_sockets::IDLE_IDENTITIES,
+    b7_sockets::SUBSCRIBED_IDENTITIES,
     b8_bad_proofs::ATTACK,
     b9_credit::ATTACK,
     b10_other_shard::ATTACK,

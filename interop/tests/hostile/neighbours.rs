@@ -40,6 +40,11 @@ async fn b7_idle_identities_of_one_address_keep_nobody_out() {
 }
 
 #[tokio::test]
+async fn b7_identities_of_one_address_with_subscriptions_keep_nobody_out() {
+    unharmed(&measured(&b7_sockets::SUBSCRIBED_IDENTITIES, 3).await);
+}
+
+#[tokio::test]
 async fn b8_bad_proofs_stop_no_honest_message() {
     unharmed(&measured(&b8_bad_proofs::ATTACK, 1).await);
 }

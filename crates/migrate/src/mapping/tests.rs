@@ -44,3 +44,16 @@ fn cluster_1_is_the_network_with_its_contract() {
     }
     assert!(!toml.contains("cluster-id ="), "{toml}");
 }
+
+#[test]
+fn a_member_that_serves_lightpush_is_told_that_it_proves_for_light_clients() {
+    let told = |flags: &[(&str, &str)]| {
+        let mut mapped = mapped(flags);
+        mapped.set_message_limit(20);
+        let mut remarks = mapped.remarks.iter();
+        remarks.any(|remark| remark.contains("lightpush-proofs"))
+    };
+    assert!(told(&[]));
+    assert!(!told(&[("lightpush", "false")]));
+    assert!(!told(&[("relay", "false")]));
+}

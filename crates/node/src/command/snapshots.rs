@@ -51,6 +51,18 @@ pub struct EpochAllowance {
     pub limit: u64,
 }
 
+impl EpochAllowance {
+    /// Returns the messages of each epoch that are not proved for light clients: a quarter, and at least one.
+    pub fn own_share(&self) -> u64 {
+        self.limit.div_ceil(4)
+    }
+
+    /// Returns the messages that may still be proved for light clients in the epoch.
+    pub fn left_for_clients(&self) -> u64 {
+        self.left.saturating_sub(self.own_share())
+    }
+}
+
 /// State of the token pool at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenSnapshot {
@@ -210,6 +222,8 @@ pub struct NodeTotals {
     pub graylisted_for_address: u64,
     /// Questions for metadata that were not answered, because their peer had asked too often.
     pub metadata_refused: u64,
+    /// Peers that dialled this node and found no place.
+    pub connections_refused: u64,
     /// Peers that rendezvous points named; one that is named again counts again.
     pub found_by_rendezvous: u64,
     /// Dials by this node that led to a connection.

@@ -201,13 +201,16 @@ table! {
             "a list of IP addresses, each with or without :PORT",
             "name servers to ask for them [the system's]";
         node_key_file: PathBuf, "node-key-file", PATH, "the node's secret key [<data-dir>/node-key]";
-        max_connections: u32 = "150" [1..], "max-connections", "a number, 1 or more", "most connections";
+        max_connections: u32 = "150" [1..], "max-connections", "a number, 1 or more",
+            "most connections, without those of clients";
+        max_clients: u32 = "512" [1..], "max-clients", "a number, 1 or more",
+            "most connections of clients, which do not relay; one address or network may have half of them";
         max_connections_per_address: u32 [1..], "max-connections-per-address", "a number, 1 or more",
-            "most connections from one IPv4 address or IPv6 /64 [16]";
+            "most connections of relays from one IPv4 address or IPv6 /64 [16]";
         max_connections_per_network: u32 [1..], "max-connections-per-network", "a number, 1 or more",
-            "most connections from one IPv4 /24 or IPv6 /48 of the Internet [twice those from one address]";
+            "most connections of relays from one IPv4 /24 or IPv6 /48 of the Internet [twice those from one address]";
         max_connections_per_loopback_address: u32 [1..], "max-connections-per-loopback-address",
-            "a number, 1 or more", "most connections from one loopback address [max-connections]";
+            "a number, 1 or more", "most connections of relays from one loopback address [max-connections]";
         protocols: Vec<String>, "protocols", "a list of protocol ids", "pubsub ids [/vac/waku/relay/2.0.0]";
         relay: bool = "true", "relay", BOOL,
             "relay messages; a node that does not gets them from filter peers, and publishes by lightpush";
@@ -233,8 +236,8 @@ table! {
         filternode: Vec<String>, "filternode", "a list of multiaddresses with /p2p",
             "peers to get messages from without relaying []";
         lightpush: bool = "true", "lightpush", BOOL, "publish for light clients, with relay";
-        lightpush_proofs: bool = "false", "lightpush-proofs", BOOL,
-            "prove messages of light clients with our membership; anyone can then use it up";
+        lightpush_proofs: bool = "true", "lightpush-proofs", BOOL,
+            "prove messages of light clients with our membership, of which a quarter of each epoch stays the node's own";
         lightpushnode: Vec<String>, "lightpushnode", "a list of multiaddresses with /p2p",
             "peers to publish through without relaying []";
         peer_exchange: bool = "true", "peer-exchange", BOOL, "tell peers of other peers";

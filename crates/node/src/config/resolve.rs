@@ -113,6 +113,7 @@ impl Resolver {
         let per_address_max = per_address_max.unwrap_or(limits.per_address_max);
         let per_network_max = raw.max_connections_per_network.get()?;
         Ok(ConnectionLimits {
+            clients_max: raw.max_clients.get()?,
             per_address_max,
             per_network_max: per_network_max.unwrap_or(per_address_max.saturating_mul(2)),
             per_loopback_address_max: per_loopback_address_max

@@ -207,7 +207,7 @@ fn every_key_can_be_set_from_text() {
         let with_it = load_flags(&around);
         let with_it = with_it.unwrap_or_else(|e| panic!("{}: {e}", key.name));
         let mut on_by_default =
-            "autonat circuit-relay rest relay rln filter lightpush peer-exchange dns-discovery"
+            "autonat circuit-relay rest relay rln filter lightpush lightpush-proofs peer-exchange dns-discovery"
                 .split(' ');
         let same_as_default = on_by_default.any(|name| name == key.name);
         assert_eq!(

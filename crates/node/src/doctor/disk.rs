@@ -122,7 +122,10 @@ fn space(config: &NodeConfig) -> Option<Diagnosis> {
 fn files(config: &NodeConfig) -> Diagnosis {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let limits = &config.connections;
-    let wanted = u64::from(limits.total_max) + u64::from(limits.pending_max) + OTHER_FILES;
+    let wanted = u64::from(limits.total_max)
+        + u64::from(limits.clients_max)
+        + u64::from(limits.pending_max)
+        + OTHER_FILES;
     match limit {
         Some(limit) if limit < wanted => Diagnosis::other(
             "open files",

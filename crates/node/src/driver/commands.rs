@@ -44,10 +44,11 @@ impl EventLoop {
             Command::Publish {
                 pubsub_topic,
                 message,
+                for_client,
                 reply,
             } => {
                 if self.joined.contains(&pubsub_topic) {
-                    self.publish(pubsub_topic, message, reply);
+                    self.publish(pubsub_topic, message, for_client, reply);
                 } else {
                     let topic = pubsub_topic;
                     let _ = reply.send(Err(PublishFailure::NotSubscribed { topic }));
@@ -59,6 +60,13 @@ impl EventLoop {
                 restamp,
                 reply,
             } => self.post(pubsub_topic, message, restamp, reply),
+            Command::Subscriber {
+                peer,
+                is_subscribed,
+            } => {
+                let places = self.swarm.behaviour_mut().admission.places();
+                places.subscribes(peer, is_subscribed);
+            }
             Command::Sender(question) => self.on_sender(question),
             Command::Posts { reply } => {
                 let _ = reply.send(self.posts());
@@ -131,6 +139,7 @@ impl EventLoop {
         &mut self,
         topic: PubsubTopic,
         message: WakuMessage,
+        for_client: bool,
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
     ) {
         // The relay compares the timestamp with its clock, and the wall clock may have been set since.
@@ -140,6 +149,7 @@ impl EventLoop {
         let publishing = PendingPublish {
             pubsub_topic: topic.clone(),
             message: message.clone(),
+            for_client,
             reply,
         };
         self.publishing.insert(first, publishing);
@@ -224,8 +234,9 @@ impl EventLoop {
                 pubsub_topic: topic,
                 wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
             },
-            error @ PublishError::InvalidProof(_) => PublishFailure::InvalidProof {
+            PublishError::InvalidProof(rejection) => PublishFailure::InvalidProof {
                 reason: error.to_string(),
+                is_forged: rejection.is_blamed(),
             },
             error => PublishFailure::InvalidMessage {
                 reason: error.to_string(),

@@ -89,6 +89,8 @@ pub(crate) struct EventLoop {
     /// Inputs that follow from outputs; handled once the outputs are drained.
     pub(crate) follow_ups: Vec<Input>,
     pub(crate) totals: NodeTotals,
+    /// Time from which on the log says again that peers are refused.
+    pub(crate) refusals_quiet_until: Option<Instant>,
     /// Payloads of valid messages by topic, of the topics that the node ever joined.
     pub(crate) payloads: BTreeMap<PubsubTopic, PayloadTotals>,
     /// Posted messages, including those that wait for a peer.

@@ -88,10 +88,13 @@ impl EventLoop {
                 is_taken,
             } => {
                 self.proving_since.insert(request, Instant::now());
+                // A publication has the number of its first fragment.
+                let publishing = self.publishing.range(..=request).next_back();
+                let for_client = publishing.is_some_and(|(_, publishing)| publishing.for_client);
                 let asked = match &mut self.rln {
                     Some(rln) => {
                         rln.count_taken(u32::from(is_taken));
-                        rln.prove(request, epoch, x, is_taken)
+                        rln.prove(request, (epoch, x), is_taken, for_client)
                     }
                     None => Err(ProofFailure::NoMembership),
                 };

@@ -94,7 +94,7 @@ impl EventLoop {
             outcome,
             caller,
         });
-        self.publish(topic, message, reply);
+        self.publish(topic, message, false, reply);
     }
 
     /// Sends waiting messages whose topic has a peer now, and records the outcomes of sent ones.

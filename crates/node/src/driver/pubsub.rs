@@ -81,8 +81,10 @@ impl EventLoop {
                 let Some(new) = self.new_peer(ix, peer, &protocol, &endpoint) else {
                     return;
                 };
-                let places = self.swarm.behaviour_mut().admission.places();
-                places.speaks(peer, true);
+                let admission = &mut self.swarm.behaviour_mut().admission;
+                if let Err(reason) = admission.begin_session(peer) {
+                    self.refused_place(reason);
+                }
                 self.event(NodeEvent::PeerConnected { peer });
                 self.input(Input::Connected(new));
                 let router = self.relay.router();
@@ -105,7 +107,7 @@ impl EventLoop {
             }
             PubsubEvent::Closed { peer } => {
                 let places = self.swarm.behaviour_mut().admission.places();
-                places.speaks(peer, false);
+                places.end_session(peer);
                 self.event(NodeEvent::PeerDisconnected { peer });
                 if let Some(ix) = self.peers.find(&peer) {
                     self.input(Input::Disconnected(ix));

@@ -12,6 +12,8 @@ use crate::command::{ProofRefusal, PublishFailure, Published};
 pub(crate) struct PendingPublish {
     pub(crate) pubsub_topic: PubsubTopic,
     pub(crate) message: WakuMessage,
+    /// Whether the message is a light client's.
+    pub(crate) for_client: bool,
     pub(crate) reply: oneshot::Sender<Result<Published, PublishFailure>>,
 }
 

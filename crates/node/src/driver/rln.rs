@@ -6,5 +6,7 @@ mod service;
 mod source;
 
 pub(crate) use event::RlnEvent;
+#[cfg(test)]
+pub(in crate::driver) use proof_thread::{ProveJob, SkipTaken, prove};
 pub(crate) use service::RlnService;
 pub use source::{MembershipProbe, MembershipState, ProofSource};

@@ -143,6 +143,7 @@ impl EventLoop {
         let publishing = PendingPublish {
             pubsub_topic: pubsub_topic.clone(),
             message: message.clone(),
+            for_client: false,
             reply,
         };
         self.publishing.insert(request, publishing);

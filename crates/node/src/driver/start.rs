@@ -200,6 +200,7 @@ async fn build(
         trusted_names,
         static_identities: BTreeMap::new(),
         static_failing: Default::default(),
+        refusals_quiet_until: None,
         publishing: Default::default(),
         proofs_asked: Default::default(),
         proving_since: Default::default(),

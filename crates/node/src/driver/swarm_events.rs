@@ -1,11 +1,16 @@
 //! Events of the swarm, handed to the part of the node that they concern.
 
-use libp2p::swarm::SwarmEvent;
+use std::time::{Duration, Instant};
+
+use libp2p::swarm::{ListenError, SwarmEvent};
 
 use super::event_loop::EventLoop;
 use super::peer_news::PeerNews;
 use crate::command::{ConnectFailure, PeerOrigin};
-use crate::swarm::{AddressGroup, BehaviourEvent};
+use crate::swarm::{AddressGroup, BehaviourEvent, NoPlace};
+
+/// Time between two lines of the log about refused peers.
+const REFUSALS_QUIET: Duration = Duration::from_secs(60);
 
 impl EventLoop {
     pub(crate) fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
@@ -57,6 +62,14 @@ impl EventLoop {
                 self.manage(undertone_peers::Input::Disconnected(peer_id));
                 self.tell_services(PeerNews::Disconnected(peer_id));
             }
+            SwarmEvent::IncomingConnectionError {
+                error: ListenError::Denied { cause },
+                ..
+            } => {
+                if let Some(reason) = cause.downcast_ref::<NoPlace>() {
+                    self.refused_place(*reason);
+                }
+            }
             SwarmEvent::OutgoingConnectionError {
                 peer_id,
                 connection_id,
@@ -86,6 +99,17 @@ impl EventLoop {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Counts a peer that dialled and found no place, and says so, but not more often than once a minute.
+    pub(super) fn refused_place(&mut self, reason: NoPlace) {
+        self.totals.connections_refused += 1;
+        let now = Instant::now();
+        if self.refusals_quiet_until.is_none_or(|until| until <= now) {
+            self.refusals_quiet_until = Some(now + REFUSALS_QUIET);
+            let refused = self.totals.connections_refused;
+            tracing::warn!(%reason, refused, "refusing a peer that has dialled; see max-connections and max-clients");
         }
     }
 }

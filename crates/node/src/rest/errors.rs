@@ -77,15 +77,15 @@ impl From<PublishFailure> for ApiError {
             | PublishFailure::NotRelaying
             | PublishFailure::NotSubscribed { .. }
             | PublishFailure::TooLarge { .. }
-            | PublishFailure::Busy { .. }
             | PublishFailure::InvalidMessage { .. }
             | PublishFailure::InvalidProof { .. }
             | PublishFailure::NoPeers => Self::BadRequest(text),
             PublishFailure::RlnProof { .. } | PublishFailure::Timeout => Self::Internal(text),
             // No fault of the node, and another try helps when the epoch has ended.
             PublishFailure::RateLimit { .. } => Self::TooMany(text),
-            PublishFailure::Bandwidth { .. } => Self::Unavailable(text),
-            PublishFailure::ShuttingDown => Self::Unavailable(text),
+            PublishFailure::Busy { .. }
+            | PublishFailure::Bandwidth { .. }
+            | PublishFailure::ShuttingDown => Self::Unavailable(text),
         }
     }
 }

@@ -101,6 +101,7 @@ impl Fake {
                 match command {
                     Command::Peers { reply } => drop(reply.send(node.peers.clone())),
                     Command::Health { reply } => drop(reply.send(health(&node))),
+                    Command::Rln { reply } => drop(reply.send(None)),
                     _ => {}
                 }
             }

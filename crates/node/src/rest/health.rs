@@ -13,7 +13,7 @@ use super::{
 };
 use crate::command::{
     Connectedness, ConnectionStatus, HealthReport, HealthStatus, PeerSnapshot, ProtocolHealth,
-    ShardHealth,
+    RlnSnapshot, ShardHealth,
 };
 use crate::services::{LightStatus, MountedServices, SendQueueState};
 
@@ -58,7 +58,12 @@ pub(super) async fn report(app: &App) -> Result<HealthReport, ApiError> {
             if let Some(services) = &app.services {
                 let peers = app.handle.peers().await?;
                 let trouble = services.store_trouble();
-                add_services(&mut report, services.mounted(), trouble, &peers);
+                let mounted = services.mounted();
+                add_services(&mut report, mounted, trouble, &peers);
+                if mounted.lightpush {
+                    let rln = app.handle.rln().await?;
+                    judge_lightpush(&mut report, unproved(mounted, rln.as_ref()));
+                }
                 judge_send_queue(&mut report, services.sender().state());
                 let light = services.light_status();
                 judge_subscriptions(&mut report, &light);
@@ -113,6 +118,31 @@ fn name_strangers(report: &mut HealthReport, light: &LightStatus) {
             );
         }
     }
+}
+
+/// Says that lightpush, though ready, refuses messages without a proof.
+fn judge_lightpush(report: &mut HealthReport, unproved: Option<&'static str>) {
+    for health in &mut report.protocols {
+        let is_lightpush = ["Lightpush", "Legacy Lightpush"].contains(&health.protocol);
+        if is_lightpush && health.status == HealthStatus::Ready {
+            health.desc = unproved.map(str::to_owned);
+        }
+    }
+}
+
+/// Reason why messages of light clients that come without a proof are refused now, if they are.
+fn unproved(mounted: MountedServices, rln: Option<&RlnSnapshot>) -> Option<&'static str> {
+    let rln = rln?;
+    if !mounted.lightpush_proofs {
+        return Some("messages without a proof are refused: lightpush-proofs is false");
+    }
+    if !rln.may_publish {
+        return Some("messages without a proof are refused: this node has no membership");
+    }
+    let is_spent = rln.allowance?.left_for_clients() == 0;
+    is_spent.then_some(
+        "messages without a proof are refused until the epoch ends: the light clients' share of it is used up",
+    )
 }
 
 /// Reports that accepted messages are not sent, because the send queue cannot be written.

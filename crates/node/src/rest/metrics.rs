@@ -231,6 +231,8 @@ impl MetricsPage<'_> {
         self.counter("spammers_exposed", help, totals.spammers)?;
         let help = "Peers cut off for their score";
         self.counter("peers_graylisted", help, totals.graylisted)?;
+        let help = "Peers that dialled this node and found no place";
+        self.counter("connections_refused", help, totals.connections_refused)?;
         let help =
             "Attempts of peers that were cut off for the number of peers at their address alone";
         let for_address = totals.graylisted_for_address;

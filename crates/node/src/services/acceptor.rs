@@ -130,7 +130,7 @@ async fn serve(
         peer,
         protocol,
         mut stream,
-        permit,
+        turns,
     } = inbound;
     let max = accepted.frame_bytes_max;
     while let Some(len) = timeout(IDLE, read_length(&mut stream, max)).await?? {
@@ -146,6 +146,11 @@ async fn serve(
             }
             continue;
         }
+        // The request is read before its turn: a muxer without flow control would hold up the other streams.
+        let _turn = tokio::select! {
+            turn = turns.acquire() => turn.map_err(io::Error::other)?,
+            () = held.gives_way() => return Err(greedy()),
+        };
         if !held.keep() {
             return Err(greedy());
         }
@@ -181,9 +186,7 @@ async fn serve(
         span.end(answered.as_ref().err());
         return answered;
     }
-    timeout(ANSWERING, stream.close()).await??;
-    drop(permit);
-    Ok(())
+    timeout(ANSWERING, stream.close()).await?
 }
 
 /// Waits until a peer sends more than its request, which nobody would read, or resets the stream.

@@ -286,8 +286,7 @@ fn status_of(failure: &PublishFailure) -> u32 {
             LightpushStatus::UNSUPPORTED_PUBSUB_TOPIC
         }
         PublishFailure::TooLarge { .. } => LightpushStatus::PAYLOAD_TOO_LARGE,
-        PublishFailure::Busy { .. }
-        | PublishFailure::InvalidMessage { .. }
+        PublishFailure::InvalidMessage { .. }
         | PublishFailure::InvalidProof { .. }
         | PublishFailure::Duplicate => LightpushStatus::INVALID_MESSAGE,
         PublishFailure::RlnProof { .. } | PublishFailure::RateLimit { .. } => {
@@ -295,9 +294,9 @@ fn status_of(failure: &PublishFailure) -> u32 {
         }
         PublishFailure::NoPeers => LightpushStatus::NO_PEERS_TO_RELAY,
         PublishFailure::Timeout => LightpushStatus::INTERNAL_SERVER_ERROR,
-        PublishFailure::ShuttingDown | PublishFailure::Bandwidth { .. } => {
-            LightpushStatus::SERVICE_NOT_AVAILABLE
-        }
+        PublishFailure::Busy { .. }
+        | PublishFailure::ShuttingDown
+        | PublishFailure::Bandwidth { .. } => LightpushStatus::SERVICE_NOT_AVAILABLE,
     };
     status.0
 }

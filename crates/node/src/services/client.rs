@@ -136,6 +136,7 @@ impl PeerClient {
         let protocol = StreamProtocol::new(service.protocol);
         let dial = |reason: String| ServiceFailure::Dial { peer, reason };
         let begun = Instant::now();
+        let _turn = self.streams.turn(peer).await;
         let mut opened = self.streams.open(peer, protocol.clone()).await;
         if matches!(opened, Err(StreamOpenError::NotConnected)) && address.iter().count() > 1 {
             self.connect(address).await.map_err(dial)?;

@@ -32,6 +32,8 @@ pub struct MountedServices {
     pub filter: bool,
     /// Whether the node publishes for light clients, by both versions of the protocol.
     pub lightpush: bool,
+    /// Whether the node's membership proves messages of light clients.
+    pub lightpush_proofs: bool,
     /// Whether the node tells others of nodes that it knows.
     pub peer_exchange: bool,
     /// Whether the node keeps where others listen, and tells it.

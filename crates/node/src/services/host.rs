@@ -212,10 +212,14 @@ impl ServicesHost {
                         false => filter::Input::TooMany { request },
                     };
                     filter.handle(now, input);
-                    if filter.is_subscribed(now, peer)
-                        && let Some(identity) = self.peers.peer(peer)
-                    {
-                        self.pusher.prepare(peer, identity);
+                    if let Some(identity) = self.peers.peer(peer) {
+                        let is_subscribed = filter.is_subscribed(now, peer);
+                        self.publisher
+                            .node()
+                            .note_subscriber(identity, is_subscribed);
+                        if is_subscribed {
+                            self.pusher.prepare(peer, identity);
+                        }
                     }
                 }
             }

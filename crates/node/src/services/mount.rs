@@ -213,7 +213,10 @@ pub(crate) async fn prepare(
         max_message_bytes: config.network.max_message_bytes,
         needs_proof: config.rln.is_some() && !services.lightpush_proofs,
         is_relay: config.relay,
-        connections_max: config.connections.total_max,
+        connections_max: config
+            .connections
+            .total_max
+            .saturating_add(config.connections.clients_max),
         proves_pushed: !config.relay && rate_limit.is_some(),
         config: services,
         archive,
@@ -275,6 +278,7 @@ impl PreparedServices {
             store: archive.is_some(),
             filter: config.filter,
             lightpush: config.lightpush,
+            lightpush_proofs: config.lightpush_proofs,
             peer_exchange: config.peer_exchange,
             rendezvous: config.rendezvous,
         };

@@ -1,7 +1,9 @@
 //! Publisher for light clients: gives their messages to this node's relay.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::time::timeout;
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::lightpush::PublishRefusal;
@@ -12,17 +14,31 @@ use crate::handle::NodeHandle;
 /// Time for publishing a message, its proof included.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Time between two lines of the log that say that messages are not proved.
+const QUIET: Duration = Duration::from_secs(600);
+
 /// Publisher for light clients; clones share the node.
 #[derive(Clone)]
 pub(super) struct Publisher {
     node: NodeHandle,
     /// Whether messages need a proof that this node does not make for others.
     needs_proof: bool,
+    /// Time from which on the log says again that messages are not proved.
+    quiet_until: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Publisher {
     pub(super) fn new(node: NodeHandle, needs_proof: bool) -> Self {
-        Self { node, needs_proof }
+        Self {
+            node,
+            needs_proof,
+            quiet_until: Arc::default(),
+        }
+    }
+
+    /// Node that publishes.
+    pub(super) fn node(&self) -> &NodeHandle {
+        &self.node
     }
 
     /// Publishes a message; returns the number of peers that it was sent to.
@@ -35,13 +51,35 @@ impl Publisher {
         let topic = topic.map_err(|_| PublishRefusal::UnsupportedTopic)?;
         let proof = message.rate_limit_proof.as_ref();
         if self.needs_proof && proof.is_none_or(|proof| proof.is_empty()) {
+            self.tell_unproved("lightpush-proofs is false", QUIET);
             return Err(PublishRefusal::NoProof);
         }
-        let publishing = timeout(TIMEOUT, self.node.publish(topic, message));
+        let publishing = timeout(TIMEOUT, self.node.publish_for(topic, message, true));
         let published = publishing.await.unwrap_or(Err(PublishFailure::Timeout));
+        match &published {
+            Err(PublishFailure::RateLimit { resets_in_s, .. }) => self.tell_unproved(
+                "the light clients' share of the epoch is used up (a quarter of it is the node's own)",
+                Duration::from_secs((*resets_in_s).max(1)),
+            ),
+            Err(PublishFailure::RlnProof { reason }) => self.tell_unproved(reason, QUIET),
+            _ => {}
+        }
         published
             .map(|published| u32::try_from(published.peers).unwrap_or(u32::MAX))
             .map_err(refusal)
+    }
+
+    /// Logs that messages of light clients are refused, and is silent for a while then.
+    fn tell_unproved(&self, reason: &str, quiet: Duration) {
+        let now = Instant::now();
+        let mut quiet_until = self.quiet_until.lock();
+        if quiet_until.is_none_or(|until| until <= now) {
+            *quiet_until = Some(now + quiet);
+            tracing::warn!(
+                reason,
+                "messages of light clients that come without a proof are refused"
+            );
+        }
     }
 }
 
@@ -52,9 +90,11 @@ fn refusal(failure: PublishFailure) -> PublishRefusal {
         }
         PublishFailure::TooLarge { max_bytes, .. } => PublishRefusal::TooLarge { max_bytes },
         PublishFailure::Duplicate => PublishRefusal::Duplicate,
-        PublishFailure::Busy { .. } | PublishFailure::InvalidMessage { .. } => {
-            PublishRefusal::InvalidMessage
-        }
+        PublishFailure::Busy { .. } => PublishRefusal::Busy,
+        PublishFailure::InvalidMessage { .. } => PublishRefusal::InvalidMessage,
+        PublishFailure::InvalidProof {
+            is_forged: true, ..
+        } => PublishRefusal::ForgedProof,
         PublishFailure::InvalidProof { .. } => PublishRefusal::InvalidProof,
         PublishFailure::RlnProof { .. } => PublishRefusal::NoProof,
         PublishFailure::RateLimit { .. } => PublishRefusal::ProofLimit,
@@ -63,3 +103,6 @@ fn refusal(failure: PublishFailure) -> PublishRefusal {
         PublishFailure::ShuttingDown => PublishRefusal::Stopping,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,14 +14,14 @@ use libp2p::{Multiaddr, PeerId};
 
 use super::address_group::AddressGroup;
 use super::limits::ConnectionLimits;
-use super::places::{Newcomer, Places};
+use super::places::{Newcomer, NoPlace, Places};
 
 /// Behaviour that admits connections and closes those that give way.
 #[derive(Debug)]
 pub(crate) struct Admission {
     places: Places,
     /// Connections that lost their places and are to be closed.
-    closing: VecDeque<(PeerId, ConnectionId)>,
+    closing: VecDeque<(PeerId, CloseConnection)>,
     waker: Option<Waker>,
 }
 
@@ -39,13 +39,42 @@ impl Admission {
         &mut self.places
     }
 
+    /// Records that a peer has a pubsub session; its connections are closed if relays have no place for it.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    pub(crate) fn begin_session(&mut self, peer: PeerId) -> Result<(), NoPlace> {
+        let given = self.places.begin_session(peer);
+        match given {
+            Ok(losers) => {
+                self.close(losers);
+                Ok(())
+            }
+            Err(no_place) => {
+                self.closing.push_back((peer, CloseConnection::All));
+                self.wake();
+                Err(no_place)
+            }
+        }
+    }
+
+    fn close(&mut self, losers: Vec<(PeerId, ConnectionId)>) {
+        let losers = losers.into_iter();
+        self.closing
+            .extend(losers.map(|(peer, id)| (peer, CloseConnection::One(id))));
+        self.wake();
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
     fn admit(&mut self, new: Newcomer) -> Result<dummy::ConnectionHandler, ConnectionDenied> {
         match self.places.admit(new) {
             Ok(closed) => {
-                self.closing.extend(closed);
-                if let Some(waker) = self.waker.take() {
-                    waker.wake();
-                }
+                self.close(closed);
                 Ok(dummy::ConnectionHandler)
             }
             Err(no_place) => Err(ConnectionDenied::new(no_place)),
@@ -118,7 +147,7 @@ impl NetworkBehaviour for Admission {
         tracing::debug!(peer = %peer_id, "closing a connection to make room");
         Poll::Ready(ToSwarm::CloseConnection {
             peer_id,
-            connection: CloseConnection::One(connection),
+            connection,
         })
     }
 }

@@ -11,14 +11,20 @@ const PER_ADDRESS_DEFAULT: u32 = 16;
 /// Default number of connections from one network of the Internet, an IPv4 /24 or an IPv6 /48: two addresses' worth.
 const PER_NETWORK_DEFAULT: u32 = 2 * PER_ADDRESS_DEFAULT;
 
+/// Default number of places for clients.
+const CLIENTS_DEFAULT: u32 = 512;
+
 /// Least number of concurrent handshakes; with fewer, a burst of honest peers would fail.
 const PENDING_MIN: u32 = 8;
 
 /// Bounds on a node's connections. Static peers are exempt, in both directions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Most connections, in both directions.
+    /// Most connections, in both directions, without those of clients.
     pub total_max: u32,
+    /// Most inbound connections of clients: peers without a pubsub session. One address or network of the Internet may have half
+    /// of them; a loopback address may have all, because a proxy in front of the node may bring them.
+    pub clients_max: u32,
     /// Part of `total_max` that is reserved for peers that this node dials.
     pub outbound_reserved: u32,
     /// Most inbound connections from one IPv4 address or one IPv6 /64.
@@ -39,9 +45,11 @@ pub struct ConnectionLimits {
 impl ConnectionLimits {
     /// Returns the defaults for `total_max` connections: an eighth of them, at most 16, are reserved for
     /// peers that the node dials; 16 may come from one address, 32 from one network, and any number from each loopback address.
+    /// Clients have 512 places besides.
     pub fn with_total(total_max: u32) -> Self {
         Self {
             total_max,
+            clients_max: CLIENTS_DEFAULT,
             outbound_reserved: (total_max / 8).min(16),
             per_address_max: PER_ADDRESS_DEFAULT,
             per_network_max: PER_NETWORK_DEFAULT,
@@ -55,7 +63,8 @@ impl ConnectionLimits {
     /// if they fit already.
     #[must_use]
     pub(crate) fn within_files(&self, files_max: u64) -> Option<Self> {
-        let wanted = u64::from(self.total_max) + u64::from(self.pending_max) + OTHER_HANDLES;
+        let connections = u64::from(self.total_max) + u64::from(self.clients_max);
+        let wanted = connections + u64::from(self.pending_max) + OTHER_HANDLES;
         if wanted <= files_max {
             return None;
         }
@@ -64,9 +73,12 @@ impl ConnectionLimits {
         let part = |share: u64| u32::try_from(share).unwrap_or(u32::MAX);
         let pending_max = self.pending_max.min(part(left / 4)).max(PENDING_MIN);
         let rest = left.saturating_sub(u64::from(pending_max));
-        let total_max = self.total_max.min(part(rest)).max(1);
+        // Every peer that dials begins as a client.
+        let total_max = self.total_max.min(part(rest - rest / 16)).max(1);
+        let clients_left = part(rest).saturating_sub(total_max);
         Some(Self {
             total_max,
+            clients_max: self.clients_max.min(clients_left).max(1),
             pending_max,
             outbound_reserved: self.outbound_reserved.min(total_max / 2),
             ..self.clone()
@@ -83,7 +95,8 @@ mod tests {
         let limits = ConnectionLimits::with_total(150);
         assert_eq!(limits.within_files(1024), None);
         let fitted = limits.within_files(256).expect("they do not fit");
-        assert!(u64::from(fitted.total_max + fitted.pending_max) + OTHER_HANDLES <= 256);
+        let connections = fitted.total_max + fitted.clients_max;
+        assert!(u64::from(connections + fitted.pending_max) + OTHER_HANDLES <= 256);
         assert!(fitted.total_max >= 90, "{fitted:?}");
         assert!(fitted.outbound_reserved < fitted.total_max);
     }

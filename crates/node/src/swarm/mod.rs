@@ -46,6 +46,7 @@ pub(crate) use named::TrustedNames;
 pub(crate) use outbox::Gate;
 pub use passage::{CircuitLimits, PassageOptions, RelayClient};
 pub(crate) use passage::{HOP_PROTOCOL, PassageEvent};
+pub(crate) use places::NoPlace;
 pub(crate) use stream_request::{InboundStream, StreamOpenError};
 pub(crate) use stream_tasks::{InboundFrames, Received};
 pub(crate) use streams::{ServiceStreams, StreamChannels, StreamOpener};

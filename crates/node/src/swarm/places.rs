@@ -1,8 +1,10 @@
 //! Which connections are kept: the bound on connections, and which one gives way to a newcomer.
 //!
-//! A newcomer takes the place of a peer that does not speak pubsub, that has a negative score, or that is one
-//! of many from its address. The number of places that one address can fill is bounded, and so is the number
-//! that all inbound connections can fill together: the rest is reserved for peers that this node dials.
+//! Peers that relay and clients, which have no pubsub session, have places of their own, so that neither keeps the other out.
+//! Whoever dials begins as a client. A relay takes the place of one that has a negative score, or that is one of many
+//! from its address; a client that of one without a subscription, or of one of many. The number of places that one
+//! address can fill is bounded, and so is the number that all inbound relays can fill together: the rest is reserved for
+//! peers that this node dials.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -30,6 +32,12 @@ pub(crate) enum NoPlace {
     Network,
     #[error("all connections are in use by peers of good standing")]
     Total,
+    #[error(
+        "all places that clients of one address or network may have are in use by clients with subscriptions"
+    )]
+    AddressClients,
+    #[error("all places for clients are in use by clients with subscriptions")]
+    Clients,
 }
 
 /// A connection that asks for a place.
@@ -46,6 +54,8 @@ pub(crate) struct Newcomer {
 struct PeerStanding {
     /// Whether the peer has a pubsub session.
     speaks: bool,
+    /// Whether the peer is a client that has subscribed to messages.
+    subscribes: bool,
     score: f64,
     /// Whether the peer is a static peer, which is never closed for another.
     kept: bool,
@@ -83,10 +93,44 @@ impl Places {
         }
     }
 
-    /// Records whether a peer has a pubsub session.
-    pub(crate) fn speaks(&mut self, peer: PeerId, speaks: bool) {
+    /// Records that a peer has a pubsub session, so that its inbound connections need places of relays; returns the
+    /// connections to be closed for them, with their peers.
+    ///
+    /// # Errors
+    /// [`NoPlace`] if no connection gives way: those of the peer are to be closed.
+    pub(crate) fn begin_session(
+        &mut self,
+        peer: PeerId,
+    ) -> Result<Vec<(PeerId, ConnectionId)>, NoPlace> {
+        let standing = self.peers.get(&peer).copied().unwrap_or_default();
+        let mut losers = Vec::new();
+        if !standing.speaks && !standing.kept {
+            let own = self.taken.values().filter(|known| known.peer == peer);
+            let inbound = own.filter(|known| known.inbound).last().copied();
+            let given = inbound.map(|new| self.relay_place(&new)).transpose()?;
+            let given = given.flatten().and_then(|id| self.taken.get(&id));
+            losers.extend(given.map(|known| (known.peer, known.id)));
+        }
+        for (_, id) in &losers {
+            self.leave(*id);
+        }
         if let Some(standing) = self.peers.get_mut(&peer) {
-            standing.speaks = speaks;
+            standing.speaks = true;
+        }
+        Ok(losers)
+    }
+
+    /// Records that the pubsub session of a peer has ended.
+    pub(crate) fn end_session(&mut self, peer: PeerId) {
+        if let Some(standing) = self.peers.get_mut(&peer) {
+            standing.speaks = false;
+        }
+    }
+
+    /// Records whether a peer has subscribed to messages as a client.
+    pub(crate) fn subscribes(&mut self, peer: PeerId, subscribes: bool) {
+        if let Some(standing) = self.peers.get_mut(&peer) {
+            standing.subscribes = subscribes;
         }
     }
 
@@ -137,87 +181,140 @@ impl Places {
     }
 
     fn make_room(&self, new: &Newcomer) -> Result<Option<ConnectionId>, NoPlace> {
-        let inbound = self.taken.values().filter(|known| known.inbound).count();
-        let outbound = self.taken.len() - inbound;
+        if new.inbound && !self.standing(new).speaks {
+            self.client_place(new)
+        } else {
+            self.relay_place(new)
+        }
+    }
+
+    /// Finds a place of a relay; returns the connection that gives way, if one has to.
+    fn relay_place(&self, new: &Newcomer) -> Result<Option<ConnectionId>, NoPlace> {
+        let relays = || self.taken.values().filter(|known| self.is_relay(known));
+        let inbound = relays().filter(|known| known.inbound).count();
+        let outbound = relays().count() - inbound;
         let total_max = self.limits.total_max as usize;
         if !new.inbound {
-            let full = self.taken.len() >= total_max;
-            return match full.then(|| self.expendable(|_| true)) {
+            let full = inbound + outbound >= total_max;
+            return match full.then(|| self.worst(|_| true)) {
                 Some(None) => Err(NoPlace::Total),
                 room => Ok(room.flatten()),
             };
         }
+        let of_group = |known: &Newcomer| known.group == new.group;
         let group_max = if new.group.is_loopback() {
             self.limits.per_loopback_address_max
         } else {
             self.limits.per_address_max
         };
-        if self.count(new.group) >= group_max as usize {
-            let of_group = self.expendable(|known| known.group == new.group);
-            return of_group.map(Some).ok_or(NoPlace::Address);
+        let taken = relays().filter(|known| known.inbound && of_group(known));
+        if taken.count() >= group_max as usize {
+            return self.worst(of_group).map(Some).ok_or(NoPlace::Address);
         }
         if let Some(network) = new.group.network() {
             let of_network = |known: &Newcomer| known.group.network() == Some(network);
-            let taken = self.taken.values();
-            let taken = taken.filter(|known| known.inbound && of_network(known));
+            let taken = relays().filter(|known| known.inbound && of_network(known));
             if taken.count() >= self.limits.per_network_max as usize {
-                return self
-                    .expendable(of_network)
-                    .map(Some)
-                    .ok_or(NoPlace::Network);
+                return self.worst(of_network).map(Some).ok_or(NoPlace::Network);
             }
         }
         let for_outbound = outbound.max(self.limits.outbound_reserved as usize);
         if inbound < total_max.saturating_sub(for_outbound) {
             return Ok(None);
         }
-        self.expendable(|_| true)
-            .or_else(|| self.of_crowd(new.group))
+        self.worst(|_| true)
+            .or_else(|| self.of_crowd(new.group, false))
             .map(Some)
             .ok_or(NoPlace::Total)
     }
 
-    fn count(&self, group: AddressGroup) -> usize {
-        let of_group = |known: &&Newcomer| known.inbound && known.group == group;
-        self.taken.values().filter(of_group).count()
+    /// Finds a place of a client; returns the connection that gives way, if one has to.
+    fn client_place(&self, new: &Newcomer) -> Result<Option<ConnectionId>, NoPlace> {
+        let clients_max = self.limits.clients_max as usize;
+        let share = match new.group.is_loopback() {
+            true => clients_max,
+            false => clients_max.div_ceil(2),
+        };
+        let of_group = |known: &Newcomer| known.group == new.group;
+        let network = new.group.network();
+        let of_network = |known: &Newcomer| network.is_some() && known.group.network() == network;
+        let clients = || self.taken.values().filter(|known| self.is_client(known));
+        if clients().filter(|known| of_group(known)).count() >= share {
+            return self.idle(of_group).map(Some).ok_or(NoPlace::AddressClients);
+        }
+        if clients().filter(|known| of_network(known)).count() >= share {
+            return self
+                .idle(of_network)
+                .map(Some)
+                .ok_or(NoPlace::AddressClients);
+        }
+        if clients().count() < clients_max {
+            return Ok(None);
+        }
+        self.idle(|_| true)
+            .or_else(|| self.of_crowd(new.group, true))
+            .map(Some)
+            .ok_or(NoPlace::Clients)
+    }
+
+    fn is_client(&self, known: &Newcomer) -> bool {
+        let standing = self.standing(known);
+        known.inbound && !standing.speaks && !standing.kept
+    }
+
+    fn is_relay(&self, known: &Newcomer) -> bool {
+        !self.is_client(known)
+    }
+
+    /// Number of inbound connections of each address, those of clients or of relays.
+    fn crowds(&self, clients: bool) -> BTreeMap<AddressGroup, usize> {
+        let mut crowds = BTreeMap::new();
+        let inbound = self.taken.values().filter(|known| known.inbound);
+        for known in inbound.filter(|known| self.is_client(known) == clients) {
+            *crowds.entry(known.group).or_default() += 1;
+        }
+        crowds
     }
 
     fn standing(&self, known: &Newcomer) -> PeerStanding {
         self.peers.get(&known.peer).copied().unwrap_or_default()
     }
 
-    /// Selects a connection that may give way: the oldest one without pubsub, from the address with the most
-    /// connections; otherwise the one with the lowest score, if that is negative.
-    fn expendable(&self, of: impl Fn(&Newcomer) -> bool) -> Option<ConnectionId> {
-        let inbound = self.taken.values().filter(|known| known.inbound);
-        let candidates: Vec<_> = inbound
-            .filter(|known| of(known))
-            .map(|known| (known, self.standing(known)))
-            .filter(|(_, standing)| !standing.kept)
-            .collect();
-        let mute = candidates.iter().filter(|(_, standing)| !standing.speaks);
-        let mute = mute.max_by_key(|(known, _)| (self.count(known.group), Reverse(known.id)));
-        let worst = || {
-            let bad = candidates
-                .iter()
-                .filter(|(_, standing)| standing.score < 0.0);
-            bad.min_by(|(_, a), (_, b)| a.score.total_cmp(&b.score))
-        };
-        mute.or_else(worst).map(|(known, _)| known.id)
+    /// Selects the client that gives way: the oldest without a subscription, from the address with the most clients.
+    fn idle(&self, of: impl Fn(&Newcomer) -> bool) -> Option<ConnectionId> {
+        let crowds = self.crowds(true);
+        let clients = self.taken.values().filter(|known| self.is_client(known));
+        clients
+            .filter(|known| of(known) && !self.standing(known).subscribes)
+            .max_by_key(|known| (crowds.get(&known.group), Reverse(known.id)))
+            .map(|known| known.id)
     }
 
-    /// Selects a connection of the address with the most, if the newcomer's address has far fewer: the one
-    /// with the lowest score, and of those the newest.
-    fn of_crowd(&self, newcomer: AddressGroup) -> Option<ConnectionId> {
+    /// Selects the relay that gives way: the one with the lowest score, if that is negative.
+    fn worst(&self, of: impl Fn(&Newcomer) -> bool) -> Option<ConnectionId> {
         let inbound = self.taken.values().filter(|known| known.inbound);
-        let crowd = inbound.map(|known| (self.count(known.group), known.group));
+        inbound
+            .filter(|known| of(known) && self.is_relay(known))
+            .map(|known| (known, self.standing(known)))
+            .filter(|(_, standing)| !standing.kept && standing.score < 0.0)
+            .min_by(|(_, a), (_, b)| a.score.total_cmp(&b.score))
+            .map(|(known, _)| known.id)
+    }
+
+    /// Selects a connection of the address with the most clients or relays, if the newcomer's address has far fewer: the one
+    /// with the lowest score, and of those the newest.
+    fn of_crowd(&self, newcomer: AddressGroup, clients: bool) -> Option<ConnectionId> {
+        let crowds = self.crowds(clients);
+        let of_newcomer = crowds.get(&newcomer).copied().unwrap_or(0);
+        let crowd = crowds.iter().map(|(group, count)| (*count, *group));
         let (count, group) = crowd.max()?;
-        if count < self.count(newcomer) + UNFAIR_LEAD {
+        if count < of_newcomer + UNFAIR_LEAD {
             return None;
         }
         let members = self.taken.values().rev();
         members
             .filter(|known| known.inbound && known.group == group)
+            .filter(|known| self.is_client(known) == clients)
             .map(|known| (known, self.standing(known)))
             .filter(|(_, standing)| !standing.kept)
             .min_by(|(_, a), (_, b)| a.score.total_cmp(&b.score))

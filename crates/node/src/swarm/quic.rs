@@ -30,7 +30,7 @@ const SILENCE_MAX_MS: u32 = 10_000;
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
 
 /// Most streams that a peer has open at a time, as with yamux; further ones wait.
-const INBOUND_STREAMS_MAX: u32 = 16;
+const INBOUND_STREAMS_MAX: u32 = 128;
 
 /// Most bytes of one stream that wait to be read: what a stream of yamux may have in flight.
 const STREAM_WINDOW_BYTES: u32 = 9 << 18;

@@ -1,6 +1,6 @@
 //! Handler of one connection for the streams of the services.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -19,9 +19,9 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use super::stream_request::{InboundStream, StreamOpenError, StreamRequest};
 use super::upgrade::StreamUpgrade;
 
-/// Most inbound streams of a connection that are open at once; further ones are reset. Light clients keep one
-/// open for each protocol, and use another for each request in flight.
-const INBOUND_MAX: usize = 32;
+/// Most requests of a connection by one protocol that are answered at once; further ones wait for their turn. How many
+/// streams may be open is bounded by the muxer.
+const ANSWERED_MAX: usize = 8;
 
 /// Most streams to a peer that wait for being opened; further ones are refused.
 const OUTBOUND_MAX: usize = 64;
@@ -37,7 +37,8 @@ pub(crate) struct StreamHandler {
     peer: PeerId,
     protocols: Arc<[StreamProtocol]>,
     inbound: mpsc::UnboundedSender<InboundStream>,
-    permits: Arc<Semaphore>,
+    /// Turns of the requests by each protocol that the peer has used.
+    turns: BTreeMap<String, Arc<Semaphore>>,
     waiting: VecDeque<StreamRequest>,
     opening: usize,
     kept_until: Option<Instant>,
@@ -53,7 +54,7 @@ impl StreamHandler {
             peer,
             protocols,
             inbound,
-            permits: Arc::new(Semaphore::new(INBOUND_MAX)),
+            turns: BTreeMap::new(),
             waiting: VecDeque::new(),
             opening: 0,
             kept_until: None,
@@ -65,16 +66,14 @@ impl StreamHandler {
     }
 
     fn on_inbound(&mut self, (stream, protocol): (Stream, StreamProtocol)) {
-        let Ok(permit) = self.permits.clone().try_acquire_owned() else {
-            tracing::debug!(peer = %self.peer, %protocol, "resetting a stream: the peer has too many open");
-            return;
-        };
         self.used();
+        let turns = self.turns.entry(protocol.to_string());
+        let turns = turns.or_insert_with(|| Arc::new(Semaphore::new(ANSWERED_MAX)));
         let inbound = InboundStream {
             peer: self.peer,
             protocol,
             stream,
-            permit,
+            turns: turns.clone(),
         };
         // The node may have no services, or be stopping.
         let _ = self.inbound.send(inbound);

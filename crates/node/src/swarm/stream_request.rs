@@ -1,17 +1,19 @@
 //! Streams of the services between the behaviour, the handlers of connections and the services.
 
+use std::sync::Arc;
+
 use libp2p::PeerId;
 use libp2p::swarm::{Stream, StreamProtocol};
 use thiserror::Error;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::{Semaphore, oneshot};
 
 /// Stream that a peer opened.
 pub(crate) struct InboundStream {
     pub(crate) peer: PeerId,
     pub(crate) protocol: StreamProtocol,
     pub(crate) stream: Stream,
-    /// Share of the connection's inbound streams; given back when dropped.
-    pub(crate) permit: OwnedSemaphorePermit,
+    /// Turns of the connection's requests by this protocol.
+    pub(crate) turns: Arc<Semaphore>,
 }
 
 /// Reason why a stream could not be opened.

@@ -12,7 +12,8 @@ use libp2p::swarm::{
     StreamProtocol, THandlerInEvent, ToSwarm,
 };
 use libp2p::{Multiaddr, PeerId};
-use tokio::sync::{mpsc, oneshot};
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::stream_handler::StreamHandler;
 use super::stream_request::{InboundStream, StreamOpenError, StreamRequest};
@@ -20,11 +21,37 @@ use super::stream_request::{InboundStream, StreamOpenError, StreamRequest};
 /// Outbound streams that are asked for and not yet given to a connection; further callers wait.
 const OPEN_QUEUE: usize = 256;
 
+/// Requests of this node to one peer that are under way at once; further ones wait. Other implementations
+/// reset streams of one protocol beyond 32.
+const ASKED_MAX: usize = 16;
+
+/// Peers with turns from which on those that nobody waits for are forgotten.
+const TURNS_MAX: usize = 256;
+
 /// Opener of streams to connected peers; clones share the queue of requests.
 #[derive(Clone, Debug)]
-pub(crate) struct StreamOpener(mpsc::Sender<StreamRequest>);
+pub(crate) struct StreamOpener {
+    requests: mpsc::Sender<StreamRequest>,
+    /// Turns of the requests to each peer.
+    turns: Arc<Mutex<BTreeMap<PeerId, Arc<Semaphore>>>>,
+}
 
 impl StreamOpener {
+    /// Waits for the turn of a request to a peer, which lasts until the permit is dropped.
+    pub(crate) async fn turn(&self, peer: PeerId) -> Option<OwnedSemaphorePermit> {
+        let turns = {
+            let mut peers = self.turns.lock();
+            if peers.len() >= TURNS_MAX {
+                peers.retain(|_, turns| Arc::strong_count(turns) > 1);
+            }
+            let turns = peers.entry(peer);
+            turns
+                .or_insert_with(|| Arc::new(Semaphore::new(ASKED_MAX)))
+                .clone()
+        };
+        turns.acquire_owned().await.ok()
+    }
+
     /// Opens a stream on the newest connection to a peer.
     pub(crate) async fn open(
         &self,
@@ -37,7 +64,7 @@ impl StreamOpener {
             protocol,
             reply,
         };
-        self.0
+        self.requests
             .send(request)
             .await
             .map_err(|_| StreamOpenError::Stopped)?;
@@ -49,7 +76,7 @@ impl StreamOpener {
 /// The services' ends of the behaviour.
 pub(crate) struct StreamChannels {
     pub(crate) opener: StreamOpener,
-    /// Streams that wait for the acceptor. Each connection has a bounded number of them.
+    /// Streams that wait for the acceptor. The muxer of each connection bounds their number.
     pub(crate) inbound: mpsc::UnboundedReceiver<InboundStream>,
     /// Peers whose last connection has ended.
     pub(crate) gone: mpsc::UnboundedReceiver<PeerId>,
@@ -79,7 +106,10 @@ impl ServiceStreams {
             connections: BTreeMap::new(),
         };
         let channels = StreamChannels {
-            opener: StreamOpener(opener),
+            opener: StreamOpener {
+                requests: opener,
+                turns: Arc::default(),
+            },
             inbound: accepted,
             gone: ended,
         };

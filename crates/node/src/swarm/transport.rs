@@ -31,11 +31,12 @@ const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(20);
 /// Longest WebSocket message, bytes. Implementations put one Noise message of at most 64 KiB into each.
 const WEBSOCKET_MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// Most streams of one mplex connection, which has no flow control per stream.
-const MPLEX_STREAMS_MAX: usize = 12;
+/// Most streams of one mplex connection, in both directions; further ones are reset. It has no flow control per stream, so
+/// they are fewer than with yamux. Clients in browsers keep seven ready.
+const MPLEX_STREAMS_MAX: usize = 64;
 
-/// Frames buffered in an mplex stream before the connection is no longer read. A frame has up to 1 MiB.
-const MPLEX_BUFFERED_FRAMES_MAX: usize = 2;
+/// Frames buffered in an mplex stream with one more of which the connection is no longer read. A frame has up to 1 MiB.
+const MPLEX_BUFFERED_FRAMES_MAX: usize = 1;
 
 /// Transport from dial to streams of a peer whose identity is known.
 type Streams = Boxed<(PeerId, StreamMuxerBox)>;

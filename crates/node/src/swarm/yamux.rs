@@ -17,14 +17,12 @@ use libp2p::core::upgrade::{InboundConnectionUpgrade, OutboundConnectionUpgrade,
 use yamux::{Connection, ConnectionError, Mode};
 
 /// Most streams of a connection in both directions; a peer that opens more is disconnected.
-const STREAMS_MAX: usize = 64;
+const STREAMS_MAX: usize = 256;
 
-/// Most streams that a peer has open at a time; further ones are reset. A node needs four: pubsub, identify,
-/// ping and metadata.
-const INBOUND_STREAMS_MAX: usize = 16;
-
-/// Most streams of the peer that wait until the connection takes them; further ones are reset.
-const WAITING_STREAMS_MAX: usize = 8;
+/// Most streams that a peer has open at a time, those that nobody has taken yet among them; further ones are reset. A node
+/// needs four: pubsub, identify, ping and metadata. A light client has one for each request that is not answered, and
+/// some that it keeps ready.
+const INBOUND_STREAMS_MAX: usize = 128;
 
 /// Bytes by which all windows of a connection may grow together. One stream may then have 2.25 MiB in flight:
 /// messages of 150 kB flow at 180 Mbit/s over a round trip of 100 ms, and a frame of 1 MiB does not wait for
@@ -162,11 +160,9 @@ impl<C: AsyncRead + AsyncWrite + Unpin> StreamMuxer for Muxer<C> {
         cx: &mut Context<'_>,
     ) -> Poll<Result<StreamMuxerEvent, ConnectionError>> {
         let stream = ready!(self.poll_accept(cx))?;
-        if self.waiting.len() < WAITING_STREAMS_MAX {
-            self.waiting.push_back(stream);
-            if let Some(waker) = self.waker.take() {
-                waker.wake();
-            }
+        self.waiting.push_back(stream);
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
         }
         // There may be more streams; other tasks have their turn first.
         cx.waker().wake_by_ref();

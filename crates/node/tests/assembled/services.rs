@@ -25,8 +25,12 @@ struct Pair {
 
 impl Pair {
     async fn start() -> Self {
+        Self::with(&[]).await
+    }
+
+    async fn with(more: &[(&str, &str)]) -> Self {
         let places = [Place::new(), Place::new()];
-        let common = [("rln", "false"), ("shards", "0")];
+        let common = [&[("rln", "false"), ("shards", "0")], more].concat();
         let relay = assemble(&places[0].config(&[], &common)).await.unwrap();
         let peers = [relay.node.addresses[0].to_string()];
         let store = [&common[..], &[("store", "true")]].concat();
@@ -207,6 +211,29 @@ async fn subscribers_get_messages_and_lightpush_publishes_them() {
     assert!(
         matches!(refused, ServiceFailure::Refused { status: 404, .. }),
         "{refused}"
+    );
+}
+
+/// More than a connection may have streams, and far more than are answered at once.
+#[tokio::test]
+async fn a_client_may_push_two_hundred_messages_at_once() {
+    let pair = Pair::with(&[("rate-limit", "lightpush:0/1s")]).await;
+    let light = &pair.relay.services.handle;
+    let push = |n: u32| {
+        let message = WakuMessage::new(n.to_be_bytes().to_vec(), CONTENT_TOPIC);
+        light.push(LightpushVersion::V3, Some(topic()), message)
+    };
+    until("a lightpush peer is found", async || {
+        push(1_000).await.is_ok()
+    })
+    .await;
+    let pushed = futures::future::join_all((0..200).map(push)).await;
+    let failed: Vec<_> = pushed.iter().filter(|pushed| pushed.is_err()).collect();
+    assert!(
+        failed.is_empty(),
+        "{} of 200: {:?}",
+        failed.len(),
+        failed[0]
     );
 }
 

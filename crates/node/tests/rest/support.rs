@@ -224,6 +224,7 @@ async fn answer(
                 pubsub_topic,
                 message,
                 reply,
+                ..
             } => {
                 note(format!("publish {pubsub_topic}"));
                 let sent = (pubsub_topic.clone(), message.clone());

@@ -14,8 +14,10 @@ use crate::{PeerNo, RequestNo};
 pub struct LightpushLimits {
     /// Limits on frames, and the largest message that the network carries.
     pub codec: LightpushCodecLimits,
-    /// Maximum number of messages being published.
+    /// Maximum number of messages being published, those that wait for the relay among them.
     pub max_publishing: usize,
+    /// Maximum number of messages that the relay has at a time; the rest of its places is for the node's own.
+    pub max_in_relay: usize,
     /// Maximum number of messages of one peer being published.
     pub max_publishing_per_peer: usize,
     /// Maximum number of bytes of the messages being published.
@@ -29,6 +31,7 @@ impl Default for LightpushLimits {
         Self {
             codec: LightpushCodecLimits::default(),
             max_publishing: 256,
+            max_in_relay: 32,
             max_publishing_per_peer: 16,
             max_publishing_bytes: 16 << 20,
             publish_timeout: Duration::from_secs(30),

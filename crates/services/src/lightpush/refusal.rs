@@ -31,6 +31,12 @@ pub enum PublishRefusal {
     /// The proof of the message is missing or not valid, or its sender sends too often.
     #[error("RLN validation failed")]
     InvalidProof,
+    /// The proof is one that no honest client sends; clients are told the same as of any other.
+    #[error("RLN validation failed")]
+    ForgedProof,
+    /// The relay has as many messages as it takes; the client may try again.
+    #[error("the relay is busy, try again")]
+    Busy,
     /// The server would have to make a proof and cannot.
     #[error("could not generate rln proof: no membership available")]
     NoProof,
@@ -87,12 +93,13 @@ impl LightpushRefusal {
                 PublishRefusal::TooLarge { .. } => LightpushStatus::PAYLOAD_TOO_LARGE,
                 PublishRefusal::Duplicate
                 | PublishRefusal::InvalidMessage
-                | PublishRefusal::InvalidProof => LightpushStatus::INVALID_MESSAGE,
+                | PublishRefusal::InvalidProof
+                | PublishRefusal::ForgedProof => LightpushStatus::INVALID_MESSAGE,
                 PublishRefusal::NoProof | PublishRefusal::ProofLimit => {
                     LightpushStatus::OUT_OF_RLN_PROOF
                 }
                 PublishRefusal::UnsupportedTopic => LightpushStatus::UNSUPPORTED_PUBSUB_TOPIC,
-                PublishRefusal::Stopping | PublishRefusal::TimedOut => {
+                PublishRefusal::Busy | PublishRefusal::Stopping | PublishRefusal::TimedOut => {
                     LightpushStatus::SERVICE_NOT_AVAILABLE
                 }
                 PublishRefusal::Failed => LightpushStatus::INTERNAL_SERVER_ERROR,

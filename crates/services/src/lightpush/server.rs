@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
+    time::Duration,
 };
 
 use undertone_gossip::Time;
@@ -19,10 +20,17 @@ use crate::{
     PeerNo, RequestNo,
     rpc::{RpcFrameError, UNKNOWN_REQUEST_ID, request_id_in},
     sharding::Sharding,
+    turns::Turns,
 };
 
 #[cfg(test)]
 mod tests;
+
+/// Time for which a peer that sent a forged proof has its messages published behind those of all others.
+const BLAMED_FOR: Duration = Duration::from_secs(60);
+
+/// Most peers with blame at a time; beyond it the one that the driver numbered first is forgotten.
+const BLAMED_MAX: usize = 4_096;
 
 /// Server of lightpush, both versions: call [`handle`](Self::handle), drain [`poll`](Self::poll), then
 /// wait until [`next_timeout`](Self::next_timeout) or the next input.
@@ -35,6 +43,12 @@ pub struct LightpushServer {
     /// Number of messages of each peer being published.
     peers: BTreeMap<PeerNo, usize>,
     publishing_bytes: usize,
+    /// Messages that wait for the relay.
+    turns: Turns,
+    /// Messages of peers with blame, which go to the relay one at a time while no others wait.
+    behind: Turns,
+    /// Peers that sent a forged proof, each with the end of its blame.
+    blamed: BTreeMap<PeerNo, Time>,
     next_publish: u64,
     outputs: VecDeque<Output>,
     stats: LightpushStats,
@@ -48,6 +62,9 @@ struct PublishInFlight {
     answer: Option<AnswerAddress>,
     bytes: usize,
     deadline: Time,
+    /// Topic and message until the relay gets them.
+    waiting: Option<(Arc<str>, WakuMessage)>,
+    is_behind: bool,
 }
 
 /// Address of an answer.
@@ -67,6 +84,9 @@ impl LightpushServer {
             publishing: BTreeMap::new(),
             peers: BTreeMap::new(),
             publishing_bytes: 0,
+            turns: Turns::default(),
+            behind: Turns::default(),
+            blamed: BTreeMap::new(),
             next_publish: 0,
             outputs: VecDeque::new(),
             stats: LightpushStats::default(),
@@ -95,7 +115,7 @@ impl LightpushServer {
                 };
                 self.respond(answer, Err(LightpushRefusal::TooManyRequests));
             }
-            Input::Published { publish, outcome } => self.published(publish, outcome),
+            Input::Published { publish, outcome } => self.published(now, publish, outcome),
             Input::PeerGone(peer) => {
                 if self.peers.contains_key(&peer) {
                     let of_peer = self.publishing.values_mut().filter(|p| p.peer == peer);
@@ -104,6 +124,7 @@ impl LightpushServer {
             }
             Input::Tick => {}
         }
+        self.hand_out();
     }
 
     /// Takes the next output.
@@ -157,7 +178,7 @@ impl LightpushServer {
             version,
             request_id: request_id.to_owned(),
         };
-        match self.admit(peer, decoded) {
+        match self.admit(now, peer, decoded) {
             Ok((pubsub_topic, message)) => self.publish(now, peer, answer, pubsub_topic, message),
             Err(refusal) => self.respond(answer, Err(refusal)),
         }
@@ -165,7 +186,8 @@ impl LightpushServer {
 
     /// Returns the topic and message of a request that may be published.
     fn admit(
-        &self,
+        &mut self,
+        now: Time,
         peer: PeerNo,
         request: Result<LightpushRequest, RpcFrameError>,
     ) -> Result<(Arc<str>, WakuMessage), LightpushRefusal> {
@@ -183,14 +205,80 @@ impl LightpushServer {
         if of_peer >= self.limits.max_publishing_per_peer {
             return Err(LightpushRefusal::PeerBusy);
         }
-        let bytes = self.publishing_bytes + message.encoded_len();
-        let full = self.publishing.len() >= self.limits.max_publishing
-            || bytes > self.limits.max_publishing_bytes;
-        if full {
-            Err(LightpushRefusal::Busy)
-        } else {
-            Ok((topic, message))
+        let bytes = message.encoded_len();
+        while self.publishing.len() >= self.limits.max_publishing
+            || self.publishing_bytes + bytes > self.limits.max_publishing_bytes
+        {
+            if !self.make_place(now, peer, of_peer) {
+                return Err(LightpushRefusal::Busy);
+            }
         }
+        Ok((topic, message))
+    }
+
+    /// Makes a place for a message of a peer that has `of_peer` others: the last waiting one of a peer with blame, or of
+    /// the peer that has the most, gives way if those are clearly more.
+    fn make_place(&mut self, now: Time, peer: PeerNo, of_peer: usize) -> bool {
+        let turns = match self.is_blamed(now, peer) {
+            true => None,
+            false => self.turns.last_of_greediest(),
+        };
+        let greedy = turns.filter(|(_, waiting)| *waiting >= of_peer + 2);
+        let behind = self.behind.last_of_greediest();
+        let Some((publish, _)) = behind.or(greedy) else {
+            return false;
+        };
+        self.published(now, publish, Err(PublishRefusal::Busy));
+        true
+    }
+
+    fn is_blamed(&self, now: Time, peer: PeerNo) -> bool {
+        self.blamed.get(&peer).is_some_and(|until| now < *until)
+    }
+
+    /// Puts the messages of a peer behind those of all others, for a while.
+    fn blame(&mut self, now: Time, peer: PeerNo) {
+        if self.blamed.len() >= BLAMED_MAX {
+            self.blamed.retain(|_, until| now < *until);
+        }
+        if self.blamed.len() >= BLAMED_MAX {
+            self.blamed.pop_first();
+        }
+        self.blamed.insert(peer, now.after(BLAMED_FOR));
+        let waiting = self.publishing.iter_mut().filter(|(_, publishing)| {
+            publishing.peer == peer && publishing.waiting.is_some() && !publishing.is_behind
+        });
+        for (publish, publishing) in waiting {
+            publishing.is_behind = true;
+            self.turns.remove(peer, *publish);
+            self.behind.push(peer, *publish);
+        }
+    }
+
+    /// Gives the relay the messages whose turn it is.
+    fn hand_out(&mut self) {
+        while self.publishing.len() - self.turns.len() - self.behind.len()
+            < self.limits.max_in_relay
+            && let Some(publish) = self.next_turn()
+        {
+            let publishing = self.publishing.get_mut(&publish);
+            if let Some((pubsub_topic, message)) = publishing.and_then(|one| one.waiting.take()) {
+                self.outputs.push_back(Output::Publish {
+                    publish,
+                    pubsub_topic,
+                    message,
+                });
+            }
+        }
+    }
+
+    fn next_turn(&mut self) -> Option<RequestNo> {
+        if let Some(publish) = self.turns.pop() {
+            return Some(publish);
+        }
+        let mut publishing = self.publishing.values();
+        let is_free = !publishing.any(|one| one.is_behind && one.waiting.is_none());
+        is_free.then(|| self.behind.pop()).flatten()
     }
 
     fn publish(
@@ -203,26 +291,33 @@ impl LightpushServer {
     ) {
         self.next_publish += 1;
         let publish = RequestNo(self.next_publish);
+        let is_behind = self.is_blamed(now, peer);
         let publishing = PublishInFlight {
             peer,
             answer: Some(answer),
             bytes: message.encoded_len(),
             deadline: now.after(self.limits.publish_timeout),
+            waiting: Some((pubsub_topic, message)),
+            is_behind,
         };
         self.publishing_bytes += publishing.bytes;
         *self.peers.entry(peer).or_default() += 1;
         self.publishing.insert(publish, publishing);
-        self.outputs.push_back(Output::Publish {
-            publish,
-            pubsub_topic,
-            message,
-        });
+        let turns = match is_behind {
+            true => &mut self.behind,
+            false => &mut self.turns,
+        };
+        turns.push(peer, publish);
     }
 
-    fn published(&mut self, publish: RequestNo, outcome: Result<u32, PublishRefusal>) {
+    fn published(&mut self, now: Time, publish: RequestNo, outcome: Result<u32, PublishRefusal>) {
         let Some(publishing) = self.publishing.remove(&publish) else {
             return; // timed out before
         };
+        if publishing.waiting.is_some() {
+            self.turns.remove(publishing.peer, publish);
+            self.behind.remove(publishing.peer, publish);
+        }
         self.publishing_bytes -= publishing.bytes;
         if let Some(count) = self.peers.get_mut(&publishing.peer) {
             *count -= 1;
@@ -234,6 +329,9 @@ impl LightpushServer {
             Ok(0) => Err(PublishRefusal::NoPeers),
             outcome => outcome,
         };
+        if outcome == Err(PublishRefusal::ForgedProof) {
+            self.blame(now, publishing.peer);
+        }
         match publishing.answer {
             Some(answer) => self.respond(answer, outcome.map_err(LightpushRefusal::Publish)),
             None => self.count(outcome.is_ok()),
@@ -244,7 +342,7 @@ impl LightpushServer {
         while let Some((&publish, first)) = self.publishing.first_key_value()
             && first.deadline <= now
         {
-            self.published(publish, Err(PublishRefusal::TimedOut));
+            self.published(now, publish, Err(PublishRefusal::TimedOut));
         }
     }
 

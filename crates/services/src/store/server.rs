@@ -11,9 +11,9 @@ use bytes::Bytes;
 use undertone_gossip::Time;
 
 use super::response::{StoreResponse, StoreStatus, entry_field_len, response_overhead};
-use super::turns::Turns;
 use super::{ServerLimits, StoreRequest};
 use crate::history::{HistoryError, HistoryPage, HistoryQuery, PageDirection};
+use crate::turns::Turns;
 use crate::{PeerNo, RequestNo};
 
 #[cfg(test)]

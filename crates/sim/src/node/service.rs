@@ -278,6 +278,7 @@ fn refusal(error: &PublishError) -> PublishRefusal {
         PublishError::InvalidProof(_) => PublishRefusal::InvalidProof,
         PublishError::Proof(_) => PublishRefusal::NoProof,
         PublishError::Bandwidth { .. } => PublishRefusal::TimedOut,
+        PublishError::Busy { .. } => PublishRefusal::Busy,
         PublishError::EmptyContentTopic
         | PublishError::MetaTooLong { .. }
         | PublishError::OtherShard { .. }

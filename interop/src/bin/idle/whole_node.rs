@@ -35,15 +35,14 @@ impl WholeNode {
     pub(crate) async fn start(program: &Path, crowd: &IdleCrowd) -> Result<Self, HostileError> {
         let failed = |what| move |source| HostileError::Io { what, source };
         let folder = tempfile::tempdir().map_err(failed("cannot make a folder"))?;
+        let connections = crowd.addrs().len() + SPARE_CONNECTIONS;
         let flags = [
             format!("--network={NETWORK}"),
             format!("--shards={SHARD}"),
             "--rln=false".to_owned(),
             "--store=true".to_owned(),
-            format!(
-                "--max-connections={}",
-                crowd.addrs().len() + SPARE_CONNECTIONS
-            ),
+            format!("--max-connections={connections}"),
+            format!("--max-clients={connections}"),
         ];
         let spec = NodeSpec {
             program: program.to_owned(),

@@ -60,7 +60,7 @@ impl ServingNetwork {
                     .collect(),
             }
         };
-        let connections = format!("--max-connections={}", clients + OTHERS);
+        let connections = format!("--max-clients={}", clients + OTHERS);
         let edge = Node::start(spec("edge", &[connections])).await?;
         let peer = format!("--static-peers={}", edge.addr());
         let far = Node::start(spec("far", &[peer])).await?;

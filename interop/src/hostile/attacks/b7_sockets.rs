@@ -8,15 +8,21 @@ use libp2p::identity::Keypair;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
-use super::{Attack, Price, nothing};
+use super::{Attack, Price, nothing, with_services};
 use crate::hostile::node::Target;
 use crate::hostile::proxy::{self, Proxy};
-use crate::hostile::{HostileError, Stage, StageOptions, Tasks};
+use crate::hostile::service_client::ServiceClient;
+use crate::hostile::stage::{prefix, pubsub_topic};
+use crate::hostile::{HostileError, Stage, StageOptions, Tasks, asks};
 use crate::raw::RawIdle;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 10, 1);
 /// Number of sockets or identities that are kept open: as many connections as a node accepts.
 const CONNECTIONS: u32 = 150;
+/// Number of identities with a subscription: more than a node has places for clients.
+const SUBSCRIBED: u32 = 600;
+/// Identities with a subscription that come each second.
+const SUBSCRIBED_PER_S: u32 = 60;
 /// Connections that are opened each second: more than timeouts of 10 s close.
 const PER_S: u32 = 20;
 /// Maximum number of connections that are opened, enough for seven minutes at [`PER_S`].
@@ -77,6 +83,39 @@ pub const IDLE_IDENTITIES: Attack = Attack {
     then: nothing,
 };
 
+/// Attack b7 with clients that have a filter subscription each.
+pub const SUBSCRIBED_IDENTITIES: Attack = Attack {
+    name: "b7-subscribed-identities",
+    about: "600 identities of one address with a filter subscription each, 60 dials a second; the static peer restarts \
+            meanwhile",
+    price: Price::Nothing,
+    options: with_services,
+    start: |stage| {
+        async {
+            let target = stage.victim.target();
+            let mut tasks = Tasks::default();
+            tasks.spawn(async move {
+                let mut subscribed = Tasks::default();
+                let mut ticks = tokio::time::interval(Duration::from_secs(1) / SUBSCRIBED_PER_S);
+                for n in 0..SUBSCRIBED {
+                    ticks.tick().await;
+                    subscribed.spawn(async move {
+                        for _ in 0..ATTEMPTS_MAX / SUBSCRIBED {
+                            subscribed_until_end(target, n).await;
+                            tokio::time::sleep(Duration::from_secs(1)).await;
+                        }
+                    });
+                }
+                std::future::pending::<()>().await;
+            });
+            restart_static_peer(stage).await?;
+            Ok(tasks)
+        }
+        .boxed()
+    },
+    then: nothing,
+};
+
 /// Restarts the victim's static peer, so that the victim must dial it again during the attack.
 async fn restart_static_peer(stage: &mut Stage) -> Result<(), HostileError> {
     tokio::time::sleep(FILLING).await;
@@ -95,6 +134,17 @@ async fn idle_until_end(target: Target) {
         let address = target.addr_at(proxy.addr());
         if let Ok(idle) = RawIdle::dial(key, &address).await {
             idle.closed().await;
+        }
+    }
+}
+
+/// Subscribes to a topic of its own and does nothing until the victim ends the connection.
+async fn subscribed_until_end(target: Target, n: u32) {
+    if let Ok(mut client) = ServiceClient::connect(ADDRESS, target, None).await {
+        let topics = std::iter::once(format!("{}/idle-{n}/proto", prefix(0)));
+        let wanted = asks::subscribe(&pubsub_topic(0), topics);
+        if client.raw.ask(asks::FILTER, &wanted).await.is_ok() {
+            client.raw.closed().await;
         }
     }
 }

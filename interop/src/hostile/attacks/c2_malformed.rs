@@ -14,7 +14,7 @@ use crate::hostile::{HostileError, Stage, Tasks, asks, rpc};
 /// Number of clients that send malformed frames, and of clients that leave streams open.
 const ATTACKERS: u8 = 10;
 /// Streams that a client leaves open, as many as a connection may have.
-const OPEN: usize = 16;
+const OPEN: usize = 128;
 /// Frames of each client, enough for ten minutes.
 const FRAMES_MAX: usize = 300_000;
 /// Time for one frame.
@@ -25,7 +25,7 @@ const RISING: Duration = Duration::from_secs(3);
 /// Attack c2: malformed frames and half-open streams.
 pub const ATTACK: Attack = Attack {
     name: "c2-malformed",
-    about: "lengths of 2^63 and half lengths, cut and random requests to every service at full rate; 160 \
+    about: "lengths of 2^63 and half lengths, cut and random requests to every service at full rate; 1,280 \
             streams that say nothing; from 20 addresses",
     price: Price::Addresses(2 * ATTACKERS as u32),
     options: with_services,

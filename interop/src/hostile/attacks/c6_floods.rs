@@ -25,7 +25,7 @@ const REQUESTS_MAX: usize = 1_000_000;
 const OVERSIZE_BYTES: usize = 300_000;
 /// Messages with bad proofs that are sent again and again by each of [`FORGERS`] clients.
 const BAD_PROOFS: u64 = 2_000;
-const FORGERS: u8 = 4;
+const FORGERS: u8 = 16;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Duration of the attack before messages are counted.
 const RISING: Duration = Duration::from_secs(3);
@@ -59,7 +59,7 @@ pub const REQUESTS: Attack = Attack {
 /// Attack c6 with messages whose proofs only the pairing shows to be invalid.
 pub const BAD_PUSHES: Attack = Attack {
     name: "c6-bad-proofs",
-    about: "32 lightpush requests at a time with proofs that only the pairing shows to be bad, from 4 \
+    about: "128 lightpush requests at a time with proofs that only the pairing shows to be bad, from 16 \
             addresses",
     price: Price::Addresses(FORGERS as u32),
     options: || StageOptions {

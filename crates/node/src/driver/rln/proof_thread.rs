@@ -20,11 +20,13 @@ use crate::driver::tokens::pool::PoolMonitor;
 mod tests;
 
 /// Request for a proof.
-struct ProveJob {
-    request: RequestId,
-    epoch: Epoch,
-    x: Fr,
-    skip: SkipTaken,
+pub(in crate::driver) struct ProveJob {
+    pub(in crate::driver) request: RequestId,
+    pub(in crate::driver) epoch: Epoch,
+    pub(in crate::driver) x: Fr,
+    pub(in crate::driver) skip: SkipTaken,
+    /// Whether the proof comes out of the light clients' share of the epoch.
+    pub(in crate::driver) for_client: bool,
 }
 
 /// Check of message ids before they are used.
@@ -107,23 +109,11 @@ impl ProofThread {
         *self.totals.lock()
     }
 
-    /// Requests a proof; unless `skip` is `No`, one with an id that no other node has used.
+    /// Requests a proof; unless `job.skip` is `No`, one with an id that no other node has used.
     ///
     /// # Errors
     /// Returns the failure at once if the thread has ended.
-    pub(super) fn request(
-        &self,
-        request: RequestId,
-        epoch: Epoch,
-        x: Fr,
-        skip: SkipTaken,
-    ) -> Result<(), ProofFailure> {
-        let job = ProveJob {
-            request,
-            epoch,
-            x,
-            skip,
-        };
+    pub(super) fn request(&self, job: ProveJob) -> Result<(), ProofFailure> {
         self.jobs.send(job).map_err(|_| ProofFailure::NoMembership)
     }
 }
@@ -134,7 +124,7 @@ impl Drop for ProofThread {
     }
 }
 
-fn prove(
+pub(in crate::driver) fn prove(
     job: &ProveJob,
     source: &mut dyn ProofSource,
     events: &mpsc::UnboundedSender<RlnEvent>,
@@ -157,6 +147,15 @@ fn prove(
             // The event loop may have ended.
             let _ = events.send(RlnEvent::Skipped { epoch, ids, before });
         }
+    }
+    // This thread alone uses message ids up, so the share holds until the proof is made.
+    let tokens = source.tokens().filter(|_| job.for_client);
+    if let Some(allowance) = tokens.and_then(|tokens| tokens.allowance_in(epoch))
+        && allowance.left_for_clients() == 0
+    {
+        let limit = allowance.limit - allowance.own_share();
+        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+        return Err(ProofFailure::Exhausted { limit, epoch });
     }
     source.prove(epoch, job.x)
 }

@@ -11,7 +11,7 @@ use undertone_relay::{ProofFailure, ProofTicket};
 use undertone_rln::{Epoch, Fr, ProofStatement, RecoveredSecret};
 
 use super::event::RlnEvent;
-use super::proof_thread::{ProofThread, SkipTaken};
+use super::proof_thread::{ProofThread, ProveJob, SkipTaken};
 use super::source::ProofSource;
 use crate::command::{MembershipSnapshot, RlnSnapshot, SendBudget};
 use crate::driver::membership::{MembershipThread, snapshot};
@@ -199,22 +199,29 @@ impl RlnService {
         self.verify.remove(ticket);
     }
 
-    /// Requests a proof; with `skips_taken`, one with an id that no other node has used, after such an id was found.
+    /// Requests a proof; with `skips_taken`, one with an id that no other node has used, after such an id was found;
+    /// `for_client`, only out of the light clients' share of the epoch.
     ///
     /// # Errors
     /// Returns the failure at once if this node is not a member, or if its secret became public in the epoch.
     pub(crate) fn prove(
         &self,
         request: RequestId,
-        epoch: Epoch,
-        x: Fr,
+        (epoch, x): (Epoch, Fr),
         skips_taken: bool,
+        for_client: bool,
     ) -> Result<(), ProofFailure> {
         let skip = match skips_taken {
             true => SkipTaken::AfterOne,
             false => SkipTaken::No,
         };
-        self.request(request, epoch, x, skip)
+        self.request(ProveJob {
+            request,
+            epoch,
+            x,
+            skip,
+            for_client,
+        })
     }
 
     /// Requests a proof with an id that no other node is known to have used.
@@ -227,22 +234,23 @@ impl RlnService {
         epoch: Epoch,
         x: Fr,
     ) -> Result<(), ProofFailure> {
-        self.request(request, epoch, x, SkipTaken::Unasked)
+        self.request(ProveJob {
+            request,
+            epoch,
+            x,
+            skip: SkipTaken::Unasked,
+            for_client: false,
+        })
     }
 
-    fn request(
-        &self,
-        request: RequestId,
-        epoch: Epoch,
-        x: Fr,
-        skip: SkipTaken,
-    ) -> Result<(), ProofFailure> {
+    fn request(&self, job: ProveJob) -> Result<(), ProofFailure> {
+        let epoch = job.epoch;
         let publisher = self.publisher.as_ref();
         let publisher = publisher.ok_or(ProofFailure::NoMembership)?;
         if self.own.exposed == Some(epoch) {
             return Err(ProofFailure::IdentityExposed { epoch });
         }
-        publisher.request(request, epoch, x, skip)
+        publisher.request(job)
     }
 
     /// Rest of the rate limit in the present epoch; `None` if the source of proofs does not tell.

@@ -106,9 +106,22 @@ impl PoolMonitor {
 
     fn allowance_at(&self, clock: &WallClock) -> Option<EpochAllowance> {
         let counter = self.pool.counter.try_lock()?;
-        let counter = counter.as_ref()?;
+        Self::allowance_of(counter.as_ref()?, clock.epoch(), clock)
+    }
+
+    /// Messages that are left in an epoch; waits for an id that is being written to disk.
+    pub(crate) fn allowance_in(&self, epoch: Epoch) -> Option<EpochAllowance> {
+        let counter = self.pool.counter.lock();
+        Self::allowance_of(counter.as_ref()?, epoch, &self.pool.clock.now())
+    }
+
+    fn allowance_of(
+        counter: &MessageIdCounter,
+        epoch: Epoch,
+        clock: &WallClock,
+    ) -> Option<EpochAllowance> {
         let limit = counter.limit();
-        let used = match counter.ready(clock.epoch(), clock) {
+        let used = match counter.ready(epoch, clock) {
             Ok(next_id) => next_id,
             Err(CounterError::Exhausted { .. }) => limit,
             Err(_) => return None,

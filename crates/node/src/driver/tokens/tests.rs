@@ -1,3 +1,4 @@
+use undertone_gossip::RequestId;
 use undertone_membership::{MemberIndex, MembershipView, SqliteRegistry, Version, View};
 use undertone_rln::{
     Generation, Identity, Key, MerklePath, MessageIdCounter, Policy, PoolSnapshot, ProofStatement,
@@ -6,6 +7,7 @@ use undertone_rln::{
 
 use super::*;
 use crate::driver::MemberClock;
+use crate::driver::rln::{ProveJob, SkipTaken, prove};
 
 const LIMIT: u32 = 20;
 
@@ -271,4 +273,33 @@ fn a_disk_that_takes_no_message_id_is_told_until_it_does() {
         &setup.key,
         &source.prove(Epoch(0), Fr::from(1)).unwrap()
     ));
+}
+
+#[test]
+fn light_clients_get_three_quarters_of_an_epoch_and_the_rest_stays_the_nodes_own() {
+    let setup = Setup::new();
+    let mut source = setup.source(config(0));
+    let (events, _received) = tokio::sync::mpsc::unbounded_channel();
+    let mut prove = |for_client| {
+        let job = ProveJob {
+            request: RequestId(1),
+            epoch: Epoch(0),
+            x: Fr::from(1),
+            skip: SkipTaken::No,
+            for_client,
+        };
+        prove(&job, &mut source, &events)
+    };
+    for _ in 0..15 {
+        prove(true).unwrap();
+    }
+    let refused = prove(true).unwrap_err();
+    assert!(
+        matches!(refused, ProofFailure::Exhausted { limit: 15, .. }),
+        "{refused}"
+    );
+    for _ in 0..5 {
+        prove(false).unwrap();
+    }
+    assert!(prove(false).is_err(), "the epoch is used up");
 }

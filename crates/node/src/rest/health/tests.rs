@@ -1,12 +1,14 @@
 use serde_json::{Map, Value, json};
 
 use super::*;
+use crate::command::{EpochAllowance, JobSizes, MembershipSnapshot, ProofTotals, VerifierSnapshot};
 use crate::rest::fake::{Fake, FakeNode};
 
 const ALL: MountedServices = MountedServices {
     store: true,
     filter: true,
     lightpush: true,
+    lightpush_proofs: true,
     peer_exchange: true,
     rendezvous: true,
 };
@@ -142,4 +144,53 @@ async fn subscriptions_that_no_filter_peer_has_are_named() {
     node.light.lock().filter_peers = [("/waku/2/rs/66/0".into(), 1)].into();
     let all = protocols(MountedServices::default(), node).await;
     assert_eq!(all["Filter Client"], "READY");
+}
+
+#[test]
+fn lightpush_says_when_messages_without_a_proof_are_refused() {
+    let told = |mounted, may_publish, allowance| {
+        let rln = RlnSnapshot {
+            may_publish,
+            allowance,
+            ..rln_snapshot()
+        };
+        unproved(mounted, Some(&rln)).map(|desc| desc.rsplit(": ").next().unwrap_or(desc))
+    };
+    let left = |left| Some(EpochAllowance { left, limit: 20 });
+    assert_eq!(told(ALL, true, left(6)), None);
+    let spent = Some("the light clients' share of it is used up");
+    assert_eq!(told(ALL, true, left(5)), spent);
+    let stranger = Some("this node has no membership");
+    assert_eq!(told(ALL, false, None), stranger);
+    let unwilling = MountedServices {
+        lightpush_proofs: false,
+        ..ALL
+    };
+    let off = Some("lightpush-proofs is false");
+    assert_eq!(told(unwilling, true, left(20)), off);
+    assert_eq!(unproved(ALL, None), None, "a network without rate limit");
+}
+
+fn rln_snapshot() -> RlnSnapshot {
+    RlnSnapshot {
+        may_publish: true,
+        refusal: None,
+        allowance: None,
+        ids_taken_total: 0,
+        tokens: None,
+        proofs: ProofTotals::default(),
+        verifier: VerifierSnapshot {
+            threads: 1,
+            policy: undertone_rln::BatchPolicy::default(),
+            waiting: 0,
+            suspects: 0,
+            checked_total: 0,
+            bad_total: 0,
+            batches_total: 0,
+            job_sizes: JobSizes::default(),
+            last_took: std::time::Duration::ZERO,
+        },
+        membership: MembershipSnapshot::default(),
+        chain: None,
+    }
 }

@@ -13,6 +13,7 @@ const STORE: MountedServices = MountedServices {
     store: true,
     filter: false,
     lightpush: false,
+    lightpush_proofs: false,
     peer_exchange: false,
     rendezvous: false,
 };

@@ -67,10 +67,7 @@ async fn read(
     queue: mpsc::Sender<ArrivedMessage>,
 ) -> Result<Option<SyncFailure>, SyncFailure> {
     let InboundStream {
-        peer,
-        mut stream,
-        permit,
-        ..
+        peer, mut stream, ..
     } = inbound;
     let max = context.check.limits.max_message_bytes + TOPIC_BYTES_MAX;
     loop {
@@ -133,7 +130,6 @@ async fn read(
     drop(queue);
     // The peer may have closed or reset the stream.
     let _ = timeout(context.bounds.turn, stream.close()).await;
-    drop(permit);
     Ok(None)
 }
 

@@ -56,12 +56,7 @@ pub(super) async fn initiate(
 
 /// Carries out a session that a peer begins.
 pub(super) async fn respond(context: &Arc<SyncContext>, inbound: InboundStream) {
-    let InboundStream {
-        peer,
-        stream,
-        permit,
-        ..
-    } = inbound;
+    let InboundStream { peer, stream, .. } = inbound;
     let ended = async {
         // The terms are asked of the event loop, which somebody without a session must not keep busy.
         if context.sessions.is_banned(peer) {
@@ -76,7 +71,6 @@ pub(super) async fn respond(context: &Arc<SyncContext>, inbound: InboundStream) 
     };
     // Counted and logged; the peer sees that its stream ends.
     let _ = finish(context, peer, SessionSide::Theirs, ended.await);
-    drop(permit);
 }
 
 async fn carry_out(

@@ -2,6 +2,7 @@ use super::*;
 
 fn limits() -> ConnectionLimits {
     ConnectionLimits {
+        clients_max: 6,
         outbound_reserved: 2,
         per_address_max: 3,
         per_network_max: 4,
@@ -42,18 +43,89 @@ fn admit(places: &mut Places, new: Newcomer) -> Result<Vec<ConnectionId>, NoPlac
 
 /// Admits a peer of good standing.
 fn member(places: &mut Places, new: Newcomer) {
+    assert_eq!(relay(places, new), Ok(vec![]));
+}
+
+/// Admits a peer and has it begin a pubsub session; returns those that lose their places.
+fn relay(places: &mut Places, new: Newcomer) -> Result<Vec<ConnectionId>, NoPlace> {
+    let mut losers = admit(places, new)?;
+    let begun = places.begin_session(new.peer);
+    if begun.is_err() {
+        places.leave(new.id);
+    }
+    losers.extend(begun?.into_iter().map(|(_, id)| id));
+    Ok(losers)
+}
+
+/// Admits a client with a subscription.
+fn subscriber(places: &mut Places, new: Newcomer) {
     assert_eq!(admit(places, new), Ok(vec![]));
-    places.speaks(new.peer, true);
+    places.subscribes(new.peer, true);
 }
 
 #[test]
-fn an_address_that_has_all_it_may_loses_its_oldest_peer_without_pubsub() {
+fn an_address_with_its_share_of_clients_loses_its_oldest_without_a_subscription() {
     let mut places = Places::new(limits());
-    member(&mut places, inbound(0, address(1)));
+    subscriber(&mut places, inbound(0, address(1)));
     assert_eq!(admit(&mut places, inbound(1, address(1))), Ok(vec![]));
     assert_eq!(admit(&mut places, inbound(2, address(1))), Ok(vec![]));
     assert_eq!(admit(&mut places, inbound(3, address(1))), Ok(vec![id(1)]));
     assert_eq!(admit(&mut places, inbound(4, address(1))), Ok(vec![id(2)]));
+    let others = address(2);
+    assert_eq!(admit(&mut places, inbound(5, others)), Ok(vec![]));
+}
+
+#[test]
+fn a_newcomer_does_not_throw_out_clients_with_subscriptions_of_its_own_address() {
+    let mut places = Places::new(limits());
+    (0..3).for_each(|n| subscriber(&mut places, inbound(n, address(1))));
+    let refused = admit(&mut places, inbound(3, address(1)));
+    assert_eq!(refused, Err(NoPlace::AddressClients));
+}
+
+#[test]
+fn subscriptions_of_one_address_do_not_keep_clients_of_others_out() {
+    let mut places = Places::new(limits());
+    (0..3).for_each(|n| subscriber(&mut places, inbound(n, address(1))));
+    (3..6).for_each(|n| subscriber(&mut places, inbound(n, address(2))));
+    let newcomer = inbound(6, address(3));
+    assert_eq!(admit(&mut places, newcomer), Ok(vec![id(5)]), "the newest");
+    places.subscribes(newcomer.peer, true);
+    assert_eq!(admit(&mut places, inbound(7, address(4))), Ok(vec![id(2)]));
+    places.subscribes(places.taken[&id(7)].peer, true);
+    assert_eq!(admit(&mut places, inbound(8, address(5))), Ok(vec![id(4)]));
+    places.subscribes(places.taken[&id(8)].peer, true);
+    assert_eq!(admit(&mut places, inbound(9, address(6))), Ok(vec![id(1)]));
+    places.subscribes(places.taken[&id(9)].peer, true);
+    let last = admit(&mut places, inbound(10, address(7)));
+    assert_eq!(last, Err(NoPlace::Clients), "all have one each");
+}
+
+#[test]
+fn a_proxy_on_this_host_may_bring_all_clients() {
+    let mut places = Places::new(limits());
+    let loopback = AddressGroup::V4([127, 0, 0, 1]);
+    (0..6).for_each(|n| subscriber(&mut places, inbound(n, loopback)));
+}
+
+#[test]
+fn a_network_of_the_internet_has_no_more_clients_than_an_address() {
+    let mut places = Places::new(limits());
+    let at = |n| AddressGroup::V4([20, 0, 1, n]);
+    (0..3).for_each(|n| subscriber(&mut places, inbound(n, at(n as u8))));
+    let refused = admit(&mut places, inbound(3, at(77)));
+    assert_eq!(refused, Err(NoPlace::AddressClients));
+}
+
+#[test]
+fn clients_stay_when_relays_fill_the_node_and_relays_when_clients_do() {
+    let mut places = Places::new(limits());
+    (0..3).for_each(|n| subscriber(&mut places, inbound(n, address(1))));
+    (10..18).for_each(|n| member(&mut places, inbound(n, address(n as u8))));
+    let refused = relay(&mut places, inbound(18, address(60)));
+    assert_eq!(refused, Err(NoPlace::Total));
+    (20..23).for_each(|n| subscriber(&mut places, inbound(n, address(2))));
+    assert_eq!(places.taken.len(), 14, "nobody has lost a place");
 }
 
 #[test]
@@ -64,12 +136,12 @@ fn an_address_full_of_members_loses_the_one_with_the_worst_score_or_takes_nobody
         member(&mut places, *new);
     }
     assert_eq!(
-        admit(&mut places, inbound(3, address(1))),
+        relay(&mut places, inbound(3, address(1))),
         Err(NoPlace::Address)
     );
     places.set_score(members[0].peer, -1.0);
     places.set_score(members[1].peer, -5.0);
-    assert_eq!(admit(&mut places, inbound(4, address(1))), Ok(vec![id(1)]));
+    assert_eq!(relay(&mut places, inbound(4, address(1))), Ok(vec![id(1)]));
 }
 
 #[test]
@@ -88,14 +160,14 @@ fn a_network_of_the_internet_has_a_bound_that_many_addresses_do_not_lift() {
         member(&mut places, *new);
     }
     let fifth = |n| inbound(n, at(1, 77));
-    assert_eq!(admit(&mut places, fifth(4)), Err(NoPlace::Network));
+    assert_eq!(relay(&mut places, fifth(4)), Err(NoPlace::Network));
     assert_eq!(
         admit(&mut places, inbound(5, at(2, 77))),
         Ok(vec![]),
         "another network"
     );
     places.set_score(members[2].peer, -1.0);
-    assert_eq!(admit(&mut places, fifth(6)), Ok(vec![id(2)]));
+    assert_eq!(relay(&mut places, fifth(6)), Ok(vec![id(2)]));
 }
 
 #[test]
@@ -104,19 +176,9 @@ fn a_loopback_address_has_a_bound_of_its_own() {
     let loopback = AddressGroup::V4([127, 0, 0, 1]);
     (0..5).for_each(|n| member(&mut places, inbound(n, loopback)));
     assert_eq!(
-        admit(&mut places, inbound(5, loopback)),
+        relay(&mut places, inbound(5, loopback)),
         Err(NoPlace::Address)
     );
-}
-
-#[test]
-fn a_full_node_drops_who_does_not_speak_pubsub_first_of_the_address_with_the_most() {
-    let mut places = Places::new(limits());
-    assert_eq!(admit(&mut places, inbound(0, address(1))), Ok(vec![]));
-    (1..3).for_each(|n| assert_eq!(admit(&mut places, inbound(n, address(2))), Ok(vec![])));
-    (3..8).for_each(|n| member(&mut places, inbound(n, address(n as u8))));
-    assert_eq!(admit(&mut places, inbound(8, address(50))), Ok(vec![id(1)]));
-    assert_eq!(admit(&mut places, inbound(9, address(51))), Ok(vec![id(0)]));
 }
 
 #[test]
@@ -125,12 +187,10 @@ fn a_node_full_of_members_takes_from_the_crowd_and_from_nobody_else() {
     (0..3).for_each(|n| member(&mut places, inbound(n, address(1))));
     (3..8).for_each(|n| member(&mut places, inbound(n, address(n as u8))));
     let newcomer = inbound(8, address(50));
-    assert_eq!(admit(&mut places, newcomer), Ok(vec![id(2)]), "the newest");
-    places.speaks(newcomer.peer, true);
-    assert_eq!(admit(&mut places, inbound(9, address(51))), Ok(vec![id(1)]));
-    places.speaks(places.taken[&id(9)].peer, true);
+    assert_eq!(relay(&mut places, newcomer), Ok(vec![id(2)]), "the newest");
+    assert_eq!(relay(&mut places, inbound(9, address(51))), Ok(vec![id(1)]));
     assert_eq!(
-        admit(&mut places, inbound(10, address(52))),
+        relay(&mut places, inbound(10, address(52))),
         Err(NoPlace::Total)
     );
 }
@@ -140,7 +200,7 @@ fn peers_that_dial_leave_room_for_those_that_are_dialled() {
     let mut places = Places::new(limits());
     (0..8).for_each(|n| member(&mut places, inbound(n, address(n as u8))));
     assert_eq!(
-        admit(&mut places, inbound(8, address(50))),
+        relay(&mut places, inbound(8, address(50))),
         Err(NoPlace::Total)
     );
     assert_eq!(admit(&mut places, outbound(9)), Ok(vec![]));
@@ -154,13 +214,13 @@ fn a_static_peer_comes_in_beyond_every_bound_and_is_never_dropped() {
     let friend = inbound(100, address(60));
     places.keep(friend.peer);
     (0..8).for_each(|n| member(&mut places, inbound(n, address(n as u8))));
-    assert_eq!(admit(&mut places, friend), Ok(vec![]));
+    assert_eq!(relay(&mut places, friend), Ok(vec![]));
     assert_eq!(
-        admit(&mut places, inbound(101, address(50))),
+        relay(&mut places, inbound(101, address(50))),
         Err(NoPlace::Total)
     );
     places.leave(friend.id);
-    assert_eq!(admit(&mut places, friend), Ok(vec![]), "remembered");
+    assert_eq!(relay(&mut places, friend), Ok(vec![]), "remembered");
 }
 
 #[test]

@@ -30,5 +30,5 @@ fn a_connection_is_dead_after_three_lost_packets_and_holds_what_one_of_yamux_may
     assert!(config.keep_alive_interval * 3 < silence);
     assert!(config.max_stream_data >= 2 << 20 && config.max_connection_data <= 6 << 20);
     assert!(config.max_stream_data < config.max_connection_data);
-    assert_eq!(config.max_concurrent_stream_limit, 16);
+    assert_eq!(config.max_concurrent_stream_limit, 128);
 }

@@ -20,6 +20,7 @@ const WINDOW_UPDATE: u8 = 1;
 const PING: u8 = 2;
 const SYN: u16 = 1;
 const ACK: u16 = 2;
+const FIN: u16 = 4;
 const RST: u16 = 8;
 
 mod pipe {
@@ -208,5 +209,26 @@ async fn streams_beyond_those_that_a_node_needs_are_reset() {
     assert_eq!(reset, [first, first + 2, first + 4]);
     // One that ends makes room for another.
     peer.send(WINDOW_UPDATE, RST, 1, 0).await;
+    node.abort();
+}
+
+#[tokio::test]
+async fn a_light_client_that_opens_a_hundred_streams_at_once_gets_them_all() {
+    let (ours, theirs) = tokio::io::duplex(1 << 20);
+    let node = node(ours, YamuxUpgrade::default());
+    let mut peer = Peer(theirs);
+    for n in 0..100 {
+        peer.send(WINDOW_UPDATE, SYN, 2 * n + 1, 0).await;
+    }
+    for n in 0..100 {
+        peer.data(2 * n + 1, b"request").await;
+        peer.send(DATA, FIN, 2 * n + 1, 0).await;
+    }
+    let mut ended = 0;
+    while ended < 100 {
+        let header = peer.header().await;
+        assert_eq!(header.flags & RST, 0, "stream {} is reset", header.stream);
+        ended += u32::from(header.flags & FIN != 0);
+    }
     node.abort();
 }

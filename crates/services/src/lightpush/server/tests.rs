@@ -236,6 +236,13 @@ fn what_the_relay_says_has_a_status_and_a_text_that_clients_know() {
             "RLN validation failed",
         ),
         (
+            PublishRefusal::ForgedProof,
+            420,
+            "RLN validation failed",
+            "RLN validation failed",
+        ),
+        (PublishRefusal::Busy, 503, "busy", "busy"),
+        (
             PublishRefusal::Duplicate,
             420,
             "Dropping already-seen message",

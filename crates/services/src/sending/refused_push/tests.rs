@@ -46,3 +46,18 @@ fn a_message_that_the_relay_has_already_is_published() {
     let other = refused_push(PushVersion::V3, LightpushStatus::PAYLOAD_TOO_LARGE, &text);
     assert_eq!(other, Err(PushFailure::TooLarge));
 }
+
+#[test]
+fn a_busy_server_is_asked_again_in_both_versions() {
+    let text = PublishRefusal::Busy.to_string();
+    let busy = LightpushStatus::SERVICE_NOT_AVAILABLE;
+    assert_eq!(
+        refused_push(PushVersion::V3, busy, &text),
+        Err(PushFailure::Busy { retry_after: None })
+    );
+    assert_eq!(
+        refused_push(PushVersion::V2, LightpushStatus(0), &text),
+        Err(PushFailure::NoPeers),
+        "not a refusal of the proof"
+    );
+}

@@ -47,7 +47,13 @@ fn in_progress(skip: SkipTaken) -> InProgress {
     let (sender, events) = mpsc::unbounded_channel();
     let thread = ProofThread::start(Box::new(source), sender).unwrap();
     thread
-        .request(RequestId(1), Epoch(0), Fr::from(7), skip)
+        .request(ProveJob {
+            request: RequestId(1),
+            epoch: Epoch(0),
+            x: Fr::from(7),
+            skip,
+            for_client: false,
+        })
         .unwrap();
     has_begun.recv().unwrap();
     InProgress {

@@ -51,6 +51,101 @@ fn a_flooding_peer_is_held_back_and_an_honest_one_is_served() {
     publish(&bench.push(2, PushVersion::V3, Some(TOPIC), message()));
 }
 
+/// Numbers of the messages that the relay gets.
+fn handed(outputs: &[Output]) -> Vec<RequestNo> {
+    let numbers = outputs.iter().filter_map(|output| match output {
+        Output::Publish { publish, .. } => Some(*publish),
+        Output::Respond { .. } => None,
+    });
+    numbers.collect()
+}
+
+/// Sixteen strangers push sixteen messages each; returns the numbers of those that the relay has.
+fn sixteen_strangers(bench: &mut Bench) -> Vec<RequestNo> {
+    let mut in_relay = Vec::new();
+    for number in 0..256 {
+        let outputs = bench.push(number % 16, PushVersion::V3, Some(TOPIC), message());
+        in_relay.extend(handed(&outputs));
+    }
+    in_relay
+}
+
+#[test]
+fn the_relay_has_a_part_of_the_messages_at_a_time_and_the_rest_of_its_places_is_for_its_own() {
+    let limits = LightpushLimits::default();
+    let mut bench = Bench::new(limits);
+    let mut in_relay = sixteen_strangers(&mut bench);
+    for _ in 0..256 {
+        assert!(in_relay.len() <= limits.max_in_relay);
+        let next = in_relay.remove(0);
+        in_relay.extend(handed(&bench.published(next, Ok(1))));
+    }
+    assert!(in_relay.is_empty());
+    assert_eq!(bench.server.stats().published, 256);
+}
+
+#[test]
+fn an_honest_client_has_its_turn_before_the_rest_of_sixteen_that_fill_every_place() {
+    let mut bench = Bench::new(LightpushLimits::default());
+    let mut in_relay = sixteen_strangers(&mut bench);
+    let outputs = bench.push(99, PushVersion::V3, Some(TOPIC), message());
+    assert_eq!(v3(&outputs).0, 503, "the greediest loses its last message");
+    let honest = RequestNo(bench.server.next_publish);
+    for _ in 0..17 {
+        let next = in_relay.remove(0);
+        in_relay.extend(handed(&bench.published(next, Ok(1))));
+    }
+    assert!(in_relay.contains(&honest), "within one turn of each");
+    let answer = bench.published(honest, Ok(1));
+    assert!(answer.iter().any(|output| matches!(
+        output,
+        Output::Respond { request, .. } if *request == RequestNo(257)
+    )));
+}
+
+#[test]
+fn whoever_sends_a_forged_proof_comes_behind_all_others_one_at_a_time_for_a_minute() {
+    let mut bench = Bench::new(LightpushLimits::default());
+    let mut in_relay = sixteen_strangers(&mut bench);
+    let forged = Err(PublishRefusal::ForgedProof);
+    while in_relay.len() > 1 {
+        let next = in_relay.remove(0);
+        let outputs = bench.published(next, forged);
+        let answers = outputs
+            .iter()
+            .filter(|o| matches!(o, Output::Respond { .. }));
+        assert_eq!(answers.count(), 1);
+        in_relay.extend(handed(&outputs));
+    }
+    assert!(bench.server.usage().publishing > 200, "they wait");
+    // An honest client does not wait for any of them.
+    let (honest, _) = {
+        let outputs = bench.push(99, PushVersion::V3, Some(TOPIC), message());
+        let outputs: Vec<_> = outputs
+            .into_iter()
+            .filter(|output| matches!(output, Output::Publish { .. }))
+            .collect();
+        publish(&outputs)
+    };
+    assert_eq!(handed(&bench.published(honest, Ok(1))), []);
+    // A minute later they are as good as anybody.
+    bench.now = bench.now.after(Duration::from_secs(60));
+    bench.handle(Input::Tick);
+    for _ in 0..2 {
+        publish(&bench.push(3, PushVersion::V3, Some(TOPIC), message()));
+    }
+}
+
+#[test]
+fn a_proof_that_is_only_out_of_date_is_no_reason_for_blame() {
+    let mut bench = Bench::new(LightpushLimits::default());
+    let first = publish(&bench.push(1, PushVersion::V3, Some(TOPIC), message())).0;
+    bench.published(first, Err(PublishRefusal::InvalidProof));
+    for _ in 0..2 {
+        publish(&bench.push(1, PushVersion::V3, Some(TOPIC), message()));
+    }
+}
+
 #[test]
 fn reconnecting_does_not_lift_the_bounds() {
     let limits = LightpushLimits {
