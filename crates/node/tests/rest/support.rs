@@ -242,6 +242,7 @@ async fn answer(
                     None => unanswered.push(reply),
                 }
             }
+            Command::Subscriber { .. } => {}
             Command::Post {
                 pubsub_topic,
                 message,
