@@ -62,7 +62,7 @@ pub enum Command {
     },
     /// Says whether a client has subscribed to messages; a client without is the first to give way.
     Subscriber {
-        /// The client.
+        /// Peer that is a client.
         peer: PeerId,
         /// Whether it has a subscription.
         is_subscribed: bool,

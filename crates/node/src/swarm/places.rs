@@ -106,7 +106,7 @@ impl Places {
         let mut losers = Vec::new();
         if !standing.speaks && !standing.kept {
             let own = self.taken.values().filter(|known| known.peer == peer);
-            let inbound = own.filter(|known| known.inbound).last().copied();
+            let inbound = own.filter(|known| known.inbound).next_back().copied();
             let given = inbound.map(|new| self.relay_place(&new)).transpose()?;
             let given = given.flatten().and_then(|id| self.taken.get(&id));
             losers.extend(given.map(|known| (known.peer, known.id)));

@@ -18,6 +18,10 @@ use crate::services::peers::PeerNumbers;
 use crate::services::{LightpushVersion, SERVICE_PROTOCOLS};
 use crate::swarm::METADATA_PROTOCOL;
 
+mod watched;
+
+use watched::{DialAttempt, PeerLink, WatchedPeer};
+
 /// Disconnected peers of which none is configured that are remembered at most; the oldest is forgotten first.
 const GONE_MAX: usize = 64;
 
@@ -30,99 +34,6 @@ pub(in crate::services) struct ConfiguredPeers {
     pub(in crate::services) filter: Vec<Multiaddr>,
     /// Peers to publish through.
     pub(in crate::services) lightpush: Vec<Multiaddr>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum PeerLink {
-    #[default]
-    Down,
-    /// Connected, but the peer has not said yet what it offers.
-    Greeting {
-        connection: u64,
-    },
-    Up,
-}
-
-/// Attempt to connect to a peer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum DialAttempt {
-    #[default]
-    None,
-    /// This module's attempt is under way.
-    Asked,
-    /// Another attempt of the node is under way, and its end will be heard.
-    Elsewhere,
-}
-
-#[derive(Debug)]
-struct WatchedPeer {
-    identity: PeerId,
-    /// Services for which the configuration names the peer.
-    configured: Services,
-    /// Services that the peer announced.
-    announced: Services,
-    /// Protocols of services that the peer announced.
-    protocols: Vec<&'static str>,
-    /// Whether the peer announced lightpush v2 and not v3.
-    is_legacy_pusher: bool,
-    /// Configured addresses, with `/p2p`, in their order.
-    addresses: Vec<Multiaddr>,
-    /// Whether this node chose the peer: dialled it, not because it had been met, or names it as a static peer.
-    is_chosen: bool,
-    /// Whether the peer's answers agreed with those of a peer that is no stranger.
-    has_agreed: bool,
-    /// Network that the peer was connected from last.
-    network: Option<Network>,
-    /// Address at which the peer was met, without `/p2p`.
-    met_at: Option<Multiaddr>,
-    topics: Option<Vec<Arc<str>>>,
-    has_announced: bool,
-    has_metadata: bool,
-    has_named_shards: bool,
-    link: PeerLink,
-    dial: DialAttempt,
-    /// State that the watchers were told last.
-    told: Option<ServicePeer>,
-}
-
-impl WatchedPeer {
-    fn new(identity: PeerId) -> Self {
-        Self {
-            identity,
-            configured: Services::default(),
-            announced: Services::default(),
-            protocols: Vec::new(),
-            is_legacy_pusher: false,
-            addresses: Vec::new(),
-            is_chosen: false,
-            has_agreed: false,
-            network: None,
-            met_at: None,
-            topics: None,
-            has_announced: false,
-            has_metadata: false,
-            has_named_shards: false,
-            link: PeerLink::Down,
-            dial: DialAttempt::None,
-            told: None,
-        }
-    }
-
-    fn is_greeted(&self) -> bool {
-        self.has_announced && (self.has_named_shards || !self.has_metadata)
-    }
-
-    fn is_configured(&self) -> bool {
-        self.configured != Services::default()
-    }
-
-    fn standing(&self) -> Standing {
-        match (self.is_configured(), self.is_chosen || self.has_agreed) {
-            (true, _) => Standing::Named,
-            (false, true) => Standing::Known,
-            (false, false) => Standing::Stranger,
-        }
-    }
 }
 
 /// Peer that can be asked for a service.
@@ -234,9 +145,10 @@ impl ServicePeerTable {
 
     /// Returns the connected peers that announced a protocol.
     pub(super) fn witnesses(&self, protocol: &str) -> Vec<Witness> {
-        let offers = self.peers.iter().filter(|(_, peer)| {
-            peer.link != PeerLink::Down && peer.protocols.iter().any(|id| *id == protocol)
-        });
+        let offers = self
+            .peers
+            .iter()
+            .filter(|(_, peer)| peer.link != PeerLink::Down && peer.protocols.contains(&protocol));
         let witness = |(number, peer): (&PeerNo, &WatchedPeer)| Witness {
             peer: *number,
             standing: peer.standing(),
