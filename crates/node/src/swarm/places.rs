@@ -105,8 +105,8 @@ impl Places {
         let standing = self.peers.get(&peer).copied().unwrap_or_default();
         let mut losers = Vec::new();
         if !standing.speaks && !standing.kept {
-            let own = self.taken.values().filter(|known| known.peer == peer);
-            let inbound = own.filter(|known| known.inbound).next_back().copied();
+            let mut own = self.taken.values().filter(|known| known.peer == peer);
+            let inbound = own.rfind(|known| known.inbound).copied();
             let given = inbound.map(|new| self.relay_place(&new)).transpose()?;
             let given = given.flatten().and_then(|id| self.taken.get(&id));
             losers.extend(given.map(|known| (known.peer, known.id)));
