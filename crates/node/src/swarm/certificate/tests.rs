@@ -89,13 +89,13 @@ fn the_end_of_a_certificate_is_known_and_followed() {
         fs::write(files.key, key.serialize_pem()).expect("space");
     };
     write(2002);
-    let read = folder.files().read().ok().expect("it can be used");
+    let read = folder.files().read().expect("it can be used");
     assert_eq!(read.remaining(), None, "it has expired");
     let mut watch = CertificateWatch::open(folder.files()).expect("it can be used");
     assert_eq!(watch.expires_unix_s(), 1_009_843_200);
     write(2400);
     watch.check(true);
     assert_eq!(watch.expires_unix_s(), 13_569_465_600);
-    let read = folder.files().read().ok().expect("it can be used");
+    let read = folder.files().read().expect("it can be used");
     assert!(read.remaining() > Some(RENEWAL));
 }

@@ -25,9 +25,9 @@ async fn a_connection_that_this_node_dials_ends_when_nothing_is_acknowledged() {
     };
     let stream = sockets(&ListenAddresses::default())
         .dial(address, options)
-        .unwrap()
+        .expect("an address of TCP")
         .await
-        .unwrap();
+        .expect("somebody listens");
     assert_eq!(tcp_user_timeout(&stream.0).unwrap(), BOUND_MS);
 }
 
@@ -60,7 +60,7 @@ async fn mplex_client(address: Multiaddr) -> StreamMuxerBox {
     let keypair = Keypair::generate_ed25519();
     let client = tcp::tokio::Transport::new(tcp::Config::default())
         .upgrade(Version::V1)
-        .authenticate(noise::Config::new(&keypair).unwrap())
+        .authenticate(noise::Config::new(&keypair).expect("any key does"))
         .multiplex(libp2p_mplex::Config::default())
         .map(|(_, muxer), _| StreamMuxerBox::new(muxer));
     let options = DialOpts {
