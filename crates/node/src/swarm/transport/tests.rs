@@ -28,13 +28,16 @@ async fn a_connection_that_this_node_dials_ends_when_nothing_is_acknowledged() {
         .expect("an address of TCP")
         .await
         .expect("somebody listens");
-    assert_eq!(tcp_user_timeout(&stream.0).unwrap(), BOUND_MS);
+    assert_eq!(
+        tcp_user_timeout(&stream.0).expect("an address of TCP"),
+        BOUND_MS
+    );
 }
 
 #[tokio::test]
 async fn so_does_a_connection_that_another_node_dials() {
     let mut transport = sockets(&ListenAddresses::default()).boxed();
-    let any = "/ip4/127.0.0.1/tcp/0".parse().unwrap();
+    let any = "/ip4/127.0.0.1/tcp/0".parse().expect("somebody listens");
     transport.listen_on(ListenerId::next(), any).unwrap();
     let mut dialler = None;
     let accepted = loop {
