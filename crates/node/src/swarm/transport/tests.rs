@@ -25,19 +25,16 @@ async fn a_connection_that_this_node_dials_ends_when_nothing_is_acknowledged() {
     };
     let stream = sockets(&ListenAddresses::default())
         .dial(address, options)
-        .expect("an address of TCP")
+        .unwrap()
         .await
-        .expect("somebody listens");
-    assert_eq!(
-        tcp_user_timeout(&stream.0).expect("an address of TCP"),
-        BOUND_MS
-    );
+        .unwrap();
+    assert_eq!(tcp_user_timeout(&stream.0).unwrap(), BOUND_MS);
 }
 
 #[tokio::test]
 async fn so_does_a_connection_that_another_node_dials() {
     let mut transport = sockets(&ListenAddresses::default()).boxed();
-    let any = "/ip4/127.0.0.1/tcp/0".parse().expect("somebody listens");
+    let any = "/ip4/127.0.0.1/tcp/0".parse().unwrap();
     transport.listen_on(ListenerId::next(), any).unwrap();
     let mut dialler = None;
     let accepted = loop {
@@ -73,9 +70,9 @@ async fn mplex_client(address: Multiaddr) -> StreamMuxerBox {
     client
         .boxed()
         .dial(address, options)
-        .unwrap()
+        .expect("an address of TCP")
         .await
-        .unwrap()
+        .expect("somebody listens")
 }
 
 /// A client in a browser keeps seven streams ready, and opens one for each request.
