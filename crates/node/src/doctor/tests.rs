@@ -57,24 +57,6 @@ async fn a_port_in_use_is_bad() {
 }
 
 #[tokio::test]
-async fn one_port_at_both_families_is_no_port_named_twice() {
-    let flags = [
-        ("listen-address", "127.0.0.1,::1"),
-        ("tcp-port", "60000"),
-        ("ws-port", "60000"),
-    ];
-    let both = |flags: &[(&str, &str)]| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let findings = ports::examine(&config(folder.path(), flags));
-        let both = findings.iter().filter(|one| one.says.contains("both"));
-        both.count()
-    };
-    assert_eq!(both(&flags), 0);
-    let websocket = [&flags[..], &[("websocket", "true")]].concat();
-    assert_eq!(both(&websocket), 1);
-}
-
-#[tokio::test]
 async fn a_data_folder_that_cannot_be_written_is_bad_and_a_new_one_is_not_left_behind() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("file");

@@ -46,6 +46,15 @@ impl Pair {
         }
     }
 
+    /// A client without relay, which asks the store for its services.
+    async fn client(&self) -> (Assembled, Place) {
+        let place = Place::new();
+        let flags = [("rln", "false"), ("shards", "0"), ("relay", "false")];
+        let peers = [self.store.node.addresses[0].to_string()];
+        let client = assemble(&place.config(&peers, &flags)).await;
+        (client.unwrap(), place)
+    }
+
     async fn publish(&self, text: &str) {
         let message = WakuMessage::new(text.to_owned().into_bytes(), CONTENT_TOPIC);
         let handle = &self.relay.node.handle;
@@ -146,7 +155,8 @@ async fn a_store_that_cannot_write_says_so_and_makes_up_for_it() {
 #[tokio::test]
 async fn subscribers_get_messages_and_lightpush_publishes_them() {
     let pair = Pair::start().await;
-    let light = &pair.relay.services.handle;
+    let (client, _place) = pair.client().await;
+    let light = &client.services.handle;
     let mut pushed = {
         let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
         light.add_sink(std::sync::Arc::new(Sink(sender)));
@@ -218,7 +228,8 @@ async fn subscribers_get_messages_and_lightpush_publishes_them() {
 #[tokio::test]
 async fn a_client_may_push_two_hundred_messages_at_once() {
     let pair = Pair::with(&[("rate-limit", "lightpush:0/1s")]).await;
-    let light = &pair.relay.services.handle;
+    let (client, _place) = pair.client().await;
+    let light = &client.services.handle;
     let push = |n: u32| {
         let message = WakuMessage::new(n.to_be_bytes().to_vec(), CONTENT_TOPIC);
         light.push(LightpushVersion::V3, Some(topic()), message)

@@ -42,6 +42,11 @@ const WRONG: &[(&str, &str, &[Setting])] = &[
     ("gossip.d-out", "50", &[]),
     ("gossip.history-gossip", "50", &[]),
     ("tcp-port", "8645", &[]),
+    (
+        "ws-port",
+        "60000",
+        &[("listen-address", "127.0.0.1,::1"), ("websocket", "true")],
+    ),
     ("ws-port", "60000", &[("websocket", "true")]),
     ("rest-port", "60000", &[]),
     ("metrics-server-port", "8645", &[("metrics-server", "true")]),
@@ -117,6 +122,8 @@ const RIGHT: &[&[Setting]] = &[
     // TCP and UDP do not meet, and neither do two addresses.
     &[("quic-support", "true"), ("quic-port", "60000")],
     &[("listen-address", "127.0.0.2"), ("tcp-port", "8645")],
+    // One key has its port at each address.
+    &[("listen-address", "127.0.0.1,::1"), ("tcp-port", "60000")],
     &[("shards", "0,1023")],
     &[("otlp-endpoint", "http://collector:4318/prefix/")],
 ];

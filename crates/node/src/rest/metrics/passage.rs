@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use prometheus_client::metrics::MetricType;
+
 use super::MetricsPage;
 use crate::command::{MetricsSnapshot, Reachable};
 
@@ -17,10 +19,11 @@ impl MetricsPage<'_> {
             answers.map(|(name, answer)| (name, usize::from(snapshot.reachable == answer)));
         let help = "What peers say about reaching this node: 1 at their answer";
         self.gauges("reachable", help, "answer", answers.into_iter())?;
+        let name = "certificate_expires_timestamp_seconds";
+        let help = "End of the certificate of the WebSocket port, seconds since 1970; no value without one";
+        let mut metric = self.metric(name, help, None, MetricType::Gauge)?;
         if let Some(unix_s) = snapshot.certificate_expires_unix_s {
-            let name = "certificate_expires_timestamp_seconds";
-            let help = "End of the certificate of the WebSocket port, seconds since 1970";
-            self.gauge(name, help, usize::try_from(unix_s).unwrap_or_default())?;
+            metric.encode_gauge(&unix_s)?;
         }
         let outcomes = [
             ("accepted", totals.reservations),

@@ -69,6 +69,17 @@ fn found(peer: u64, services: Services, topics: Option<&[&str]>) -> ServicePeerE
     })
 }
 
+/// The same of a peer that the configuration names.
+fn found_named(peer: u64, services: Services) -> ServicePeerEvent {
+    match found(peer, services, None) {
+        Found(peer) => Found(ServicePeer {
+            standing: Standing::Named,
+            ..peer
+        }),
+        event => event,
+    }
+}
+
 fn table() -> ServicePeerTable {
     ServicePeerTable::new(&ConfiguredPeers::default(), CLUSTER)
 }
@@ -120,7 +131,7 @@ fn a_peer_that_never_says_what_it_offers_is_taken_as_it_was_known() {
         ..ConfiguredPeers::default()
     };
     let mut table = ServicePeerTable::new(&configured, CLUSTER);
-    assert_eq!(table.present(), [found(0, ONLY_FILTER, None)]);
+    assert_eq!(table.present(), [found_named(0, ONLY_FILTER)]);
     table.news(connected(peer));
     let first = table.greeting(peer).unwrap();
     table.news(PeerNews::Disconnected(peer));
@@ -170,7 +181,7 @@ fn where_the_configuration_names_peers_for_a_service_others_do_not_count() {
     };
     assert_eq!(
         table.news(announced(named, &[STORE])),
-        [found(0, both, None), Connected(PeerNo(0))]
+        [found_named(0, both), Connected(PeerNo(0))]
     );
 }
 
@@ -415,7 +426,7 @@ async fn a_configured_peer_is_dialled_at_its_addresses_in_turn() {
         store: true,
         ..Services::default()
     };
-    assert_eq!(events.recv().await, Some(found(0, only_store, None)));
+    assert_eq!(events.recv().await, Some(found_named(0, only_store)));
     peers.connect(PeerNo(0));
     for expected in addresses {
         let Some(Command::Connect { address, reply, .. }) = node.commands.recv().await else {
