@@ -41,7 +41,11 @@ async fn b7_idle_identities_of_one_address_keep_nobody_out() {
 
 #[tokio::test]
 async fn b7_identities_of_one_address_with_subscriptions_keep_nobody_out() {
-    unharmed(&measured(&b7_sockets::SUBSCRIBED_IDENTITIES, 3).await);
+    let measured = measured(&b7_sockets::SUBSCRIBED_IDENTITIES, 3).await;
+    unharmed(&measured);
+    for one in &measured.services {
+        assert_eq!(one.answered, one.asked, "{one:?}");
+    }
 }
 
 #[tokio::test]

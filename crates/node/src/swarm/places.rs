@@ -251,10 +251,21 @@ impl Places {
         if clients().count() < clients_max {
             return Ok(None);
         }
-        self.idle(|_| true)
-            .or_else(|| self.of_crowd(new.group, true))
-            .map(Some)
-            .ok_or(NoPlace::Clients)
+        let crowds = self.crowds(true);
+        let of_newcomer = crowds.get(&new.group);
+        let is_as_many = |known: &Newcomer| crowds.get(&known.group) >= of_newcomer;
+        let idle = || self.idle(is_as_many);
+        let crowd = || self.of_crowd(new.group, true);
+        // A loopback address may have more than half only while no other address needs the places.
+        let has_too_many = crowds
+            .values()
+            .any(|count| *count > clients_max.div_ceil(2));
+        match has_too_many {
+            true => crowd().or_else(idle),
+            false => idle().or_else(crowd),
+        }
+        .map(Some)
+        .ok_or(NoPlace::Clients)
     }
 
     fn is_client(&self, known: &Newcomer) -> bool {
