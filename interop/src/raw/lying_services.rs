@@ -1,5 +1,8 @@
 //! Raw peer that dials a node, offers store and lightpush, and lies: history is empty, and messages are said to be published.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use futures::StreamExt;
 use libp2p::identity::Keypair;
 use libp2p::swarm::{Stream, StreamProtocol};
@@ -21,6 +24,7 @@ const RELAY_PEERS: u32 = 5;
 /// Peer that lies about services; a drop closes the connection.
 pub struct LyingServices {
     id: PeerId,
+    asked: Arc<AtomicU64>,
     _network: Network,
     _tasks: JoinSet<()>,
 }
@@ -40,14 +44,18 @@ impl LyingServices {
             accepted.expect("a new swarm accepts no protocol yet")
         };
         let mut tasks = JoinSet::new();
-        tasks.spawn(answer_all(accept(lightpush::PROTOCOL_ID), published));
-        tasks.spawn(answer_all(accept(store::PROTOCOL_ID), no_history));
+        let (pushed, asked) = (Arc::default(), Arc::default());
+        let pushes = accept(lightpush::PROTOCOL_ID);
+        tasks.spawn(answer_all(pushes, published, pushed));
+        let queries = accept(store::PROTOCOL_ID);
+        tasks.spawn(answer_all(queries, no_history, Arc::clone(&asked)));
         swarm.dial(addr.clone()).map_err(failed)?;
         let idle = StreamProtocol::new("/undertone-interop/idle/1");
         let mut network = Network::start(swarm, &idle, None);
         network.connected().await?.map_err(failed)?;
         Ok(Self {
             id,
+            asked,
             _network: network,
             _tasks: tasks,
         })
@@ -58,11 +66,23 @@ impl LyingServices {
     pub fn id(&self) -> PeerId {
         self.id
     }
+
+    /// Returns the number of queries for history that were answered.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
 }
 
-async fn answer_all(mut requests: IncomingStreams, lie: fn(&[u8]) -> Option<Vec<u8>>) {
+async fn answer_all(
+    mut requests: IncomingStreams,
+    lie: fn(&[u8]) -> Option<Vec<u8>>,
+    answered: Arc<AtomicU64>,
+) {
     while let Some((_, stream)) = requests.next().await {
-        let _ = answer(stream, lie).await;
+        if answer(stream, lie).await.is_some() {
+            answered.fetch_add(1, Ordering::Relaxed);
+        }
     }
 }
 

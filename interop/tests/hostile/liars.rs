@@ -150,25 +150,36 @@ async fn e1_lying_services_beside_another_stranger_hide_nothing_and_the_log_and_
 }
 
 #[tokio::test]
-async fn e1_lying_services_neither_end_a_resume_nor_take_what_a_relay_publishes() {
+async fn e1_lying_services_get_nothing_of_what_a_relay_can_publish() {
+    let honest = Honest::start().await;
+    let to_store = format!("--static-peers={}", honest.store.addr());
+    let relay = node(&honest.folder, "relay", 3, &[&to_store]).await;
+    let _liar = liar_at(&relay, 1).await;
+    in_mesh(&relay, &honest.store).await;
+    in_mesh(&honest.store, &relay).await;
+    let pushed = push_three(&relay, "relayed").await;
+    let arrived = three_at(&honest.store, &pushed, PATIENCE).await;
+    assert!(
+        arrived,
+        "messages of the relay are lost: {}",
+        relay.log_tail()
+    );
+}
+
+#[tokio::test]
+async fn e1_lying_services_do_not_end_a_resume() {
     let honest = Honest::start().await;
     let content_topic = push_three(&honest.store, "before").await;
     assert!(three_at(&honest.store, &content_topic, PATIENCE).await);
     let flags = ["--store=true", "--store-resume=true"];
     let late = node(&honest.folder, "late", 3, &flags).await;
-    let _liar = liar_at(&late, 0).await;
+    let liar = liar_at(&late, 0).await;
+    // The liar is the first to be asked, and alone.
+    assert!(wait_until(PATIENCE, async || liar.asked() > 0).await);
     assert!(late.connect(&honest.store.addr()).await);
-    in_mesh(&late, &honest.store).await;
-    in_mesh(&honest.store, &late).await;
-    let pushed = push_three(&late, "relayed").await;
-    let arrived = three_at(&honest.store, &pushed, PATIENCE).await;
-    assert!(
-        arrived,
-        "messages of the relay are lost: {}",
-        late.log_tail()
-    );
     let resumed = three_at(&late, &content_topic, RESUMING).await;
     assert!(resumed, "nothing was resumed: {}", late.log_tail());
+    assert!(late.log().contains("by the word of one store alone"));
 }
 
 #[tokio::test]

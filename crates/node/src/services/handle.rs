@@ -302,7 +302,7 @@ impl ServicesHandle {
     }
 
     /// Returns a page of history: from `peer`, or without one from this node's archive, or if it has none
-    /// from a known store.
+    /// from the stores that [`undertone_services::trust`] chooses.
     ///
     /// # Errors
     /// [`ServiceFailure`] if no store could answer.
@@ -343,8 +343,8 @@ impl ServicesHandle {
             .map_err(|error| ServiceFailure::of_page(answer.peer, error))
     }
 
-    /// Publishes a message through a lightpush peer, or through this node's relay if it serves lightpush
-    /// itself and knows no such peer. Returns the number of peers that the relay sent it to.
+    /// Publishes a message through this node's relay, or if that cannot, through lightpush peers. Returns the number of
+    /// peers that the relay sent it to.
     ///
     /// # Errors
     /// [`ServiceFailure::Refused`] with the protocol's status if the message was not published.
