@@ -1,5 +1,6 @@
 //! Service peers known to a light client: connections, and who answered and who did not.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -298,8 +299,8 @@ impl PeerPool {
     }
 
     /// Returns the best usable peer for which `excluded` does not hold: for filter and lightpush the one
-    /// with fewest failures, connected, not used for the longest time. Stores take turns, whether they
-    /// failed or not, because any may be the only one that holds a message.
+    /// with fewest failures, of the best standing, connected, not used for the longest time. Stores take turns,
+    /// whatever their standing and whether they failed or not, because any may be the only one that holds a message.
     pub(crate) fn pick(
         &self,
         now: Time,
@@ -313,11 +314,13 @@ impl PeerPool {
             .min_by_key(|(no, peer)| {
                 let standing = &peer.standings[service as usize];
                 let is_down = peer.connection != PeerConnection::Up;
-                let (failures, is_down) = match service {
-                    PeerService::Filter | PeerService::Lightpush => (standing.failures, is_down),
-                    PeerService::Store => (0, false),
+                let merits = match service {
+                    PeerService::Filter | PeerService::Lightpush => {
+                        Some((standing.failures, Reverse(peer.witness.standing), is_down))
+                    }
+                    PeerService::Store => None,
                 };
-                (failures, is_down, standing.last_used, **no)
+                (merits, standing.last_used, **no)
             })
             .map(|(no, _)| *no)
     }

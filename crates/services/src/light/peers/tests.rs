@@ -150,3 +150,23 @@ fn a_peer_that_comes_back_is_used_at_once_unless_it_had_failed_otherwise() {
     pool.failed(seconds(30), PeerNo(0), PeerService::Filter, None);
     assert!(pool.usable(seconds(33), PeerNo(0), PeerService::Filter, None));
 }
+
+#[test]
+fn a_stranger_is_asked_for_filter_or_lightpush_only_when_the_known_ones_fail() {
+    let mut pool = pool(0);
+    for (number, standing) in [(0, Standing::Stranger), (1, Standing::Known)] {
+        pool.found(ServicePeer {
+            standing,
+            ..peer(number)
+        });
+    }
+    pool.connected(PeerNo(0));
+    let pick = |pool: &PeerPool, service| pool.pick(seconds(1), service, None, |_| false);
+    for service in [PeerService::Filter, PeerService::Lightpush] {
+        assert_eq!(pick(&pool, service), Some(PeerNo(1)));
+    }
+    let store = PeerService::Store;
+    assert_eq!(pick(&pool, store), Some(PeerNo(0)), "stores take turns");
+    pool.failed(seconds(0), PeerNo(1), PeerService::Lightpush, None);
+    assert_eq!(pick(&pool, PeerService::Lightpush), Some(PeerNo(0)));
+}
