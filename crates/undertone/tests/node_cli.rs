@@ -157,7 +157,7 @@ fn logs_name_a_static_peer_that_is_away_once_and_do_not_complain_of_being_the_fi
     });
     let mut log = Vec::new();
     let has = |log: &[String], text: &str| log.iter().any(|line| line.contains(text));
-    while !has(&log, "a static peer cannot be reached") || !has(&log, "a discv5 look-up ended") {
+    while !has(&log, "a named peer cannot be reached") || !has(&log, "a discv5 look-up ended") {
         match lines.recv_timeout(Duration::from_secs(60)) {
             Ok(line) => log.push(line),
             Err(_) => break,
@@ -170,7 +170,7 @@ fn logs_name_a_static_peer_that_is_away_once_and_do_not_complain_of_being_the_fi
     assert!(has(&log, "a discv5 look-up ended"), "{log:#?}");
     let told = log
         .iter()
-        .filter(|line| line.contains("a static peer cannot be reached"));
+        .filter(|line| line.contains("a named peer cannot be reached"));
     let told: Vec<_> = told.collect();
     assert_eq!(told.len(), 1, "{log:#?}");
     assert!(told[0].contains(&port.to_string()), "{}", told[0]);

@@ -318,6 +318,7 @@ async fn assemble_all(
         .protocols(protocols.iter().cloned())
         .topics(topics.iter().cloned())
         .static_peers(config.static_peers.iter().cloned())
+        .service_peers(kept_service_peers(config))
         .connections(config.connections.clone())
         .rln(rln)
         .clock_ahead_ns(clock_ahead_ns)
@@ -400,6 +401,28 @@ fn capabilities(config: &NodeConfig) -> Capabilities {
     ];
     let offered = offered.into_iter().filter(|(is_offered, _)| *is_offered);
     offered.fold(Capabilities::NONE, |all, (_, one)| all.union(one))
+}
+
+/// Peers of services that the node stays connected to: all that are named if it does not relay, and of a store that
+/// synchronises the other stores.
+fn kept_service_peers(config: &NodeConfig) -> Vec<Multiaddr> {
+    let services = &config.services;
+    let mut kept = Vec::new();
+    let stores = services.store.as_ref();
+    if !config.relay || stores.is_some_and(|store| store.sync.is_some()) {
+        kept.extend(&services.store_peers);
+    }
+    if !config.relay {
+        kept.extend(
+            services
+                .filter_peers
+                .iter()
+                .chain(&services.lightpush_peers),
+        );
+    }
+    // One without a place to dial can only be used while it is connected.
+    kept.retain(|address| address.iter().count() > 1);
+    kept.into_iter().cloned().collect()
 }
 
 /// Whether the node has to do with proofs. One that does not relay checks none, and makes them only as a member.

@@ -1,6 +1,6 @@
-//! Connecting to peers: configured ones and those that a caller names.
+//! Connecting to peers: those that the operator named, and those that a caller names.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use libp2p::swarm::dial_opts::DialOpts;
@@ -18,16 +18,24 @@ use crate::command::ConnectFailure;
 const CLOSING: Duration = Duration::from_millis(100);
 
 impl EventLoop {
-    /// Dials configured peers that are not connected.
+    /// Dials the named peers that are not connected.
     pub(crate) fn redial(&mut self) {
-        let missing: Vec<_> = self
-            .static_peers
-            .iter()
-            .filter(|address| !self.is_connected_or_dialled(address))
+        let (here, missing): (Vec<_>, Vec<_>) = self
+            .kept
+            .addresses()
             .cloned()
-            .collect();
+            .partition(|address| self.is_kept_connected(address));
+        for address in here {
+            if self.kept.connected(&address) {
+                tracing::info!(%address, "a named peer is reached after all");
+            }
+        }
+        let now = Instant::now();
         for address in missing {
-            self.dial(address, None);
+            let mut dialled = self.dialling.values();
+            if self.kept.is_due(&address, now) && !dialled.any(|one| one.address == address) {
+                self.dial(address, None);
+            }
         }
     }
 
@@ -48,12 +56,12 @@ impl EventLoop {
         let _ = tokio::time::timeout(CLOSING, closing).await;
     }
 
-    /// Exempts static peers from the bounds on connections, in both directions, and from those on host names.
-    pub(crate) fn keep_static_peers(&mut self) {
-        for address in &self.static_peers {
+    /// Exempts the named peers from the bounds on connections, in both directions, and from those on host names.
+    pub(crate) fn exempt_kept_peers(&mut self) {
+        for address in self.kept.addresses() {
             self.trusted_names.trust(address);
         }
-        let known: Vec<_> = self.static_peers.iter().filter_map(peer_id_of).collect();
+        let known: Vec<_> = self.kept.identities().collect();
         for peer in known {
             self.swarm.behaviour_mut().admission.places().keep(peer);
         }
@@ -61,43 +69,27 @@ impl EventLoop {
 
     /// Replaces the static peers and dials new ones. Former ones stay connected as peers like all others.
     pub(crate) fn set_static_peers(&mut self, peers: Vec<Multiaddr>) {
-        let learned = std::mem::take(&mut self.static_identities);
-        let former: Vec<_> = self.static_peers.iter().filter_map(peer_id_of).collect();
+        let released = self.kept.replace_statics(peers);
         let places = self.swarm.behaviour_mut().admission.places();
-        former
-            .iter()
-            .chain(learned.values())
-            .for_each(|peer| places.release(*peer));
-        let remain = |(address, _): &(Multiaddr, PeerId)| peers.contains(address);
-        self.static_identities = learned.into_iter().filter(remain).collect();
-        for peer in self.static_identities.values() {
-            self.swarm.behaviour_mut().admission.places().keep(*peer);
-        }
-        self.static_failing
-            .retain(|address| peers.contains(address));
-        self.static_peers = peers;
-        self.keep_static_peers();
+        released.into_iter().for_each(|peer| places.release(peer));
+        self.exempt_kept_peers();
         self.redial();
     }
 
-    /// Records the identity of a dialled static peer whose address names none.
-    pub(crate) fn learn_static_peer(&mut self, peer: PeerId, address: &Multiaddr) {
-        if self.static_failing.remove(address) {
-            tracing::info!(%address, "a static peer is reached after all");
-        }
-        if self.static_peers.contains(address) {
-            self.static_identities.insert(address.clone(), peer);
+    /// Notes the identity of a peer that was dialled, if the operator named its address.
+    pub(crate) fn learn_kept_peer(&mut self, peer: PeerId, address: &Multiaddr) {
+        if self.kept.reached(address, peer) {
             self.swarm.behaviour_mut().admission.places().keep(peer);
         }
     }
 
-    /// Logs that a static peer cannot be reached, once until it is.
-    pub(crate) fn tell_static_failure(&mut self, address: &Multiaddr, reason: &str) {
-        if self.static_peers.contains(address) && self.static_failing.insert(address.clone()) {
+    /// Logs that a named peer cannot be reached, once until it is.
+    pub(crate) fn tell_kept_failure(&mut self, address: &Multiaddr, reason: &str) {
+        if self.kept.failed(address, Instant::now()) {
             tracing::warn!(
                 %address,
                 reason,
-                "a static peer cannot be reached; it is dialled again and again: check its address, and that it runs"
+                "a named peer cannot be reached; it is dialled again and again: check its address, and that it runs"
             );
         }
     }
@@ -112,39 +104,19 @@ impl EventLoop {
         }
     }
 
-    fn is_connected_or_dialled(&self, address: &Multiaddr) -> bool {
-        let connected = match peer_id_of(address) {
-            Some(peer) => self.swarm.is_connected(&peer),
-            // The peer may have dialled this node, or be connected at another of its configured addresses.
-            None => {
-                let led_to = self.static_identities.get(address);
-                led_to.is_some_and(|peer| self.swarm.is_connected(peer))
-                    || self.peers.is_connected_at(address)
-            }
-        };
-        connected
-            || self
-                .dialling
-                .values()
-                .any(|dialling| dialling.address == *address)
-    }
-
-    /// All configured addresses of a static peer that is dialled at one of them; of another peer, only that one.
-    fn addresses_of(&self, peer: PeerId, address: &Multiaddr) -> Vec<Multiaddr> {
-        if !self.static_peers.contains(address) {
-            return vec![address.clone()];
+    fn is_kept_connected(&self, address: &Multiaddr) -> bool {
+        match peer_id_of(address).or_else(|| self.kept.led_to(address)) {
+            Some(peer) if self.swarm.is_connected(&peer) => true,
+            // Another peer may be at the address by now.
+            Some(_) | None => peer_id_of(address).is_none() && self.peers.is_connected_at(address),
         }
-        let all = self.static_peers.iter();
-        all.filter(|known| peer_id_of(known) == Some(peer))
-            .cloned()
-            .collect()
     }
 
     pub(crate) fn dial(&mut self, address: Multiaddr, reply: Option<ConnectReply>) {
         let peer = peer_id_of(&address);
         let dialled = match peer {
             Some(peer) => {
-                let addresses = self.addresses_of(peer, &address);
+                let addresses = self.kept.addresses_of(peer, &address);
                 self.fallbacks.dial(&mut self.swarm, peer, addresses)
             }
             None => {
@@ -164,7 +136,7 @@ impl EventLoop {
             }
             Err(error) => {
                 let reason = error.to_string();
-                self.tell_static_failure(&address, &reason);
+                self.tell_kept_failure(&address, &reason);
                 if let Some(reply) = reply {
                     let _ = reply.send(Err(ConnectFailure::Dial { address, reason }));
                 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use libp2p::{Multiaddr, PeerId, Swarm};
+use libp2p::{PeerId, Swarm};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use undertone_gossip::{PeerIx, RequestId};
@@ -16,6 +16,7 @@ use super::connections::PeerConnections;
 use super::events::{NodeEvent, TimedEvent};
 use super::fallbacks::Fallbacks;
 use super::fragmenter::Fragmenter;
+use super::kept::KeptPeers;
 use super::opened_ports::OpenedPorts;
 use super::passage::PassageState;
 use super::peer_news::PeerNews;
@@ -34,8 +35,8 @@ use crate::command::{Command, NodeTotals, PayloadTotals, PublishFailure};
 use crate::handle::Delivery;
 use crate::swarm::{Behaviour, Boxed, CertificateWatch, Gate, InTransit, Received, TrustedNames};
 
-/// Interval at which static peers are redialled and scores are reported to admission.
-const REDIAL: Duration = Duration::from_secs(2);
+/// Interval at which named peers are looked after and scores are reported to admission.
+pub(super) const REDIAL: Duration = Duration::from_secs(2);
 
 /// Interval at which the offset between wall clock and virtual time is updated.
 const CLOCK_SYNC: Duration = Duration::from_secs(10);
@@ -66,13 +67,10 @@ pub(crate) struct EventLoop {
     /// Whether the node offers a pubsub protocol.
     pub(crate) is_relay: bool,
     pub(crate) cluster_id: u16,
-    pub(crate) static_peers: Vec<Multiaddr>,
+    /// Named peers that this node stays connected to.
+    pub(crate) kept: KeptPeers,
     /// Host names that the operator has given.
     pub(crate) trusted_names: TrustedNames,
-    /// Peers that the static addresses without an identity led to when they were last dialled.
-    pub(crate) static_identities: BTreeMap<Multiaddr, PeerId>,
-    /// Static peers that could not be reached when they were dialled last.
-    pub(crate) static_failing: BTreeSet<Multiaddr>,
     pub(crate) fragmenter: Fragmenter,
     /// Publications in progress, by request id.
     pub(crate) publishing: BTreeMap<RequestId, PendingPublish>,

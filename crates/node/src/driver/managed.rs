@@ -9,7 +9,7 @@ use undertone_message::PubsubTopic;
 use undertone_peers::{Capabilities, CloseReason, Input, Output, PeerFacts, PeerOffer, PeerSource};
 
 use super::event_loop::EventLoop;
-use super::peers::{ip_of, is_of_one_link, peer_id_of};
+use super::peers::{ip_of, is_of_one_link};
 use crate::swarm::{METADATA_PROTOCOL, is_relayed};
 
 /// Addresses taken at most of those at which a peer says it listens.
@@ -245,17 +245,11 @@ impl EventLoop {
         let meshes = router.joined();
         let members = meshes.iter().flat_map(|topic| router.mesh(topic));
         let members = members.filter_map(|ix| self.peers.identity(*ix));
-        members.chain(self.static_ids()).collect()
-    }
-
-    /// Identities of the peers that the operator named, as far as they are known.
-    fn static_ids(&self) -> impl Iterator<Item = PeerId> {
-        let named = self.static_peers.iter().filter_map(peer_id_of);
-        named.chain(self.static_identities.values().copied())
+        members.chain(self.kept.identities()).collect()
     }
 
     /// Whether the operator named a peer.
-    pub(super) fn is_static(&self, peer: PeerId) -> bool {
-        self.static_ids().any(|named| named == peer)
+    pub(super) fn is_kept(&self, peer: PeerId) -> bool {
+        self.kept.identities().any(|named| named == peer)
     }
 }

@@ -15,6 +15,7 @@ mod events;
 mod fallbacks;
 mod fragmenter;
 mod health;
+mod kept;
 mod listen;
 mod managed;
 mod member;

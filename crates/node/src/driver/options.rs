@@ -41,6 +41,7 @@ pub struct NodeOptions {
     pub(super) protocols: Vec<String>,
     pub(super) topics: Vec<PubsubTopic>,
     pub(super) static_peers: Vec<Multiaddr>,
+    pub(super) service_peers: Vec<Multiaddr>,
     pub(super) connections: ConnectionLimits,
     pub(super) rln: Option<RlnOptions>,
     pub(super) clock_ahead_ns: i64,
@@ -71,6 +72,7 @@ impl NodeOptions {
             protocols: vec![WAKU_RELAY.to_owned()],
             topics: Vec::new(),
             static_peers: Vec::new(),
+            service_peers: Vec::new(),
             connections: ConnectionLimits::with_total(CONNECTIONS_MAX),
             rln: None,
             clock_ahead_ns: 0,
@@ -148,6 +150,15 @@ impl NodeOptions {
         let static_peers = peers.into_iter().collect();
         Self {
             static_peers,
+            ..self
+        }
+    }
+
+    /// Sets the peers of services to stay connected to; unlike static peers they cannot be replaced.
+    pub fn service_peers(self, peers: impl IntoIterator<Item = Multiaddr>) -> Self {
+        let service_peers = peers.into_iter().collect();
+        Self {
+            service_peers,
             ..self
         }
     }

@@ -131,7 +131,7 @@ impl EventLoop {
         let mut described = NewPeer::new(ix, features, direction(endpoint));
         described.identity = peer.to_bytes().into();
         // Behind a relay it is the relay's. That of a peer which the operator named is nobody's concern.
-        let counts = !endpoint.is_relayed() && !self.is_static(peer);
+        let counts = !endpoint.is_relayed() && !self.is_kept(peer);
         described.ip = ip_of(endpoint.get_remote_address()).filter(|_| counts);
         Some(described)
     }

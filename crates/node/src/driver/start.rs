@@ -1,6 +1,5 @@
 //! Starts a node from its options.
 
-use std::collections::BTreeMap;
 use std::thread;
 use std::time::Instant;
 
@@ -15,8 +14,9 @@ use undertone_services::metadata::{MetadataExchange, MetadataLimits};
 
 use super::connections::PeerConnections;
 use super::error::StartError;
-use super::event_loop::EventLoop;
+use super::event_loop::{EventLoop, REDIAL};
 use super::fragmenter::Fragmenter;
+use super::kept::KeptPeers;
 use super::opened_ports::OpenedPorts;
 use super::options::NodeOptions;
 use super::passage::PassageState;
@@ -196,10 +196,8 @@ async fn build(
         network: options.network,
         is_relay,
         cluster_id: options.relay.cluster_id,
-        static_peers: options.static_peers,
+        kept: KeptPeers::new(options.static_peers, options.service_peers, REDIAL),
         trusted_names,
-        static_identities: BTreeMap::new(),
-        static_failing: Default::default(),
         refusals_quiet_until: None,
         publishing: Default::default(),
         proofs_asked: Default::default(),
@@ -226,7 +224,7 @@ async fn build(
         traces: MessageTraces::new(options.tracer),
     };
     event_loop.set_clock();
-    event_loop.keep_static_peers();
+    event_loop.exempt_kept_peers();
     for topic in options.topics {
         event_loop.subscribe(topic)?;
     }

@@ -38,14 +38,16 @@ impl EventLoop {
                 self.waiting_dials.connected(&peer_id);
                 if num_established.get() == 1 {
                     self.managed_connected(peer_id, &endpoint);
+                    let network = AddressGroup::of(endpoint.get_remote_address()).network();
+                    self.passage.observed.connected(peer_id, network);
                     self.tell_services(PeerNews::Connected {
                         peer: peer_id,
-                        is_chosen: endpoint.is_dialer() || self.is_static(peer_id),
-                        network: AddressGroup::of(endpoint.get_remote_address()).network(),
+                        is_chosen: endpoint.is_dialer() || self.is_kept(peer_id),
+                        network,
                     });
                 }
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
-                    self.learn_static_peer(peer_id, &dialling.address);
+                    self.learn_kept_peer(peer_id, &dialling.address);
                     self.peers.known(peer_id).origin = PeerOrigin::Static;
                     if let Some(reply) = dialling.reply {
                         let _ = reply.send(Ok(()));
@@ -92,7 +94,7 @@ impl EventLoop {
                 if let Some(dialling) = self.dialling.remove(&connection_id) {
                     let (address, reason) = (dialling.address, error.to_string());
                     tracing::debug!(%address, %reason, "cannot connect");
-                    self.tell_static_failure(&address, &reason);
+                    self.tell_kept_failure(&address, &reason);
                     if let Some(reply) = dialling.reply {
                         let _ = reply.send(Err(ConnectFailure::Dial { address, reason }));
                     }

@@ -204,7 +204,11 @@ impl Collector for LightMetrics {
         let help = "Breaches of a protocol by filter and store peers";
         page.counter("light_offences", help, status.offences)?;
         let help = "Spans of time whose messages could not be compared with history";
-        page.counter("light_unchecked", help, status.unchecked)
+        page.counter("light_unchecked", help, status.unchecked)?;
+        let strangers = status.strangers_alone.iter();
+        let strangers = strangers.map(|service| (*service, 1));
+        let help = "Services for which the word of strangers alone was taken the last time";
+        page.gauges("service_strangers_alone", help, "service", strangers)
     }
 }
 

@@ -341,6 +341,7 @@ impl PreparedServices {
                 archive,
                 check,
                 topics,
+                peers: service_peers.clone(),
                 store_peers: Arc::clone(&store_peers),
                 rng: ChaCha8Rng::from_seed(seed),
             };
@@ -366,10 +367,12 @@ impl PreparedServices {
             fed = Some(feed.counts());
             node.add_sink(Arc::new(feed));
         }
-        if !is_relay {
-            let streams = channels.opener.clone();
-            tokio::spawn(kept_connections::keep(service_peers.clone(), streams));
-        }
+        let streams = channels.opener.clone();
+        tokio::spawn(kept_connections::keep(
+            service_peers.clone(),
+            streams,
+            is_relay,
+        ));
         sender.reassemble(&endpoint.pushed);
         let light = LightParts {
             client: client.clone(),

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use rand_chacha::ChaCha8Rng;
 use tokio::sync::mpsc;
 use undertone_services::light::ServicePeer;
+use undertone_services::trust::Standing;
 use undertone_services::{PeerNo, light, sending};
 
 use super::LightpushVersion;
@@ -211,6 +212,16 @@ impl ServicePeers {
             ..
         } = &mut *state;
         (!*has_ended).then(|| table.candidates(protocol, named, rng))
+    }
+
+    /// Returns the connected peers that announced a protocol, each with its standing; `None` once the node has stopped.
+    pub(super) fn offering(&self, protocol: &str) -> Option<Vec<(PeerId, Standing)>> {
+        let state = self.state.lock();
+        let witnesses = state.table.witnesses(protocol).into_iter();
+        let offers = witnesses
+            .filter_map(|one| Some((state.table.identity(one.peer)?, one.standing)))
+            .collect();
+        (!state.has_ended).then_some(offers)
     }
 
     /// Notes that the answers of peers agree, by which strangers become known ones.

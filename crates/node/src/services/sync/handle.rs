@@ -20,6 +20,7 @@ use super::{SyncFailure, SyncOutcome, SyncTotals, intake, schedule, session};
 use crate::config::StoreSyncConfig;
 use crate::handle::NodeHandle;
 use crate::services::held_bytes::HeldBytes;
+use crate::services::service_peers::ServicePeers;
 use crate::swarm::{InboundStream, StreamOpener};
 
 /// Streams of peers that wait for being looked at; further ones are reset.
@@ -52,6 +53,8 @@ pub(in crate::services) struct SyncParts {
     pub(in crate::services) check: HistoryCheck,
     /// Topics that the node keeps.
     pub(in crate::services) topics: Vec<Arc<str>>,
+    /// Table of the peers that offer services.
+    pub(in crate::services) peers: ServicePeers,
     /// Stores that the operator has named.
     pub(in crate::services) store_peers: Arc<[Multiaddr]>,
     pub(in crate::services) rng: ChaCha8Rng,
@@ -104,6 +107,7 @@ pub(in crate::services) fn start(
         archive,
         check,
         topics,
+        peers,
         store_peers,
         rng,
     } = parts;
@@ -136,7 +140,7 @@ pub(in crate::services) fn start(
         // The archive is not held open by a pause.
         let node = scheduled.node.clone();
         tokio::select! {
-            () = schedule::run(scheduled, store_peers, rng) => {}
+            () = schedule::run(scheduled, peers, rng) => {}
             () = node.stopped() => {}
         }
     });

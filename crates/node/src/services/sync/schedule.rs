@@ -1,11 +1,11 @@
 //! Schedule of the sessions that this node begins: with which peer, and when.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use libp2p::multiaddr::Protocol;
-use libp2p::{Multiaddr, PeerId};
+use libp2p::PeerId;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::RngCore as _;
 use undertone_services::sync::RECONCILIATION_PROTOCOL_ID;
@@ -15,8 +15,8 @@ use super::context::SyncContext;
 use super::outcome::SyncOutcome;
 use super::session::initiate;
 use super::settings::nanos;
-use crate::command::Connectedness;
 use crate::services::keeper::unix_now_ns;
+use crate::services::service_peers::ServicePeers;
 
 /// First pause before the next attempt as long as no session has ended well, doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -31,11 +31,7 @@ const TRIES: usize = 3;
 const SLACK: Duration = Duration::from_secs(120);
 
 /// Fills the index from the archive, then begins a session in every interval until the node stops.
-pub(super) async fn run(
-    context: Arc<SyncContext>,
-    store_peers: Arc<[Multiaddr]>,
-    mut rng: ChaCha8Rng,
-) {
+pub(super) async fn run(context: Arc<SyncContext>, peers: ServicePeers, mut rng: ChaCha8Rng) {
     fill(&context).await;
     if context.times.interval.is_zero() {
         return only_prune(&context).await;
@@ -46,7 +42,7 @@ pub(super) async fn run(
         tokio::time::sleep(pause).await;
         prune(&context);
         context.check.remember_roots();
-        match round(&context, &store_peers, &mut failed, &mut rng).await {
+        match round(&context, &peers, &mut failed, &mut rng).await {
             Ok(_) => pause = context.times.interval,
             Err(SyncFailure::Stopped) => return,
             // After the first session, the interval stays what it is.
@@ -102,14 +98,14 @@ fn prune(context: &SyncContext) {
 /// Synchronises with one peer, the first of a few that can be reached.
 async fn round(
     context: &Arc<SyncContext>,
-    store_peers: &[Multiaddr],
+    peers: &ServicePeers,
     failed: &mut BTreeSet<PeerId>,
     rng: &mut ChaCha8Rng,
 ) -> Result<SyncOutcome, SyncFailure> {
     let mut last = SyncFailure::Unreachable {
         reason: "no connected peer synchronises its store".to_owned(),
     };
-    let peers = candidates(context, store_peers, failed, rng).await?;
+    let peers = candidates(context, peers, failed, rng)?;
     failed.retain(|peer| peers.contains(peer));
     for peer in peers.into_iter().take(TRIES) {
         match initiate(context, peer).await {
@@ -129,41 +125,24 @@ async fn round(
 }
 
 /// Peers that announce the protocol: stores that the operator has named first, those that failed the last time last, and
-/// otherwise in random order.
-async fn candidates(
+/// otherwise those of better standing first.
+fn candidates(
     context: &SyncContext,
-    store_peers: &[Multiaddr],
+    peers: &ServicePeers,
     failed: &BTreeSet<PeerId>,
     rng: &mut ChaCha8Rng,
 ) -> Result<Vec<PeerId>, SyncFailure> {
-    let peers = context.node.peers().await;
-    let peers = peers.map_err(|_| SyncFailure::Stopped)?;
-    let connected = |peer: &PeerId| {
-        let mut all = peers.iter();
-        all.any(|one| one.peer_id == *peer && one.connected == Connectedness::Connected)
-    };
-    for address in store_peers {
-        if let Some(Protocol::P2p(peer)) = address.iter().last()
-            && !connected(&peer)
-        {
-            // An address that cannot be dialled now is tried again in the next interval. What the peer announces
-            // is known by then.
-            let _ = context.node.connect(address.clone()).await;
-        }
-    }
-    let offers = peers.iter().filter(|peer| {
-        let mut protocols = peer.protocols.iter();
-        peer.connected == Connectedness::Connected
-            && protocols.any(|id| id == RECONCILIATION_PROTOCOL_ID)
-            && !context.sessions.is_banned(peer.peer_id)
-    });
+    let offers = peers.offering(RECONCILIATION_PROTOCOL_ID);
+    let offers = offers.ok_or(SyncFailure::Stopped)?;
     let mut ranked: Vec<_> = offers
-        .map(|peer| {
-            let peer = peer.peer_id;
+        .into_iter()
+        .filter(|(peer, _)| !context.sessions.is_banned(*peer))
+        .map(|(peer, standing)| {
             let is_named = context.trusted.contains(&peer);
-            (failed.contains(&peer), !is_named, rng.next_u64(), peer)
+            let rank = (failed.contains(&peer), !is_named, Reverse(standing));
+            (rank, rng.next_u64(), peer)
         })
         .collect();
-    ranked.sort_unstable_by_key(|(failed, unnamed, random, _)| (*failed, *unnamed, *random));
+    ranked.sort_unstable_by_key(|(rank, random, _)| (*rank, *random));
     Ok(ranked.into_iter().map(|(.., peer)| peer).collect())
 }

@@ -20,6 +20,7 @@ use super::settings::{SyncBounds, SyncTimes};
 use super::*;
 use crate::driver::{NodeOptions, RunningNode, start as start_node};
 use crate::services::keeper::unix_now_ns;
+use crate::services::service_peers::ServicePeers;
 use crate::swarm::{InboundStream, ServiceStreams, StreamChannels, StreamOpener};
 
 mod equal;
@@ -33,7 +34,8 @@ const TOPIC: &str = "/waku/2/rs/66/0";
 const HANG: Duration = Duration::from_secs(60);
 
 /// Node that carries the streams of synchronisation and no messages.
-async fn bare_node() -> (RunningNode, StreamChannels) {
+async fn bare_node() -> (RunningNode, StreamChannels, ServicePeers) {
+    let (news_in, news) = mpsc::unbounded_channel();
     let preset = NetworkPreset::by_name("local").unwrap();
     let mut relay = RelayConfig::for_network(&preset);
     relay.rln = None;
@@ -42,8 +44,13 @@ async fn bare_node() -> (RunningNode, StreamChannels) {
     let options = NodeOptions::for_network(&preset)
         .listen(["/ip4/127.0.0.1/tcp/0".parse().unwrap()])
         .relay(relay)
-        .services(streams);
-    (start_node(options).await.unwrap(), channels)
+        .services(streams)
+        .peer_news(news_in);
+    let node = start_node(options).await.unwrap();
+    let rng = ChaCha8Rng::seed_from_u64(2);
+    let cluster = preset.cluster_id;
+    let peers = ServicePeers::start(Default::default(), cluster, node.handle.clone(), news, rng);
+    (node, channels, peers)
 }
 
 /// Node with an archive that it synchronises, and no other service.
@@ -65,7 +72,7 @@ impl Store {
         let folder = tempfile::tempdir().unwrap();
         let url = ArchiveUrl::sqlite(folder.path().join("store"));
         let archive = Archive::open(&url, Default::default()).await.unwrap();
-        let (node, channels) = bare_node().await;
+        let (node, channels, peers) = bare_node().await;
         let StreamChannels {
             opener,
             mut inbound,
@@ -88,6 +95,7 @@ impl Store {
             archive: archive.clone(),
             check: HistoryCheck::new(MessageLimits::default(), None),
             topics: vec![TOPIC.into()],
+            peers,
             store_peers: Arc::from([]),
             rng: ChaCha8Rng::seed_from_u64(1),
         };

@@ -19,7 +19,7 @@ pub(super) struct RawPeer {
 impl RawPeer {
     /// Starts a peer that is connected to a store.
     pub(super) async fn of(store: &Store) -> Self {
-        let (node, channels) = bare_node().await;
+        let (node, channels, _) = bare_node().await;
         store.connect(&node).await;
         Self {
             node,

@@ -1,0 +1,129 @@
+//! Peers that the operator named and that this node stays connected to: which of them are dialled, and when.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use libp2p::{Multiaddr, PeerId};
+
+use super::peers::peer_id_of;
+
+#[cfg(test)]
+mod tests;
+
+/// Longest pause between two attempts to reach a peer.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+
+/// Attempt that failed, the last one of an address.
+#[derive(Debug)]
+struct Failing {
+    pause: Duration,
+    next: Instant,
+}
+
+/// Named peers that this node stays connected to: static peers, which can be replaced, and peers of services.
+///
+/// They are dialled until they answer; the pause between attempts doubles up to ten seconds.
+#[derive(Debug)]
+pub(crate) struct KeptPeers {
+    statics: Vec<Multiaddr>,
+    services: Vec<Multiaddr>,
+    /// Peers that addresses without an identity led to when they were last dialled.
+    learned: BTreeMap<Multiaddr, PeerId>,
+    failing: BTreeMap<Multiaddr, Failing>,
+    first_pause: Duration,
+}
+
+impl KeptPeers {
+    /// Makes the list; `first_pause` is the time after a failure before the next attempt.
+    pub(crate) fn new(
+        statics: Vec<Multiaddr>,
+        services: Vec<Multiaddr>,
+        first_pause: Duration,
+    ) -> Self {
+        Self {
+            statics,
+            services,
+            learned: BTreeMap::new(),
+            failing: BTreeMap::new(),
+            first_pause,
+        }
+    }
+
+    /// Returns all addresses.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &Multiaddr> {
+        self.statics.iter().chain(&self.services)
+    }
+
+    /// Returns the identities of the peers, as far as they are known.
+    pub(crate) fn identities(&self) -> impl Iterator<Item = PeerId> {
+        let named = self.addresses().filter_map(peer_id_of);
+        named.chain(self.learned.values().copied())
+    }
+
+    /// Returns all addresses of a peer if `address` is one of them; of another peer, only that one.
+    pub(crate) fn addresses_of(&self, peer: PeerId, address: &Multiaddr) -> Vec<Multiaddr> {
+        let mut all: Vec<_> = self
+            .addresses()
+            .filter(|known| peer_id_of(known) == Some(peer))
+            .cloned()
+            .collect();
+        if !all.contains(address) {
+            return vec![address.clone()];
+        }
+        all.dedup();
+        all
+    }
+
+    /// Returns the peer that an address led to, if the address names none.
+    pub(crate) fn led_to(&self, address: &Multiaddr) -> Option<PeerId> {
+        self.learned.get(address).copied()
+    }
+
+    /// Whether an address is to be dialled at `now`, unless its peer is connected.
+    pub(crate) fn is_due(&self, address: &Multiaddr, now: Instant) -> bool {
+        let failing = self.failing.get(address);
+        failing.is_none_or(|failing| failing.next <= now)
+    }
+
+    /// Notes that the peer of an address is connected; returns whether it could not be reached before.
+    pub(crate) fn connected(&mut self, address: &Multiaddr) -> bool {
+        self.failing.remove(address).is_some()
+    }
+
+    /// Notes the identity of a peer that was dialled at an address, which may name none; returns whether it is one of these.
+    pub(crate) fn reached(&mut self, address: &Multiaddr, peer: PeerId) -> bool {
+        let is_kept = self.addresses().any(|known| known == address);
+        if is_kept && peer_id_of(address).is_none() {
+            self.learned.insert(address.clone(), peer);
+        }
+        is_kept
+    }
+
+    /// Notes that an attempt failed; returns whether it is the first one of an address of these.
+    pub(crate) fn failed(&mut self, address: &Multiaddr, now: Instant) -> bool {
+        if !self.addresses().any(|known| known == address) {
+            return false;
+        }
+        let before = self.failing.get(address).map(|failing| failing.pause);
+        let pause = before.map_or(self.first_pause, |pause| (pause * 2).min(PAUSE_MAX));
+        let next = now + pause;
+        self.failing
+            .insert(address.clone(), Failing { pause, next });
+        before.is_none()
+    }
+
+    /// Replaces the static peers; returns those that are not kept any more.
+    pub(crate) fn replace_statics(&mut self, statics: Vec<Multiaddr>) -> Vec<PeerId> {
+        let former: Vec<_> = self.identities().collect();
+        self.statics = statics;
+        let (statics, services) = (&self.statics, &self.services);
+        let is_kept = |address: &Multiaddr| statics.contains(address) || services.contains(address);
+        self.learned.retain(|address, _| is_kept(address));
+        self.failing.retain(|address, _| is_kept(address));
+        let kept: Vec<_> = self.identities().collect();
+        former
+            .into_iter()
+            .filter(|peer| !kept.contains(peer))
+            .collect()
+    }
+}
