@@ -36,6 +36,8 @@ const STRANGER_STAYS: Duration = Duration::from_secs(10);
 const REGISTER_EVERY: Duration = Duration::from_secs(5);
 /// Time between two pages of history that the light node asks for.
 const HISTORY_EVERY: Duration = Duration::from_secs(10);
+/// Time between two lines of progress.
+const TELL_EVERY: Duration = Duration::from_secs(60);
 /// Flags of every node: epochs are so short that hours have hundreds of them.
 const FLAGS: [&str; 3] = ["--network=local", "--shards=0", "--rln-epoch-s=10"];
 /// Flags of a store: its archive is full after minutes.
@@ -68,13 +70,20 @@ pub async fn run(program: &Path, time: Duration) -> Result<SoakReport, HostileEr
         .map(|node| NodeSamples::new(node.name()))
         .collect();
     let sampling = async {
-        let until = Instant::now() + time;
+        let (begun, until) = (Instant::now(), Instant::now() + time);
+        let mut told_at = begun;
         let mut ticks = interval(SAMPLE_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         while Instant::now() < until {
             ticks.tick().await;
             for (node, samples) in nodes.iter().zip(&mut samples) {
                 samples.add(ProcessLook::at(node.pid().unwrap_or(0)));
+            }
+            if told_at.elapsed() >= TELL_EVERY {
+                told_at = Instant::now();
+                let nodes: Vec<_> = samples.iter().map(NodeSamples::latest).collect();
+                let (passed_s, all_s) = (begun.elapsed().as_secs(), time.as_secs());
+                eprintln!("{passed_s} of {all_s} s: {}", nodes.join(", "));
             }
         }
     };

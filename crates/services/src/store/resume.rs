@@ -52,7 +52,7 @@ pub struct ResumePlan {
 
 impl ResumePlan {
     /// Plans for a node whose newest message has the timestamp `last_known_ns`, `None` if it has no message,
-    /// at the time `now_ns`; both are Unix nanoseconds. A timestamp in the future counts as now.
+    /// at the time `now_ns`; both are Unix nanoseconds. A timestamp in the future, by a clock that was ahead, says nothing.
     pub fn new(
         last_known_ns: Option<i64>,
         now_ns: i64,
@@ -60,10 +60,10 @@ impl ResumePlan {
         limits: &ResumeLimits,
     ) -> Self {
         let earliest_ns = now_ns.saturating_sub(nanos(limits.max_back));
-        let wanted_ns = last_known_ns.map(|last_ns| {
-            let last_ns = last_ns.min(now_ns);
-            last_ns.saturating_sub(nanos(limits.overlap))
-        });
+        let overlap_ns = nanos(limits.overlap);
+        let wanted_ns = last_known_ns
+            .filter(|last_ns| *last_ns <= now_ns.saturating_add(overlap_ns))
+            .map(|last_ns| last_ns.min(now_ns).saturating_sub(overlap_ns));
         let start_ns = wanted_ns.unwrap_or(earliest_ns).max(earliest_ns);
         let query = |topic| HistoryQuery {
             include_data: true,

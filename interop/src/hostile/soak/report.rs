@@ -46,6 +46,12 @@ impl NodeSamples {
         self.looks.push(look);
     }
 
+    /// Name of the node and its memory at the last look.
+    pub(super) fn latest(&self) -> String {
+        let memory_mib = self.looks.last().map_or(0.0, |look| look.memory_mib);
+        format!("{} {memory_mib:.0} MiB", self.name)
+    }
+
     /// Largest values of a quarter.
     fn quarter(&self, number: usize) -> ProcessLook {
         let (len, mut largest) = (self.looks.len(), ProcessLook::default());

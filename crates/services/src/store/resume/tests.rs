@@ -48,9 +48,11 @@ fn nobody_asks_for_more_than_six_hours() {
 }
 
 #[test]
-fn a_timestamp_from_the_future_counts_as_now() {
-    for last in [NOW_NS + SECOND_NS, i64::MAX] {
-        assert_eq!(plan(Some(last)).start_ns, NOW_NS - 20 * SECOND_NS);
+fn a_timestamp_just_ahead_counts_as_now_and_one_of_a_clock_that_was_wrong_says_nothing() {
+    let ahead = plan(Some(NOW_NS + SECOND_NS));
+    assert_eq!(ahead.start_ns, NOW_NS - 20 * SECOND_NS);
+    for last in [NOW_NS + 3 * 86_400 * SECOND_NS, i64::MAX] {
+        assert_eq!(plan(Some(last)).start_ns, plan(None).start_ns);
     }
 }
 
