@@ -11,6 +11,7 @@
 
 pub mod asks;
 pub mod attacks;
+mod counted;
 mod error;
 pub mod matrix;
 pub mod members;
@@ -29,6 +30,7 @@ pub mod traffic;
 mod usage;
 pub mod users;
 
+pub use counted::Counted;
 pub use error::HostileError;
 pub use stage::{Stage, StageOptions};
 pub use tasks::Tasks;

@@ -26,6 +26,7 @@ pub mod c6_floods;
 pub mod c7_store_sync;
 pub mod d1_rest;
 pub mod e1_lying_services;
+pub mod e2_clock_jump;
 pub mod e3_forged_handshakes;
 
 /// Resources that an attacker needs besides an Internet connection.
@@ -88,7 +89,7 @@ impl Attack {
 }
 
 /// All attacks, in the order of their numbers.
-pub const ALL: [Attack; 29] = [
+pub const ALL: [Attack; 30] = [
     a1_restart::ATTACK,
     a2_silent_connection::ATTACK,
     a3_burst::ATTACK,
@@ -117,5 +118,6 @@ pub const ALL: [Attack; 29] = [
     d1_rest::UNREAD_EVENTS,
     d1_rest::LONG_QUERIES,
     e1_lying_services::ATTACK,
+    e2_clock_jump::ATTACK,
     e3_forged_handshakes::ATTACK,
 ];

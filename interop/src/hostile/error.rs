@@ -74,6 +74,14 @@ pub enum HostileError {
         /// Time limit, in seconds.
         deadline_s: u64,
     },
+    /// The C compiler is missing, or did not compile what an attack preloads into the victim.
+    #[error(
+        "cannot compile a library with cc: {detail}; install a C compiler (Debian: apt-get install gcc libc6-dev)"
+    )]
+    Compiler {
+        /// Error of the operating system, or output of the compiler.
+        detail: String,
+    },
     /// The connection of an attacking peer failed.
     #[error(transparent)]
     Raw(#[from] RawError),

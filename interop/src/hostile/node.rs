@@ -1,6 +1,7 @@
 //! One `undertone node` process: its start, the ways of ending it, and requests to its REST server.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -88,6 +89,7 @@ pub struct Node {
     rest: SocketAddr,
     /// Flags that programs of earlier versions do not know.
     new_flags: &'static [&'static str],
+    variables: Vec<(&'static str, OsString)>,
 }
 
 impl Node {
@@ -115,6 +117,7 @@ impl Node {
             port: ports::free()?,
             rest: SocketAddr::from(([127, 0, 0, 1], 0)),
             new_flags,
+            variables: Vec::new(),
         };
         node.launch().await?;
         Ok(node)
@@ -145,7 +148,9 @@ impl Node {
                 command.env_remove(name);
             }
         }
+        let variables = self.variables.iter().map(|(name, value)| (name, value));
         let mut child = command
+            .envs(variables)
             .args(&self.spec.flags)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -243,6 +248,11 @@ impl Node {
     /// Replaces the node's flags, from the next start on.
     pub fn set_flags(&mut self, flags: Vec<String>) {
         self.spec.flags = flags;
+    }
+
+    /// Sets environment variables of the process, from the next start on.
+    pub fn set_variables(&mut self, variables: Vec<(&'static str, OsString)>) {
+        self.variables = variables;
     }
 
     /// Asks the process to end with SIGTERM, and waits for its end.

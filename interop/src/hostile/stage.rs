@@ -25,7 +25,7 @@ use super::proxy::Proxy;
 use super::traffic::{self, Arrived, Flow, Inbox, Load, PeerLog};
 use super::usage::{Meter, SAMPLE_INTERVAL};
 use super::users::{AskedService, ROUND, Users};
-use super::{HostileError, Usage};
+use super::{Counted, HostileError, Usage};
 
 mod flags;
 
@@ -132,6 +132,8 @@ pub struct Measured {
     pub newcomers_tried: u32,
     /// Requests of honest users to the victim's services, if they were measured.
     pub services: Vec<AskedService>,
+    /// Things that the attack was to leave as they are, if it is about such.
+    pub counted: Vec<Counted>,
     /// Resource usage of the victim's process.
     pub usage: Usage,
     /// Lowest score that an honest node has of another at the end; `None` if no score is shown.
@@ -152,6 +154,8 @@ pub struct Stage {
     pub members: Option<Members>,
     /// Logs of peers that are not nodes and must get all messages too.
     pub others: Vec<PeerLog>,
+    /// Things that steps of the attack have counted.
+    pub counted: Vec<Counted>,
     options: StageOptions,
     runs: u64,
     _delay: Option<Proxy>,
@@ -214,6 +218,7 @@ impl Stage {
             proxy,
             members,
             others: Vec::new(),
+            counted: Vec::new(),
             options,
             runs: 0,
             _delay: delay,
@@ -370,6 +375,7 @@ impl Stage {
             newcomers_in: u32::try_from(newcomers_in).unwrap_or(u32::MAX),
             newcomers_tried: newcomers,
             services,
+            counted: self.counted.clone(),
             usage: meter.finish(),
             lowest_score,
         }

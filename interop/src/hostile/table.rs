@@ -6,11 +6,11 @@ use comfy_table::Table;
 use comfy_table::presets::{ASCII_MARKDOWN, UTF8_FULL_CONDENSED};
 use serde::Serialize;
 
-use super::Usage;
 use super::attacks::{Attack, Price};
 use super::matrix::{Cell, DOWN_S, Way};
 use super::stage::Measured;
 use super::users::AskedService;
+use super::{Counted, Usage};
 
 /// Greatest 95th percentile of the latencies in a good row, milliseconds.
 const P95_MAX_MS: f64 = 250.0;
@@ -56,6 +56,9 @@ pub struct Figures {
     /// Honest requests to the victim's services, if they were measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceFigures>,
+    /// Things that the attack was to leave as they are, if it is about such.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<Counted>,
     /// Resource usage of the victim's process.
     #[serde(flatten)]
     pub usage: Usage,
@@ -74,6 +77,7 @@ impl From<&Measured> for Figures {
             newcomers_in: measured.newcomers_in,
             newcomers_tried: measured.newcomers_tried,
             services: measured.services.iter().map(service).collect(),
+            counted: measured.counted.clone(),
             usage: measured.usage,
             lowest_score: measured.lowest_score,
         }
@@ -82,13 +86,15 @@ impl From<&Measured> for Figures {
 
 impl Figures {
     /// Whether all messages arrived, the 95th percentile and memory are within bounds, all newcomers were
-    /// accepted, all requests to services answered, and no honest node has a negative score.
+    /// accepted, all requests to services answered, all that was counted is as it should be, and no honest node has
+    /// a negative score.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.delivered == self.sent
             && self.p95_ms.is_some_and(|p95_ms| p95_ms < P95_MAX_MS)
             && self.newcomers_in == self.newcomers_tried
             && self.services.iter().all(ServiceFigures::is_good)
+            && self.counted.iter().all(Counted::is_good)
             && self.usage.memory_mib < MEMORY_MAX_MIB
             && self.lowest_score.is_none_or(|score| score >= 0.0)
     }
@@ -178,6 +184,9 @@ impl Report {
         if self.rows.iter().any(|row| !row.with.services.is_empty()) {
             parts.push(self.services(preset).to_string());
         }
+        if self.rows.iter().any(|row| !row.with.counted.is_empty()) {
+            parts.push(self.counted(preset).to_string());
+        }
         if !self.matrix.is_empty() {
             parts.push(self.restarts(preset).to_string());
         }
@@ -240,6 +249,22 @@ impl Report {
                     cells.push(found.map_or("-".to_owned(), waited));
                 }
                 table.add_row(cells);
+            }
+        }
+        table
+    }
+
+    /// Returns what attacks were to leave as it is, and how much of it they did.
+    fn counted(&self, preset: &str) -> Table {
+        let mut table = Table::new();
+        table.load_preset(preset);
+        table.set_header(["attack", "run", "what", "as it should be"]);
+        for row in &self.rows {
+            let without = row.without.counted.iter().map(|one| ("without", one));
+            let with = row.with.counted.iter().map(|one| ("with", one));
+            for (run, one) in without.chain(with) {
+                let good = format!("{} of {}", one.good, one.of);
+                table.add_row([row.attack, run, one.what, &good]);
             }
         }
         table

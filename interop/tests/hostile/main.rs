@@ -10,6 +10,7 @@ mod cut_off;
 mod liars;
 mod neighbours;
 mod offers;
+mod outside;
 mod restarts;
 mod services;
 mod silence;

@@ -62,4 +62,7 @@ pub(crate) fn unharmed(measured: &Measured) {
         "an honest node has a score of {lowest} of another"
     );
     assert_eq!(measured.newcomers_in, measured.newcomers_tried, "newcomers");
+    for counted in &measured.counted {
+        assert!(counted.is_good(), "{counted:?}");
+    }
 }
