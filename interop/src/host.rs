@@ -28,9 +28,16 @@ pub fn rss_kib() -> u64 {
 }
 
 pub(crate) fn vm_rss(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    kib(status, "VmRSS:")
+}
+
+/// Returns the largest resident memory that a process ever had, KiB.
+pub(crate) fn vm_peak(status: &str) -> Option<u64> {
+    kib(status, "VmHWM:")
+}
+
+fn kib(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse().ok()
 }
 

@@ -11,6 +11,7 @@
 
 pub mod asks;
 pub mod attacks;
+pub mod chain;
 mod counted;
 mod error;
 pub mod matrix;

@@ -28,6 +28,7 @@ pub mod d1_rest;
 pub mod e1_lying_services;
 pub mod e2_clock_jump;
 pub mod e3_forged_handshakes;
+pub mod e4_lying_chain_endpoint;
 
 /// Resources that an attacker needs besides an Internet connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +90,7 @@ impl Attack {
 }
 
 /// All attacks, in the order of their numbers.
-pub const ALL: [Attack; 30] = [
+pub const ALL: [Attack; 31] = [
     a1_restart::ATTACK,
     a2_silent_connection::ATTACK,
     a3_burst::ATTACK,
@@ -120,4 +121,5 @@ pub const ALL: [Attack; 30] = [
     e1_lying_services::ATTACK,
     e2_clock_jump::ATTACK,
     e3_forged_handshakes::ATTACK,
+    e4_lying_chain_endpoint::ATTACK,
 ];

@@ -54,8 +54,14 @@ impl Members {
     pub fn flags_with(&self, registry: &Path) -> Vec<String> {
         vec![
             format!("--rln-registry={}", registry.display()),
-            format!("--rln-user-message-limit={LIMIT}"),
+            Self::limit_flag(),
         ]
+    }
+
+    /// Returns the flag of a node that has these members from elsewhere.
+    #[must_use]
+    pub fn limit_flag() -> String {
+        format!("--rln-user-message-limit={LIMIT}")
     }
 
     /// Creates another registry file with the same members.

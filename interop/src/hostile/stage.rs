@@ -18,12 +18,13 @@ use tempfile::TempDir;
 use tokio::time::{MissedTickBehavior, interval};
 use undertone_gossip::Topic;
 
+use super::chain::Chain;
 use super::members::Members;
 use super::node::{Node, NodeSpec};
 use super::peer::Peer;
 use super::proxy::Proxy;
 use super::traffic::{self, Arrived, Flow, Inbox, Load, PeerLog};
-use super::usage::{Meter, SAMPLE_INTERVAL};
+use super::usage::{Meter, SAMPLE_INTERVAL, peak_mib};
 use super::users::{AskedService, ROUND, Users};
 use super::{Counted, HostileError, Usage};
 
@@ -59,6 +60,8 @@ pub struct StageOptions {
     pub rln: bool,
     /// Whether the victim has its own registry file, and proofs are made for the newest root.
     pub own_registry: bool,
+    /// Whether the victim follows the members in a contract on a chain instead, and proofs are made for the newest root.
+    pub has_chain: bool,
     /// Number of honest nodes besides the victim and the reader.
     pub honest: usize,
     /// Whether all honest nodes share one address.
@@ -108,6 +111,7 @@ impl Default for StageOptions {
             has_automatic_sharding: false,
             rln: false,
             own_registry: false,
+            has_chain: false,
             honest: 1,
             has_one_address: false,
             meeting: Meeting::VictimDials,
@@ -152,6 +156,8 @@ pub struct Stage {
     pub proxy: Option<Proxy>,
     /// Members of the registry, if there is a rate limit.
     pub members: Option<Members>,
+    /// Chain that the victim follows, if it follows one.
+    pub chain: Option<Chain>,
     /// Logs of peers that are not nodes and must get all messages too.
     pub others: Vec<PeerLog>,
     /// Things that steps of the attack have counted.
@@ -183,7 +189,9 @@ impl Stage {
             let ip = honest_ip(if options.has_one_address { 0 } else { index });
             honest.push(Node::start(make(honest_name(index), ip, flags)).await?);
         }
+        let chain = chain(&options, members.as_ref()).await?;
         let mut flags = victim_flags(&options, members.as_ref(), folder.path())?;
+        flags.extend(chain.iter().flat_map(Chain::flags));
         let mut addresses: Vec<_> = honest.iter().map(Node::addr).collect();
         let mut delay = None;
         if let (Some(first), false) = (honest.first(), options.delay.is_zero()) {
@@ -217,6 +225,7 @@ impl Stage {
             reader,
             proxy,
             members,
+            chain,
             others: Vec::new(),
             counted: Vec::new(),
             options,
@@ -370,13 +379,23 @@ impl Stage {
             () = sampling => unreachable!("sampling goes on until the rest is over"),
         };
         let lowest_score = self.lowest_score().await;
+        let mut usage = meter.finish();
+        // A lie of an endpoint takes memory for less than the time between two samples, and before the first one too.
+        if let Some(peak_mib) = self
+            .victim
+            .pid()
+            .filter(|_| self.chain.is_some())
+            .and_then(peak_mib)
+        {
+            usage.memory_mib = peak_mib;
+        }
         Measured {
             arrived,
             newcomers_in: u32::try_from(newcomers_in).unwrap_or(u32::MAX),
             newcomers_tried: newcomers,
             services,
             counted: self.counted.clone(),
-            usage: meter.finish(),
+            usage,
             lowest_score,
         }
     }
@@ -444,4 +463,15 @@ fn members(options: &StageOptions, folder: &Path) -> Result<Option<Members>, Hos
         members.add(&folder.join(honest_name(index)))?;
     }
     Ok(Some(members))
+}
+
+/// Starts the chain that the victim follows, if it follows one.
+async fn chain(
+    options: &StageOptions,
+    members: Option<&Members>,
+) -> Result<Option<Chain>, HostileError> {
+    match members.filter(|_| options.has_chain) {
+        Some(members) => Ok(Some(Chain::start(members.reopen()?).await?)),
+        None => Ok(None),
+    }
 }

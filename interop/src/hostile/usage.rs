@@ -109,6 +109,12 @@ pub(super) fn memory_mib(pid: u32) -> Option<f64> {
     Some(crate::host::vm_rss(&status)? as f64 / 1024.0)
 }
 
+/// Returns the largest resident memory that a process ever had, MiB.
+pub(super) fn peak_mib(pid: u32) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    Some(crate::host::vm_peak(&status)? as f64 / 1024.0)
+}
+
 /// Returns the number of open file descriptors of a process.
 fn handles(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)

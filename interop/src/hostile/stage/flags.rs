@@ -15,7 +15,7 @@ pub(super) fn common_flags(options: &StageOptions, members: Option<&Members>) ->
         Some(members) => members.flags(),
         None => vec!["--rln=false".to_owned()],
     };
-    if options.own_registry {
+    if options.own_registry || options.has_chain {
         flags.push("--rln-tokens=0".to_owned());
     }
     flags.extend(network(options));
@@ -35,6 +35,7 @@ pub(super) fn victim_flags(
             members.copy_to(&registry)?;
             members.flags_with(&registry)
         }
+        Some(_) if options.has_chain => vec![Members::limit_flag()],
         Some(members) => members.flags(),
         None => vec!["--rln=false".to_owned()],
     };
