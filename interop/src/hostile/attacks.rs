@@ -29,6 +29,7 @@ pub mod e1_lying_services;
 pub mod e2_clock_jump;
 pub mod e3_forged_handshakes;
 pub mod e4_lying_chain_endpoint;
+pub mod e6_hole_punching_scan;
 
 /// Resources that an attacker needs besides an Internet connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +91,7 @@ impl Attack {
 }
 
 /// All attacks, in the order of their numbers.
-pub const ALL: [Attack; 31] = [
+pub const ALL: [Attack; 32] = [
     a1_restart::ATTACK,
     a2_silent_connection::ATTACK,
     a3_burst::ATTACK,
@@ -122,4 +123,5 @@ pub const ALL: [Attack; 31] = [
     e2_clock_jump::ATTACK,
     e3_forged_handshakes::ATTACK,
     e4_lying_chain_endpoint::ATTACK,
+    e6_hole_punching_scan::ATTACK,
 ];

@@ -1,6 +1,8 @@
-//! Section E: a clock and a chain that lead a node astray.
+//! Section E: a clock, a chain and strangers' addresses that lead a node astray.
 
-use undertone_interop::hostile::attacks::{e2_clock_jump, e4_lying_chain_endpoint};
+use undertone_interop::hostile::attacks::{
+    e2_clock_jump, e4_lying_chain_endpoint, e6_hole_punching_scan,
+};
 
 use crate::support::{measured, unharmed};
 
@@ -21,4 +23,11 @@ async fn e4_a_chain_endpoint_that_lies_takes_no_memory_and_hides_no_member() {
     unharmed(&measured);
     let memory_mib = measured.usage.memory_mib;
     assert!(memory_mib < MEMORY_MAX_MIB, "{memory_mib} MiB");
+}
+
+#[tokio::test]
+async fn e6_hole_punching_does_not_scan_the_nodes_own_host() {
+    let measured = measured(&e6_hole_punching_scan::ATTACK, 1).await;
+    assert_eq!(measured.counted.len(), 1);
+    unharmed(&measured);
 }
