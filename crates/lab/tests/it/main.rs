@@ -1,0 +1,7 @@
+//! Tests of the laboratory as its users see it: scenarios that run, tables, and what theory says of them.
+
+mod built_in;
+mod runs;
+mod service_keys;
+mod tables;
+mod theory;
