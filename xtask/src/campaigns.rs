@@ -16,6 +16,9 @@ use crate::steps::{
 /// Name of the test that derives the vendored tables.
 const DERIVATION: &str = "the_vendored_file_can_be_derived";
 
+/// Tests of random proofs.
+const RANDOM_PROOFS: &str = "random_proofs::";
+
 /// Integration test of archives, the tests in it that kill a writer, and the example that measures.
 const ARCHIVE: &str = "archive";
 const CRASH: &str = "crash";
@@ -199,8 +202,9 @@ impl Campaign {
                 "--package",
                 "undertone-rln",
                 "--test",
-                "random_proofs",
+                "it",
                 "--",
+                RANDOM_PROOFS,
                 "--ignored",
                 "--nocapture",
             ]],

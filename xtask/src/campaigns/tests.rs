@@ -8,7 +8,7 @@ fn campaigns_of_tests_name_tests_that_are_there() {
     let rln = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/rln");
     let derivation = fs::read_to_string(rln.join("src/rows/tests.rs")).unwrap();
     assert!(derivation.contains(&format!("fn {DERIVATION}()")));
-    let random = fs::read_to_string(rln.join("tests/random_proofs.rs")).unwrap();
+    let random = fs::read_to_string(rln.join("tests/it/random_proofs.rs")).unwrap();
     assert!(random.contains(Campaign::RandomProofs.name()));
     assert!(random.contains("#[ignore"));
     let interop = Path::new(env!("CARGO_MANIFEST_DIR")).join("../interop");

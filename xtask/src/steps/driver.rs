@@ -30,10 +30,9 @@ const COMPILER: &str = "rustc-of-the-tests";
 /// Test programs that are compiled without optimisation, each by its package and its name; without a name, all of the package. For
 /// unit tests, the compiler compiles the whole library again, and for each test program code of others; what these do takes less
 /// time than that (docs/building.md). The library that tests of other files use keeps its level. Cargo has no setting for it.
-const UNOPTIMISED: [(&str, Option<&str>); 4] = [
+const UNOPTIMISED: [(&str, Option<&str>); 3] = [
     ("undertone-gossip", Some("undertone_gossip")),
     ("undertone-node", None),
-    ("undertone-rln", Some("proofs")),
     ("undertone-sim", Some("undertone_sim")),
 ];
 /// Variable in which cargo tells the compiler the package.

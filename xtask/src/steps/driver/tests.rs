@@ -24,12 +24,12 @@ fn only_listed_tests_lose_their_optimisation() {
         level(OsStr::new(package), &args)
     };
     let lost = Some("-Copt-level=0");
-    let proofs = "rustc --crate-name proofs --test -Copt-level=3";
-    assert_eq!(level_of("undertone-rln", proofs), lost);
-    assert_eq!(level_of("undertone-node", proofs), lost);
-    assert_eq!(level_of("undertone-relay", proofs), None);
-    let random_proofs = "rustc --crate-name random_proofs --test";
-    assert_eq!(level_of("undertone-rln", random_proofs), None);
+    let unit = "rustc --crate-name undertone_sim --test -Copt-level=3";
+    assert_eq!(level_of("undertone-sim", unit), lost);
+    assert_eq!(level_of("undertone-node", unit), lost);
+    assert_eq!(level_of("undertone-relay", unit), None);
+    let it = "rustc --crate-name it --test";
+    assert_eq!(level_of("undertone-sim", it), None);
     // The library itself, which tests of other files run in real time.
     let library = "rustc --crate-name undertone_node src/lib.rs";
     assert_eq!(level_of("undertone-node", library), None);

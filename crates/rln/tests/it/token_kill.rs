@@ -143,7 +143,7 @@ fn start(path: &Path, signal: u64) -> Child {
         .args([
             "--ignored",
             "--exact",
-            "child_signs_until_killed",
+            "token_kill::child_signs_until_killed",
             "--nocapture",
         ])
         .env(PATH, path)

@@ -8,7 +8,7 @@ use rand_core::SeedableRng;
 use undertone_rln::check::check;
 use undertone_rln::*;
 
-use crate::support::*;
+use crate::proofs::support::*;
 
 /// Four different statements that hold.
 fn honest_statements() -> &'static [ProofStatement; 4] {

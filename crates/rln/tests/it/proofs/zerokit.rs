@@ -1,6 +1,6 @@
 //! Proofs of this crate with zerokit's verifier, and zerokit's proofs with this crate's.
 
-use crate::support::*;
+use crate::proofs::support::*;
 use ark_bn254::Bn254;
 use ark_groth16::Proof;
 use ark_serialize::{CanonicalDeserialize, CanonicalSerialize};

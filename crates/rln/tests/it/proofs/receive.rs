@@ -1,6 +1,6 @@
 //! Receiving: honest proofs pass, and each way of tampering fails for its own reason.
 
-use crate::support::*;
+use crate::proofs::support::*;
 use proptest::prelude::*;
 use undertone_rln::check::check;
 use undertone_rln::*;

@@ -109,7 +109,7 @@ fn start(path: &Path) -> Child {
         .args([
             "--ignored",
             "--exact",
-            "child_counts_until_killed",
+            "counter_kill::child_counts_until_killed",
             "--nocapture",
         ])
         .env(PATH, path)
