@@ -13,7 +13,7 @@ use undertone_membership::module::{
 };
 use undertone_rln::{Fr, Key, RlnIdentifier};
 
-use crate::rig::{LIMIT, PATIENCE, Rig};
+use crate::chain::rig::{LIMIT, PATIENCE, Rig};
 
 /// Account of the chain that pays for registrations.
 struct Payer {

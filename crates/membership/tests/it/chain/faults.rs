@@ -2,8 +2,8 @@
 
 use undertone_membership::evm::{EvmRegistry, Health};
 
-use crate::proxy::{Mode, Proxy};
-use crate::rig::{PATIENCE, Rig, seen};
+use crate::chain::proxy::{Mode, Proxy};
+use crate::chain::rig::{PATIENCE, Rig, seen};
 
 /// Faults after which nothing new is accepted, however often the endpoint repeats them.
 const USELESS: [Mode; 10] = [

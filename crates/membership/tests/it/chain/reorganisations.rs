@@ -1,6 +1,6 @@
 //! Blocks that are replaced, with members in them.
 
-use crate::rig::{PATIENCE, Rig};
+use crate::chain::rig::{PATIENCE, Rig};
 
 fn reorganise(depth: u64) {
     let rig = Rig::start();

@@ -8,7 +8,7 @@ use undertone_rln::{
     RateLimitProof, RlnIdentifier, Verifier, check::check,
 };
 
-use crate::rig::{LIMIT, Rig};
+use crate::chain::rig::{LIMIT, Rig};
 
 const WINDOW: usize = 5;
 const TIMESTAMP_S: u64 = 1_700_000_000;

@@ -4,8 +4,8 @@ use undertone_membership::evm::{ChainStatus, EvmRegistry, Health};
 use undertone_membership::{MemberLookup, MembershipView, View, tree_of};
 use undertone_rln::Fr;
 
-use crate::proxy::{Mode, Proxy};
-use crate::rig::{PATIENCE, Rig};
+use crate::chain::proxy::{Mode, Proxy};
+use crate::chain::rig::{PATIENCE, Rig};
 
 #[test]
 #[ignore = "needs anvil; cargo xtask test --only contracts"]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use undertone_membership::evm::{Contract, EvmConfig, EvmRegistry, Health};
 
-use crate::rig::{CHAIN_ID, Rig, seen};
+use crate::chain::rig::{CHAIN_ID, Rig, seen};
 
 /// Set in the process that is killed: what it follows.
 const CHILD: &str = "UNDERTONE_TEST_FOLLOW";
@@ -46,7 +46,7 @@ fn killed_at_every_stage() {
     let mut blocks = Vec::new();
     for after_ms in [0, 10, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300] {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "restarts::child", "--nocapture"])
+            .args(["--exact", "chain::restarts::child", "--nocapture"])
             .env(CHILD, &what)
             .stdout(Stdio::null())
             .stderr(Stdio::null())

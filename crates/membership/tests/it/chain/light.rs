@@ -11,8 +11,8 @@ use undertone_rln::{
     Verifier, external_nullifier, fr_from_le,
 };
 
-use crate::proxy::{Mode, Proxy};
-use crate::rig::{LIMIT, PATIENCE, Rig};
+use crate::chain::proxy::{Mode, Proxy};
+use crate::chain::rig::{LIMIT, PATIENCE, Rig};
 
 impl Rig {
     pub(crate) fn light_config(&self, urls: &[&str]) -> EvmConfig {

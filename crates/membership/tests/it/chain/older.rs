@@ -7,9 +7,9 @@ use undertone_membership::View as _;
 use undertone_membership::evm::{ChainStatus, Health, LightRegistry};
 use undertone_rln::{Fr, Identity};
 
-use crate::light::roots;
-use crate::proxy::{Mode, Proxy};
-use crate::rig::{PATIENCE, Rig};
+use crate::chain::light::roots;
+use crate::chain::proxy::{Mode, Proxy};
+use crate::chain::rig::{PATIENCE, Rig};
 
 #[test]
 #[ignore = "needs anvil; cargo xtask test --only contracts"]

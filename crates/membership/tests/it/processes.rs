@@ -54,7 +54,12 @@ fn processes_never_share_an_index() {
 
 fn start(path: &Path, number: u64) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "child_registers", "--nocapture"])
+        .args([
+            "--ignored",
+            "--exact",
+            "processes::child_registers",
+            "--nocapture",
+        ])
         .env(PATH, path)
         .env(NUMBER, number.to_string())
         .stdout(Stdio::piped())

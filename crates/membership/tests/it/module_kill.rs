@@ -102,7 +102,7 @@ fn start(folder: &Path) -> Child {
         .args([
             "--ignored",
             "--exact",
-            "child_proves_until_killed",
+            "module_kill::child_proves_until_killed",
             "--nocapture",
         ])
         .env(FOLDER, folder)
