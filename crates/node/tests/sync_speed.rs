@@ -1,4 +1,5 @@
 //! Measurement: two stores with 100,000 messages that differ in 1,000 are made equal.
+//! A program of its own, because it is built with the profile `dist`, in which the other tests would take long to compile.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,0 +1,180 @@
+//! A folder for a node, the node in it, and questions to its REST server.
+#![allow(
+    clippy::unwrap_used,
+    reason = "only test functions are exempt, and these helpers serve them"
+)]
+
+#[allow(dead_code, reason = "the tests of the archive need more of it")]
+#[path = "../../../archive/tests/archive/postgres_server.rs"]
+pub(crate) mod postgres_server;
+pub(crate) mod small_disk;
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use undertone_membership::SqliteRegistry;
+use undertone_node::assemble::{Assembled, assemble};
+use undertone_node::config::{NodeConfig, Sources};
+use undertone_rln::{Identity, IdentityFile};
+
+/// Guards against hangs only.
+pub(crate) const HANG: Duration = Duration::from_secs(120);
+
+/// Where a node lives. Several nodes may share a registry.
+pub(crate) struct Place {
+    pub(crate) folder: TempDir,
+    registry: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = folder.path().join("registry.sqlite");
+        Self { folder, registry }
+    }
+
+    pub(crate) fn with_registry_of(other: &Self) -> Self {
+        let registry = other.registry.clone();
+        Self {
+            registry,
+            ..Self::new()
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn registry(&self) -> SqliteRegistry {
+        SqliteRegistry::open_or_create(&self.registry, 100).unwrap()
+    }
+
+    /// Writes the node's identity and registers it.
+    pub(crate) fn join(&self, seed: &[u8]) {
+        let identity = Identity::from_seed(seed);
+        IdentityFile::write(&self.path("rln-identity.json"), &identity).unwrap();
+        let registry = self.registry();
+        registry.register(identity.commitment(), 100).unwrap();
+    }
+
+    /// Writes the identity that `join` has registered elsewhere.
+    pub(crate) fn has_identity(&self, seed: &[u8]) {
+        let identity = Identity::from_seed(seed);
+        IdentityFile::write(&self.path("rln-identity.json"), &identity).unwrap();
+    }
+
+    /// A node of network `local` that connects to `peers`.
+    pub(crate) async fn node(&self, peers: &[String]) -> Assembled {
+        assemble(&self.config(peers, &[])).await.unwrap()
+    }
+
+    /// The configuration of such a node, with more flags.
+    pub(crate) fn config(&self, peers: &[String], more: &[(&str, &str)]) -> NodeConfig {
+        config(self.folder.path(), &self.registry, peers, more)
+    }
+}
+
+/// The configuration of a node of network `local` with its files in `folder`.
+pub(crate) fn config(
+    folder: &Path,
+    registry: &Path,
+    peers: &[String],
+    more: &[(&str, &str)],
+) -> NodeConfig {
+    let (folder, registry) = (folder.display().to_string(), registry.display().to_string());
+    let peers = peers.join(",");
+    let mut flags = vec![
+        ("data-dir", folder.as_str()),
+        ("rln-registry", &registry),
+        ("network", "local"),
+        ("listen-address", "127.0.0.1"),
+        ("tcp-port", "0"),
+        ("rest-port", "0"),
+        ("rln-tokens", "2"),
+        ("rln-tokens-max-cpu", "100"),
+        ("rln-verify-threads", "1"),
+    ];
+    flags.extend(more);
+    if !peers.is_empty() {
+        flags.push(("static-peers", &peers));
+    }
+    let flags = flags
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let config = NodeConfig::load(&Sources {
+        flags: flags.collect(),
+        ..Sources::default()
+    });
+    config.unwrap()
+}
+
+/// Asks again until `done` is satisfied with the node's metrics.
+pub(crate) async fn metrics_until(
+    node: &Assembled,
+    done: impl Fn(&BTreeMap<String, f64>) -> bool,
+) -> BTreeMap<String, f64> {
+    let mut last = BTreeMap::new();
+    let wait = async {
+        loop {
+            last = metrics(node.rest.unwrap()).await;
+            if done(&last) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let waited = tokio::time::timeout(HANG, wait).await;
+    assert!(waited.is_ok(), "it never came: {last:#?}");
+    last
+}
+
+/// Sends a request and reads the whole answer.
+pub(crate) async fn ask(rest: SocketAddr, method: &str, path: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(rest).await.unwrap();
+    let len = body.len();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nhost: {rest}\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {len}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+/// The page as a client sees it: each series with its labels, and its value.
+pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
+    let mut stream = TcpStream::connect(rest).await.unwrap();
+    let request = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert!(head.contains("application/openmetrics-text"), "{head}");
+    assert_eq!(body.lines().last(), Some("# EOF"));
+    let mut values = BTreeMap::new();
+    for line in body.lines().filter(|line| !line.starts_with('#')) {
+        let (series, value) = line.rsplit_once(' ').unwrap();
+        // The last three are those of the reference node for store synchronisation and rendezvous.
+        let prefixes = [
+            "undertone_",
+            "libp2p_",
+            "waku_",
+            "logos_delivery_",
+            "reconciliation_",
+            "total_",
+            "rendezvousPeerFoundTotal_",
+        ];
+        assert!(prefixes.iter().any(|p| series.starts_with(p)), "{line}");
+        let value = value.parse().unwrap();
+        let twice = values.insert(series.to_owned(), value);
+        assert_eq!(twice, None, "{line}");
+    }
+    values
+}
