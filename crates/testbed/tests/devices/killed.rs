@@ -46,7 +46,7 @@ fn programs_end_with_a_killed_testbed() {
         let _ = std::io::stdin().read(&mut [0]).unwrap();
         return;
     }
-    let name = "programs_end_with_a_killed_testbed";
+    let name = "killed::programs_end_with_a_killed_testbed";
     let mut victim = Command::new(env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
         .env(VICTIM, "1")
