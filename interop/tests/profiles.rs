@@ -1,4 +1,5 @@
-//! The comparison `profiles` runs real nodes and simulated ones on one plan.
+//! The comparison `profiles` runs real nodes and simulated ones on one plan. A program of its own, because it needs network
+//! namespaces, with which the step `testbed` runs it.
 
 use std::process::Command;
 

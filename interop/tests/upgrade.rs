@@ -1,5 +1,6 @@
 //! Nodes of an earlier version in one network with the present one, and a folder of theirs that the present one goes on with.
-//! `UNDERTONE_EARLIER` is the path of the earlier program.
+//! `UNDERTONE_EARLIER` is the path of the earlier program. A program of its own, because it is a campaign, and the step `hostile` runs
+//! the rest of it after it has built the program `undertone`.
 #![expect(
     clippy::unwrap_used,
     reason = "helpers of tests, which clippy takes for other code"

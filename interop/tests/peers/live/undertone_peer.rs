@@ -3,8 +3,8 @@
 use undertone_interop::PeerProcess;
 use undertone_interop::protocol::Content;
 
-use crate::support::TOPIC;
-use crate::support::network::{Kind, MESHSUB, line, quit, start, waku_data};
+use crate::live::support::TOPIC;
+use crate::live::support::network::{Kind, MESHSUB, line, quit, start, waku_data};
 
 async fn refusal(peer: &mut PeerProcess, data: &[u8]) -> String {
     let hex = hex::encode(data);

@@ -2,8 +2,8 @@
 
 use undertone_interop::{PeerProcess, programs::WAKU_RELAY};
 
-use crate::support::TOPIC;
-use crate::support::network::{
+use crate::live::support::TOPIC;
+use crate::live::support::network::{
     Kind, MESHSUB, OTHERS, expect_message, line, publish, quit, spread, start,
 };
 

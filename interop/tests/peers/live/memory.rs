@@ -3,9 +3,9 @@
 use libp2p::Multiaddr;
 use undertone_interop::PeerProcess;
 
-use crate::support::network::{Kind, MESHSUB, expect_message, line, publish, quit, start};
-use crate::support::raw_peer::RawPeer;
-use crate::support::{TOPIC, rpc};
+use crate::live::support::network::{Kind, MESHSUB, expect_message, line, publish, quit, start};
+use crate::live::support::raw_peer::RawPeer;
+use crate::live::support::{TOPIC, rpc};
 
 /// What a flood may cost the node, KiB: one frame and its decoded form, buffers of the connections.
 const GROWTH_MAX_KIB: u64 = 24 << 10;

@@ -3,8 +3,8 @@
 use undertone_interop::PeerCommand;
 use undertone_interop::programs::WAKU_RELAY;
 
-use crate::support::TOPIC;
-use crate::support::network::{Kind, MESHSUB, quit, spread, start};
+use crate::live::support::TOPIC;
+use crate::live::support::network::{Kind, MESHSUB, quit, spread, start};
 
 /// A peer that listens on QUIC alone, so that whoever reaches it uses QUIC.
 fn on_quic(kind: Kind, protocol: &str) -> PeerCommand {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use libp2p::identity::Keypair;
 use undertone_node::driver::NodeEvent;
 
-use crate::support::network::waku_data;
-use crate::support::raw_peer::RawPeer;
-use crate::support::rpc;
-use crate::support::victim::Victim;
+use crate::live::support::network::waku_data;
+use crate::live::support::raw_peer::RawPeer;
+use crate::live::support::rpc;
+use crate::live::support::victim::Victim;
 
 /// Messages that a topic's counter of invalid ones takes to -100 n² < -10000.
 const INVALID_TO_GRAYLIST: usize = 11;

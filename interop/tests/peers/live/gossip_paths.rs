@@ -3,8 +3,8 @@
 use undertone_interop::programs::WAKU_RELAY;
 use undertone_interop::{PeerCommand, PeerProcess};
 
-use crate::support::TOPIC;
-use crate::support::network::{Kind, MESHSUB, OTHERS, line, quit, spread, start};
+use crate::live::support::TOPIC;
+use crate::live::support::network::{Kind, MESHSUB, OTHERS, line, quit, spread, start};
 
 /// Above every program's threshold for IDONTWANT.
 const LARGE_BYTES: usize = 25 << 10;

@@ -3,8 +3,8 @@
 use undertone_interop::programs::{self, WAKU_RELAY};
 use undertone_interop::protocol::Content;
 
-use crate::support::TOPIC;
-use crate::support::network::{HEARTBEAT_MS, Kind, quit, start};
+use crate::live::support::TOPIC;
+use crate::live::support::network::{HEARTBEAT_MS, Kind, quit, start};
 
 /// js-waku, Undertone, js-waku in a line: Undertone is dialled and dials.
 #[tokio::test]

@@ -6,10 +6,10 @@ use std::time::Duration;
 use undertone_gossip::MessageId;
 use undertone_gossip::wire::VARINT_LEN_MAX;
 
-use crate::support::network::waku_data;
-use crate::support::raw_peer::RawPeer;
-use crate::support::rpc;
-use crate::support::victim::Victim;
+use crate::live::support::network::waku_data;
+use crate::live::support::raw_peer::RawPeer;
+use crate::live::support::rpc;
+use crate::live::support::victim::Victim;
 
 /// Short, for what happens at heartbeats.
 const QUICK: Duration = Duration::from_millis(50);

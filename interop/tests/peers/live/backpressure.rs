@@ -6,9 +6,9 @@ use libp2p::Multiaddr;
 use undertone_interop::programs::WAKU_RELAY;
 use undertone_interop::protocol::{Command, Content, Published};
 
-use crate::support::network::{Kind, MESHSUB, expect_message, line, publish, quit};
-use crate::support::raw_peer::RawPeer;
-use crate::support::{TOPIC, rpc};
+use crate::live::support::network::{Kind, MESHSUB, expect_message, line, publish, quit};
+use crate::live::support::raw_peer::RawPeer;
+use crate::live::support::{TOPIC, rpc};
 
 #[tokio::test]
 async fn a_burst_of_large_messages_crosses_a_line_of_five() {
