@@ -28,7 +28,7 @@ const THROUGHPUT: &str = "throughput";
 const SYNC_SPEED: &str = "sync_speed";
 
 /// Tests of assembled nodes, and that of them which kills a sender.
-const ASSEMBLED: &str = "--test=assembled";
+const ASSEMBLED: &str = "--test=it";
 const SENDING_KILL: &str = "sending_kill::";
 
 /// Variable with the path of the reference node.
@@ -210,7 +210,7 @@ impl Campaign {
             ]],
             // With the dev profile, because it waits most of the time.
             Self::Light => &[
-                &["test", "--workspace", "--test=node_cli", "--no-run"],
+                &["test", "--workspace", "--test=guides", "--no-run"],
                 &[
                     "test",
                     "--workspace",
@@ -224,8 +224,9 @@ impl Campaign {
             Self::Nat => &[&[
                 "test",
                 "--workspace",
-                "--test=walls",
+                "--test=it",
                 "--",
+                "walls::",
                 "--ignored",
                 "--nocapture",
             ]],
@@ -233,14 +234,15 @@ impl Campaign {
             Self::Nwaku => &[&[
                 "test",
                 "--workspace",
-                "--test=nwaku",
+                "--test=it",
                 "--",
+                "nwaku::",
                 "--ignored",
                 "--nocapture",
             ]],
             // With the dev profile, because it waits most of the time.
             Self::Upgrade => &[
-                &["test", "--workspace", "--test=node_cli", "--no-run"],
+                &["test", "--workspace", "--test=guides", "--no-run"],
                 &[
                     "test",
                     "--workspace",
@@ -254,8 +256,9 @@ impl Campaign {
             Self::Discovery => &[&[
                 "test",
                 "--workspace",
-                "--test=discovery",
+                "--test=it",
                 "--",
+                "discovery::",
                 "--ignored",
                 "--nocapture",
             ]],

@@ -41,10 +41,10 @@ const TEST_THREADS: &str = "RUST_TEST_THREADS";
 const SNAPSHOTS: (&str, &str) = ("INSTA_UPDATE", "no");
 
 /// Integration tests of the testbed's devices.
-const TESTBED: [&str; 3] = ["killed", "profiles", "tun_pair"];
+const TESTBED: [&str; 2] = ["devices", "profiles"];
 
 /// Integration tests with other implementations.
-const INTEROP: [&str; 4] = ["benches", "line", "live", "peers_alone"];
+const INTEROP: [&str; 1] = ["peers"];
 
 /// Integration tests that attack real nodes, kill and suspend those that light nodes depend on, or replace their program.
 const HOSTILE: [&str; 3] = ["hostile", "light", "upgrade"];
@@ -52,11 +52,11 @@ const HOSTILE: [&str; 3] = ["hostile", "light", "upgrade"];
 /// Integration tests of the archive of messages, with a database.
 const ARCHIVE: [&str; 1] = ["archive"];
 
-/// Integration test of nodes whose archive fails, with a database.
-const STORE_FAULTS: [&str; 1] = ["store_faults"];
+/// Integration tests of nodes whose archive fails, with a database.
+const STORE_FAULTS: &str = "store_faults::";
 
 /// Tests that send generated requests to the REST API of a real node, and read its traces, and the variables that allow them.
-const OPENAPI: [&str; 2] = ["openapi", "traces"];
+const OPENAPI: [&str; 2] = ["openapi::", "traces::"];
 const OPENAPI_ALLOWED: [(&str, &str); 2] = [
     ("UNDERTONE_OPENAPI_TEST", "1"),
     ("UNDERTONE_TRACES_TEST", "1"),
@@ -267,7 +267,7 @@ impl Step {
             },
             Self::Archive => archive::run(root),
             Self::Openapi => match version_of("python3") {
-                Ok(()) => cargo(root, &selection::named(&OPENAPI), &OPENAPI_ALLOWED),
+                Ok(()) => cargo(root, &selection::modules(&OPENAPI), &OPENAPI_ALLOWED),
                 Err(reason) => Outcome::Skipped(reason),
             },
             Self::Bindings => bindings::run(root),
@@ -372,9 +372,9 @@ fn go_modules(root: &Path) -> Result<(), String> {
 
 /// Returns cargo's arguments for the tests of `undertone testbed`, which a plain `cargo test` skips.
 fn with_nodes(right: namespaces::Right) -> Vec<String> {
-    let mut args = selection::named(&["testbed"]);
+    let mut args = selection::named(&[selection::IT]);
     args.extend(right.cargo_options().iter().map(ToString::to_string));
-    args.extend(["--", "--ignored"].map(str::to_owned));
+    args.extend(["--", "--ignored", "testbed::"].map(str::to_owned));
     args
 }
 

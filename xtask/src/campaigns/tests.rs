@@ -15,7 +15,7 @@ fn campaigns_of_tests_name_tests_that_are_there() {
     let light = fs::read_to_string(interop.join("tests/light/main.rs")).unwrap();
     assert!(light.contains("#[ignore") && light.contains("--only light"));
     let node = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/node");
-    let killed = node.join("tests/assembled/sending_kill.rs");
+    let killed = node.join("tests/it/assembled/sending_kill.rs");
     let killed = fs::read_to_string(killed).unwrap();
     assert!(killed.contains("--only send-kill"));
     for (variable, _) in Campaign::SendKill.variables() {
@@ -25,10 +25,10 @@ fn campaigns_of_tests_name_tests_that_are_there() {
         assert!(light.contains(variable), "{variable}");
     }
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/undertone");
-    let discovery = program.join("tests/discovery/main.rs");
+    let discovery = program.join("tests/it/discovery.rs");
     let discovery = fs::read_to_string(discovery).unwrap();
     assert!(discovery.contains("#[ignore") && discovery.contains("--only discovery"));
-    let nwaku = fs::read_to_string(program.join("tests/nwaku/main.rs")).unwrap();
+    let nwaku = fs::read_to_string(program.join("tests/it/nwaku.rs")).unwrap();
     assert!(nwaku.contains("#[ignore") && nwaku.contains("--only nwaku"));
     assert!(nwaku.contains(NWAKU));
     let upgrade = fs::read_to_string(

@@ -17,11 +17,10 @@ pub(super) fn run(root: &Path) -> Outcome {
     if let Err(reason) = install() {
         return Outcome::Skipped(reason);
     }
-    cargo(
-        root,
-        &selection::named(&[ARCHIVE, STORE_FAULTS].concat()),
-        &[],
-    )
+    match cargo(root, &selection::named(&ARCHIVE), &[]) {
+        Outcome::Passed => cargo(root, &selection::modules(&[STORE_FAULTS]), &[]),
+        failed => failed,
+    }
 }
 
 /// Installs PostgreSQL if it is missing.

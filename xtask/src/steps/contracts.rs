@@ -18,8 +18,15 @@ const LOCK: &str = "package-lock.json";
 /// Integration tests of the contract.
 pub(super) const CONTRACT: &[&str] = &["contract"];
 
-/// Other integration tests that need a chain, which all other steps ignore.
-const FOLLOWERS: [&str; 4] = ["chain", "chain_cli", "demo", "deployed"];
+/// Programs with other integration tests that need a chain, which all other steps ignore, and the modules of these tests.
+const FOLLOWERS: [&str; 2] = [selection::IT, "guides"];
+const FOLLOWING: [&str; 5] = [
+    "chain::",
+    "chain_cli::",
+    "demo::",
+    "deployed::",
+    "first_steps::",
+];
 
 /// Runs the step, for which `npm` must be available.
 pub(super) fn run(root: &Path, npm: &str) -> Outcome {
@@ -37,6 +44,7 @@ pub(super) fn run(root: &Path, npm: &str) -> Outcome {
     }
     let mut followers = selection::named(&FOLLOWERS);
     followers.extend(["--", "--ignored"].map(str::to_owned));
+    followers.extend(FOLLOWING.map(str::to_owned));
     cargo(root, &followers, &[(TEST_THREADS, &test_threads())])
 }
 

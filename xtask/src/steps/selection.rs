@@ -21,8 +21,11 @@ const OWN_STEP: [&str; 5] = [
 /// sixteen, each compiles again the generic code of others that it uses.
 const ONE_UNIT: &str = "profile.dev.package.undertone-node.codegen-units=1";
 
-/// Integration tests with a step of their own, in packages whose others have none.
-const OWN_TESTS: [&str; 3] = ["openapi", "store_faults", "traces"];
+/// Program with most integration tests of a package, a module for each subject.
+pub(super) const IT: &str = "it";
+
+/// Module of integration tests with a step of its own, in packages whose others have none.
+const OWN_TESTS: &str = "store_faults::";
 
 /// Returns cargo's arguments for compiling all targets of all packages.
 pub(super) fn everything() -> Vec<String> {
@@ -48,6 +51,14 @@ pub(super) fn named(names: &[&str]) -> Vec<String> {
     args
 }
 
+/// Returns cargo's arguments for these modules of [`IT`], of whichever package.
+pub(super) fn modules(names: &[&str]) -> Vec<String> {
+    let mut args = named(&[IT]);
+    args.push("--".to_owned());
+    args.extend(names.iter().map(ToString::to_string));
+    args
+}
+
 /// Returns cargo's arguments for all unit tests, and for the integration tests without their own step.
 ///
 /// # Errors
@@ -67,8 +78,8 @@ pub(super) fn unit(root: &Path) -> io::Result<Vec<String>> {
     }
     names.sort_unstable();
     names.dedup();
-    names.retain(|name| !OWN_TESTS.contains(&name.as_str()));
     args.extend(names.iter().map(|name| format!("--test={name}")));
+    args.extend(["--", "--skip", OWN_TESTS].map(str::to_owned));
     Ok(args)
 }
 
@@ -97,7 +108,7 @@ pub(super) fn program_with(name: &str, feature: &str, profile: &str) -> Vec<Stri
 /// Returns cargo's arguments for building the program `undertone`. Building it for its tests selects the
 /// same features of dependencies as in all other steps.
 pub(super) fn program() -> Vec<String> {
-    let mut args = named(&["node_cli"]);
+    let mut args = named(&["guides"]);
     args.push("--no-run".to_owned());
     args
 }
