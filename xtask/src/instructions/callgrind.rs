@@ -52,6 +52,8 @@ pub(super) fn count(root: &Path, package: &str, work: &str) -> Result<u64, Canno
     );
     let args = [
         "bench",
+        "--profile",
+        "dist",
         "--package",
         package,
         "--bench",
