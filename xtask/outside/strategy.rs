@@ -57,7 +57,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         if now_ns > 500_000_000 && publish.take().is_some() {
             let (topic, data) = ("/outside/1".into(), "from outside".into());
             let request = gossip::RequestId(1);
-            inputs.push((0, gossip::Input::Publish { topic, data, request }));
+            inputs.push((
+                0,
+                gossip::Input::Publish {
+                    topic,
+                    data,
+                    request,
+                },
+            ));
         }
         inputs.extend([(0, gossip::Input::Tick), (1, gossip::Input::Tick)]);
         while !inputs.is_empty() {

@@ -203,6 +203,8 @@ fn page(counted: &Record, recorded: Option<&Record>) -> String {
     lines.join("\n")
 }
 
+impl std::error::Error for InstructionsError {}
+
 impl Display for InstructionsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

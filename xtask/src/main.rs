@@ -1,167 +1,143 @@
-//! Project tasks. Exit codes: 0 success, 1 a step or campaign failed, 2 wrong usage.
+//! Project tasks: the tests of `cargo xtask test`, campaigns, counts, and checks that no other tool makes.
 
-mod args;
 mod campaigns;
+mod cli;
 mod counts;
+mod dashboard;
 mod instructions;
-mod processor;
+mod needs;
 mod report;
 mod run;
 mod sources;
 mod steps;
 mod tidy;
+mod traces;
+mod workspace;
 
 use std::env;
-use std::fs;
-use std::io::{self, Write};
+use std::error::Error;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
-use args::Task;
-use campaigns::Campaign;
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser as _};
+
+use campaigns::{CAMPAIGNS, fuzz, start};
+use cli::{CampaignArgs, Cli, Task, TestArgs};
 use counts::Lists;
 use report::Report;
-use steps::{Outcome, Step};
+use run::Place;
+use steps::STEPS;
 
 fn main() -> ExitCode {
-    if let Some(ended) = steps::driver::as_compiler() {
-        return ended;
-    }
-    if let Some(ended) = steps::documentation::as_rustdoc() {
-        return ended;
-    }
-    match args::parse(env::args().skip(1)) {
-        Ok(Task::Help) => {
-            println!("{}", args::USAGE);
-            ExitCode::SUCCESS
+    let task = Cli::parse().task;
+    let Some(root) = root() else {
+        eprintln!("error: the workspace is not known; start this as `cargo xtask`");
+        return ExitCode::from(2);
+    };
+    match run_task(&root, task) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
         }
-        Ok(Task::List) => {
-            for step in Step::ALL {
-                println!("{:9} {}", step.name(), step.about());
+    }
+}
+
+/// Runs a task; returns whether what it checked is as it should be.
+fn run_task(root: &Path, task: Task) -> Result<bool, Box<dyn Error>> {
+    match task {
+        Task::Test(args) => test(root, &args),
+        Task::Campaign(args) => run_campaigns(root, &args),
+        Task::Counts {
+            json,
+            names,
+            circles,
+        } => {
+            let counts = counts::count(root)?;
+            let page = match json {
+                true => counts.json(),
+                false => counts.page(Lists { names, circles }),
+            };
+            print(&page)
+        }
+        Task::Instructions { accept } => print(&instructions::run(root, accept)?),
+        Task::Tidy => {
+            let findings = tidy::check(root)?;
+            for finding in &findings {
+                eprintln!("{finding}");
             }
-            ExitCode::SUCCESS
+            Ok(findings.is_empty())
         }
-        Ok(Task::Test {
-            steps,
-            strict,
-            results,
-        }) => test(&steps, strict, results.as_deref()),
-        Ok(Task::ListCampaigns) => {
-            print_campaigns();
-            ExitCode::SUCCESS
+        Task::Dashboard { file } => print(&dashboard::rules(&file)?),
+        Task::Traces { large } => {
+            let target = workspace::metadata(root)?.target_directory;
+            traces::compare(&target, large)?;
+            Ok(true)
         }
-        Ok(Task::CampaignHelp) => {
-            println!("{}\n\ncampaigns:", args::USAGE);
-            print_campaigns();
-            ExitCode::SUCCESS
+        Task::Fuzz { targets } => Ok(fuzz::run(root, &targets)?),
+        Task::Start => {
+            let target = workspace::metadata(root)?.target_directory;
+            Ok(start::run(&target)?)
         }
-        Ok(Task::Campaign {
-            campaigns,
-            arguments,
-        }) => run_campaigns(&campaigns, &arguments),
-        Ok(Task::Counts { json, lists }) => print_counts(json, lists),
-        Ok(Task::Instructions { accept }) => count_instructions(accept),
-        Err(mistake) => wrong_usage(&mistake),
     }
 }
 
-/// Runs the steps and prints their results, which it also writes into a file if one is given.
-fn test(steps: &[Step], strict: bool, results: Option<&Path>) -> ExitCode {
-    let Some(root) = root() else {
-        return wrong_usage("the workspace is not known; start this as `cargo xtask`");
-    };
-    steps::driver::prepare(&root);
-    let began = Instant::now();
+fn test(root: &Path, args: &TestArgs) -> Result<bool, Box<dyn Error>> {
+    if args.list {
+        let tier = |step: &steps::Step| match step.tier {
+            steps::Tier::Bare => "",
+            steps::Tier::All => "--all ",
+        };
+        let lines = STEPS
+            .iter()
+            .map(|step| format!("{:9} {:6} {}\n", step.name, tier(step), step.about));
+        return print(lines.collect::<String>().trim_end());
+    }
+    let place = Place::new(root, args.install)?;
     let report = Report {
-        rows: run::all(&root, steps),
-        took: began.elapsed(),
-        strict,
+        rows: place.steps(&args.steps())?,
     };
-    println!("\n{report}");
-    if let Some(path) = results
-        && let Err(error) = fs::write(path, report::lines(&report.rows))
-    {
-        eprintln!("error: {}: {error}", path.display());
-        return ExitCode::FAILURE;
-    }
-    if report.is_good() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    eprintln!("\n{report}");
+    Ok(report.is_good())
 }
 
-fn print_campaigns() {
-    for campaign in Campaign::ALL {
-        println!("{:14} {}", campaign.name(), campaign.about());
+fn run_campaigns(root: &Path, args: &CampaignArgs) -> Result<bool, Box<dyn Error>> {
+    if args.list {
+        let lines = CAMPAIGNS
+            .iter()
+            .map(|campaign| format!("{:14} {}\n", campaign.name, campaign.about));
+        return print(lines.collect::<String>().trim_end());
     }
-}
-
-/// Runs campaigns one after the other; their results go to standard output, their names to standard
-/// error.
-fn run_campaigns(campaigns: &[Campaign], arguments: &[String]) -> ExitCode {
-    let Some(root) = root() else {
-        return wrong_usage("the workspace is not known; start this as `cargo xtask`");
-    };
-    steps::driver::prepare(&root);
+    let is_chosen = |name: &str| args.only.is_empty() || args.only.iter().any(|only| only == name);
+    let chosen: Vec<_> = CAMPAIGNS
+        .iter()
+        .filter(|campaign| is_chosen(campaign.name))
+        .collect();
+    if chosen.len() > 1 && !args.arguments.is_empty() {
+        let mistake = "arguments after -- are for one campaign; name it with --only";
+        let error = Cli::command().error(ErrorKind::ArgumentConflict, mistake);
+        error.exit();
+    }
+    let place = Place::new(root, true)?;
     let mut is_good = true;
-    for campaign in campaigns {
-        eprintln!("== {} ==", campaign.name());
-        if let Outcome::Failed(reason) = campaign.run(&root, arguments) {
-            eprintln!("{} failed: {reason}", campaign.name());
+    for campaign in chosen {
+        eprintln!("== {} ==", campaign.name);
+        if let Err(error) = campaign.run(&place, &args.arguments) {
+            eprintln!("{} failed: {error}", campaign.name);
             is_good = false;
         }
     }
-    if is_good {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    Ok(is_good)
 }
 
-/// Prints the counts of the source text.
-fn print_counts(json: bool, lists: Lists) -> ExitCode {
-    let Some(root) = root() else {
-        return wrong_usage("the workspace is not known; start this as `cargo xtask`");
-    };
-    let counts = match counts::count(&root) {
-        Ok(counts) => counts,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return ExitCode::FAILURE;
-        }
-    };
-    let page = if json {
-        counts.json()
-    } else {
-        counts.page(lists)
-    };
-    // The lists are long: a reader such as `head` may close the pipe early.
+/// Prints a page. A reader such as `head` may close the pipe early.
+fn print(page: &str) -> Result<bool, Box<dyn Error>> {
     match writeln!(io::stdout(), "{page}") {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Counts the instructions of the hot paths, and compares them with the record or records them.
-fn count_instructions(accept: bool) -> ExitCode {
-    let Some(root) = root() else {
-        return wrong_usage("the workspace is not known; start this as `cargo xtask`");
-    };
-    match instructions::run(&root, accept) {
-        Ok(page) => {
-            println!("{page}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(true),
     }
 }
 
@@ -169,9 +145,4 @@ fn count_instructions(accept: bool) -> ExitCode {
 fn root() -> Option<PathBuf> {
     let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?);
     Some(package.parent()?.to_owned())
-}
-
-fn wrong_usage(mistake: &str) -> ExitCode {
-    eprintln!("error: {mistake}\n\n{}", args::USAGE);
-    ExitCode::from(2)
 }

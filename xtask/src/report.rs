@@ -1,136 +1,96 @@
-//! Report of `cargo xtask test`: the final table and the verdict.
+//! Report of `cargo xtask test`: a table, what failed and how to run it again, and what was not run.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::steps::{Outcome, Step};
+use crate::steps::{STEPS, Step};
 
-/// Result of one step.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Outcome of a step.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Every command passed but those that could not run on this machine, each with its reason.
+    Passed {
+        without: Vec<String>,
+    },
+    Failed {
+        error: String,
+        log: PathBuf,
+    },
+    /// The step could not run on this machine; the text says why.
+    Skipped(String),
+}
+
+/// Result of a step.
+#[derive(Debug)]
 pub(crate) struct Row {
-    pub(crate) step: Step,
+    pub(crate) name: &'static str,
     pub(crate) outcome: Outcome,
     pub(crate) took: Duration,
-    /// Processor time of the step's commands; `None` where the system does not tell.
-    pub(crate) processor: Option<Duration>,
 }
 
 /// Results of all steps.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) rows: Vec<Row>,
-    /// Time from the first step's beginning to the last one's end. Steps that run beside each other take less than their sum.
-    pub(crate) took: Duration,
-    /// Whether a skipped step counts as failed.
-    pub(crate) strict: bool,
 }
 
 impl Report {
-    /// Whether every step passed, or was skipped where skipping is allowed.
+    /// Whether no step failed.
     pub(crate) fn is_good(&self) -> bool {
-        self.rows.iter().all(|row| match row.outcome {
-            Outcome::Passed | Outcome::PassedBut(_) => true,
-            Outcome::Skipped(_) => !self.strict,
-            Outcome::Failed(_) => false,
-        })
+        let is_failed = |row: &Row| matches!(row.outcome, Outcome::Failed { .. });
+        !self.rows.iter().any(is_failed)
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{:9} {:8} {:>9} {:>10}  reason",
-            "step", "result", "time", "processor"
-        )?;
+        writeln!(f, "{:9} {:8} {:>9}", "step", "result", "time")?;
         for row in &self.rows {
-            let (result, reason) = words(&row.outcome);
-            let processor = row.processor.map_or_else(|| "?".into(), seconds);
-            let line = format!(
-                "{:9} {result:8} {:>9} {processor:>10}  {reason}",
-                row.step.name(),
-                seconds(row.took),
-            );
-            writeln!(f, "{}", line.trim_end())?;
+            let result = match &row.outcome {
+                Outcome::Passed { without } if without.is_empty() => "passed",
+                Outcome::Passed { .. } => "in part",
+                Outcome::Failed { .. } => "FAILED",
+                Outcome::Skipped(_) => "SKIPPED",
+            };
+            let seconds = row.took.as_secs_f64();
+            writeln!(f, "{:9} {result:8} {seconds:>7.1} s", row.name)?;
         }
-        let processor: Option<Duration> = self.rows.iter().map(|row| row.processor).sum();
-        writeln!(
-            f,
-            "{:9} {:8} {:>9} {:>10}",
-            "together",
-            "",
-            seconds(self.took),
-            processor.map_or_else(|| "?".into(), seconds)
-        )?;
-        let skipped = |row: &Row| matches!(row.outcome, Outcome::Skipped(_));
-        let note = match (self.is_good(), self.rows.iter().any(skipped)) {
-            (true, true) => " (skipped steps prove nothing; --strict counts them as failed)",
-            (false, true) if self.strict => " (--strict: a skipped step counts as failed)",
-            _ => "",
-        };
+        let together: Duration = self.rows.iter().map(|row| row.took).sum();
+        writeln!(f, "{:18} {:>7.1} s", "together", together.as_secs_f64())?;
+        for row in &self.rows {
+            if let Outcome::Failed { error, log } = &row.outcome {
+                let log = log.display();
+                writeln!(
+                    f,
+                    "\nFAILED: {}; its output is in {log}\n    {error}",
+                    row.name
+                )?;
+            }
+        }
+        let not_run = self.rows.iter().flat_map(|row| {
+            let reasons = match &row.outcome {
+                Outcome::Skipped(reason) => std::slice::from_ref(reason),
+                Outcome::Passed { without } => without,
+                Outcome::Failed { .. } => &[],
+            };
+            reasons.iter().map(|reason| (row.name, reason))
+        });
+        let mut not_run = not_run.peekable();
+        if not_run.peek().is_some() {
+            writeln!(f, "\nNOT RUN, and so not proved:")?;
+        }
+        for (name, reason) in not_run {
+            writeln!(f, "    {name}: {reason}")?;
+        }
+        let is_left = |step: &&Step| !self.rows.iter().any(|row| row.name == step.name);
+        let left: Vec<_> = STEPS.iter().filter(is_left).map(|step| step.name).collect();
+        if !left.is_empty() {
+            writeln!(f, "\nnot asked for: {}", left.join(", "))?;
+        }
         let verdict = if self.is_good() { "good" } else { "not good" };
-        write!(f, "{verdict}{note}")
+        write!(f, "\n{verdict}")
     }
-}
-
-/// Returns the result of a step in a word, and its reason.
-fn words(outcome: &Outcome) -> (&'static str, &str) {
-    match outcome {
-        Outcome::Passed => ("passed", ""),
-        Outcome::PassedBut(reason) => ("passed", reason),
-        Outcome::Failed(reason) => ("failed", reason),
-        Outcome::Skipped(reason) => ("skipped", reason),
-    }
-}
-
-/// Writes rows for [`rows`]: a line for each, with step, result, time and processor time in milliseconds, and reason, separated
-/// by tabs.
-pub(crate) fn lines(rows: &[Row]) -> String {
-    let line = |row: &Row| {
-        let (result, reason) = words(&row.outcome);
-        let processor = row.processor.map(|time| time.as_millis().to_string());
-        let fields = [
-            row.step.name(),
-            result,
-            &row.took.as_millis().to_string(),
-            processor.as_deref().unwrap_or("?"),
-            &reason.replace(['\t', '\n'], " "),
-        ];
-        fields.join("\t") + "\n"
-    };
-    rows.iter().map(line).collect()
-}
-
-/// Reads the rows that [`lines`] wrote. A line that is none, as at the end of a file that was not written whole, is left out.
-pub(crate) fn rows(text: &str) -> Vec<Row> {
-    text.split_inclusive('\n')
-        .filter_map(|line| row(line.strip_suffix('\n')?))
-        .collect()
-}
-
-fn row(line: &str) -> Option<Row> {
-    let fields: Vec<_> = line.splitn(5, '\t').collect();
-    let &[name, result, took_ms, processor_ms, reason] = fields.as_slice() else {
-        return None;
-    };
-    let reason = reason.to_owned();
-    Some(Row {
-        step: Step::ALL.into_iter().find(|step| step.name() == name)?,
-        outcome: match result {
-            "passed" if reason.is_empty() => Outcome::Passed,
-            "passed" => Outcome::PassedBut(reason),
-            "failed" => Outcome::Failed(reason),
-            "skipped" => Outcome::Skipped(reason),
-            _ => return None,
-        },
-        took: Duration::from_millis(took_ms.parse().ok()?),
-        processor: processor_ms.parse().ok().map(Duration::from_millis),
-    })
-}
-
-/// Writes a time in seconds, with its unit.
-fn seconds(time: Duration) -> String {
-    format!("{:.1} s", time.as_secs_f64())
 }
 
 #[cfg(test)]

@@ -1,62 +1,244 @@
-//! Run of the steps of `cargo xtask test`: one after another, some of them beside the others.
+//! Running of commands: each is printed before it runs, and what it prints is kept in a log.
 
 use std::env;
-use std::path::Path;
-use std::time::Instant;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{self, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::processor;
-use crate::report::Row;
+use crate::needs::{Get, Need};
+use crate::report::{Outcome, Row};
 use crate::steps::Step;
-use crate::steps::audit::Installation;
-use crate::steps::beside::BackgroundSteps;
+use crate::workspace::{self, MetadataError};
 
-/// Runs all steps even if an earlier one failed, so that one run shows all failures. Returns their results in the order of
-/// [`Step::ALL`].
-pub(crate) fn all(root: &Path, steps: &[Step]) -> Vec<Row> {
-    // Known before cargo replaces the file with one that it has compiled for the tests, which does as well.
-    let own = env::current_exe();
-    let audits = steps.contains(&Step::Audit);
-    let mut installation = audits.then(|| Installation::begin(root));
-    let mut beside = None;
-    let mut rows: Vec<Row> = Vec::new();
-    let mut ahead = steps.to_vec();
-    while !ahead.is_empty() {
-        let step = ahead.remove(0);
-        if step.is_quiet() {
-            rows.extend(beside.take().into_iter().flat_map(BackgroundSteps::end));
+/// Prefix of a command that gives it the right to make network namespaces, where the process does not have it.
+const AS_ROOT: &str = "unshare --user --map-root-user ";
+
+/// Time to read what a command has printed after it ended. Processes that it left behind may keep its output open for ever.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Reason why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandError {
+    #[error("{line}\n    {status}")]
+    Exit { line: String, status: ExitStatus },
+    #[error("{line}\n    cannot be run: {source}")]
+    Start { line: String, source: io::Error },
+}
+
+/// Reason why something that is needed is not there.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Missing {
+    #[error("no {what}: --install gets it (`{line}`)")]
+    NotAsked { what: &'static str, line: String },
+    #[error("no {what}: with --install the step fetches it")]
+    NotFetched { what: &'static str },
+    #[error("no {what}: {remedy}")]
+    ByHand {
+        what: &'static str,
+        remedy: &'static str,
+    },
+    #[error("no {what}: {error}")]
+    Failed {
+        what: &'static str,
+        error: CommandError,
+    },
+}
+
+/// Place in which commands run.
+#[derive(Debug)]
+pub(crate) struct Place {
+    root: PathBuf,
+    pub(crate) target: PathBuf,
+    /// Whether what is missing may be installed.
+    install: bool,
+}
+
+impl Place {
+    /// Returns the workspace at `root`, of which cargo knows the target folder.
+    pub(crate) fn new(root: &Path, install: bool) -> Result<Self, MetadataError> {
+        Ok(Self {
+            root: root.to_owned(),
+            target: workspace::metadata(root)?.target_directory,
+            install,
+        })
+    }
+
+    /// Runs the steps one after another, even if an earlier one failed, so that one run shows all failures.
+    pub(crate) fn steps(&self, steps: &[&'static Step]) -> io::Result<Vec<Row>> {
+        let logs = self.target.join("xtask");
+        fs::create_dir_all(&logs)?;
+        let mut rows = Vec::new();
+        for step in steps {
+            eprintln!("== {} ==", step.name);
+            let path = logs.join(format!("{}.log", step.name));
+            let mut log = File::create(&path)?;
+            let began = Instant::now();
+            let outcome = self.step(step, &mut log, &path);
+            rows.push(Row {
+                name: step.name,
+                outcome,
+                took: began.elapsed(),
+            });
         }
-        let needed = installation.take_if(|_| step == Step::Audit);
-        rows.push(run(root, step, needed));
-        if step == Step::Clippy
-            && let Ok(own) = &own
-        {
-            beside = BackgroundSteps::begin(own, root, &ahead);
-            if let Some(beside) = &beside {
-                ahead.retain(|step| !beside.runs(*step));
+        Ok(rows)
+    }
+
+    fn step(&self, step: &Step, log: &mut File, path: &Path) -> Outcome {
+        let failed = |error: CommandError| Outcome::Failed {
+            error: error.to_string(),
+            log: path.to_owned(),
+        };
+        match self.missing(step.needs, Some(log)) {
+            Some(missing) if self.install => {
+                return Outcome::Failed {
+                    error: format!("{missing}; or leave the step out: --skip {}", step.name),
+                    log: path.to_owned(),
+                };
+            }
+            Some(missing) => return Outcome::Skipped(missing.to_string()),
+            None => {}
+        }
+        let mut without = Vec::new();
+        for command in step.commands {
+            match self.missing(command.needs, Some(log)) {
+                Some(missing) => without.push(missing.to_string()),
+                None => match self.run(&self.filled(command.line), Some(log)) {
+                    Ok(()) => {}
+                    Err(error) => return failed(error),
+                },
             }
         }
+        Outcome::Passed { without }
     }
-    rows.extend(beside.into_iter().flat_map(BackgroundSteps::end));
-    rows.sort_by_key(|row| Step::ALL.iter().position(|step| *step == row.step));
-    rows
+
+    /// Returns the first of these that is not there and cannot be had.
+    pub(crate) fn missing(&self, needs: &[Need], mut log: Option<&mut File>) -> Option<Missing> {
+        needs
+            .iter()
+            .find_map(|need| self.get(need, log.as_deref_mut()).err())
+    }
+
+    /// Makes sure that something is there.
+    fn get(&self, need: &Need, log: Option<&mut File>) -> Result<(), Missing> {
+        let mut check = self.shell(&self.filled(need.check));
+        let output = check.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if output.is_ok_and(|status| status.success()) {
+            return Ok(());
+        }
+        let what = need.what;
+        match need.get {
+            Get::ByHand(remedy) => Err(Missing::ByHand { what, remedy }),
+            Get::ByStep if self.install => Ok(()),
+            Get::ByStep => Err(Missing::NotFetched { what }),
+            Get::Install(line) if self.install => self
+                .run(&self.filled(line), log)
+                .map_err(|error| Missing::Failed { what, error }),
+            Get::Install(line) => Err(Missing::NotAsked {
+                what,
+                line: self.filled(line),
+            }),
+        }
+    }
+
+    /// Returns a command line with its placeholders filled in.
+    pub(crate) fn filled(&self, line: &str) -> String {
+        let mut line = line.replace("{target}", &quoted(&self.target.to_string_lossy()));
+        if line.contains("{as_root}") {
+            let trial = self
+                .shell("unshare --net true")
+                .stderr(Stdio::null())
+                .status();
+            let has_right = trial.is_ok_and(|status| status.success());
+            line = line.replace("{as_root}", if has_right { "" } else { AS_ROOT });
+        }
+        line
+    }
+
+    /// Prints a command line and runs it; what it prints goes to standard error and into the log, if there is one.
+    pub(crate) fn run(&self, line: &str, log: Option<&mut File>) -> Result<(), CommandError> {
+        eprintln!("$ {line}");
+        let mut command = self.shell(line);
+        let ended = match log {
+            Some(log) => writeln!(log, "$ {line}").and_then(|()| logged(command, log)),
+            None => command.status(),
+        };
+        match ended {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(CommandError::Exit {
+                line: line.to_owned(),
+                status,
+            }),
+            Err(source) => Err(CommandError::Start {
+                line: line.to_owned(),
+                source,
+            }),
+        }
+    }
+
+    fn shell(&self, line: &str) -> process::Command {
+        let mut command = in_workspace("sh", &self.root);
+        command.args(["-c", line]).stdin(Stdio::null());
+        command
+    }
 }
 
-/// Runs one step after the installation that it needs, and measures its time and that of its commands on the processors.
-fn run(root: &Path, step: Step, needed: Option<Installation>) -> Row {
-    eprintln!("== {} ==", step.name());
-    let began = Instant::now();
-    let processor_before = processor::of_ended_commands();
-    if let Some(installation) = needed {
-        installation.end();
+/// Runs a command; what it prints goes to standard error and into the log.
+fn logged(mut command: process::Command, log: &File) -> io::Result<ExitStatus> {
+    let (mut reader, writer) = io::pipe()?;
+    let mut log = log.try_clone()?;
+    command.stdout(writer.try_clone()?).stderr(writer);
+    let mut child = command.spawn()?;
+    // Holds the writing ends.
+    drop(command);
+    let (ended, end) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = [0; 1 << 16];
+        while let Ok(read @ 1..) = reader.read(&mut bytes) {
+            // Neither a closed terminal nor a full disk is a reason to stop the command.
+            let _ = io::stderr().write_all(&bytes[..read]);
+            let _ = log.write_all(&bytes[..read]);
+        }
+        let _ = ended.send(());
+    });
+    let status = child.wait()?;
+    let _ = end.recv_timeout(LAST_WORDS);
+    Ok(status)
+}
+
+/// Returns a cargo command in the workspace at `root`, ready to be run.
+pub(crate) fn cargo_command(root: &Path, args: &[&str]) -> process::Command {
+    let mut command = in_workspace("cargo", root);
+    command.args(args);
+    command
+}
+
+/// Returns a command in the workspace at `root`. `cargo run` describes xtask's own package in the environment; build scripts that
+/// watch these variables would see a change after a plain `cargo test`, and cause recompilation.
+fn in_workspace(program: &str, root: &Path) -> process::Command {
+    let mut command = process::Command::new(program);
+    command.current_dir(root);
+    for (name, _) in env::vars_os() {
+        let describes_a_package =
+            |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(describes_a_package) {
+            command.env_remove(name);
+        }
     }
-    let outcome = step.run(root);
-    let processor = processor::of_ended_commands();
-    Row {
-        step,
-        outcome,
-        took: began.elapsed(),
-        processor: processor
-            .zip(processor_before)
-            .map(|(now, before)| now.saturating_sub(before)),
+    command
+}
+
+/// Returns a word as a shell reads it unchanged.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,+@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,5 @@
 //! Source files of the workspace, for the checks and counts that read all of them.
 
-use std::fmt::{self, Display};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,8 @@ pub(crate) struct Source {
 }
 
 /// Error for a file or folder that could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {source}")]
 pub(crate) struct UnreadableSource {
     path: PathBuf,
     source: io::Error,
@@ -93,10 +93,4 @@ pub(crate) fn first_doc_lines(text: &str) -> impl Iterator<Item = (usize, &str)>
         is_inside = doc.is_some();
         Some((line, first?))
     })
-}
-
-impl Display for UnreadableSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.source)
-    }
 }

@@ -1,10 +1,14 @@
 //! Check of house rules that no other tool checks.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 
-use crate::args::{self, Task};
+use clap::Parser as _;
+
+use crate::cli::{Cli, Task};
 use crate::sources::{self, UnreadableSource, read};
+use crate::workspace::{Metadata, MetadataError, metadata};
 
 /// Maximum length of a source file in `crates/*/src`, lines.
 const MAX_LINES: usize = 500;
@@ -12,14 +16,6 @@ const MAX_LINES: usize = 500;
 /// Word of a forgotten debug print, written in two halves so that this file does not match itself.
 const DEBUG_PRINT: &str = concat!("dbg", "!");
 const UNFINISHED: &str = concat!("TO", "DO");
-
-/// The fewest words that can name a subject and say something about it.
-const WORDS_MIN: usize = 3;
-
-/// Words with which a sentence begins that cannot be read alone.
-const PRONOUNS: [&str; 10] = [
-    "Who", "Which", "Where", "What", "Why", "It", "They", "Them", "Of", "So",
-];
 
 /// Violation of a rule, with its location.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,16 +26,31 @@ pub(crate) struct Finding {
     what: String,
 }
 
+/// Reason why the workspace cannot be checked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TidyError {
+    #[error(transparent)]
+    Source(#[from] UnreadableSource),
+    #[error(transparent)]
+    Metadata(#[from] MetadataError),
+}
+
 /// Checks the workspace at `root`.
-pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, UnreadableSource> {
+pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, TidyError> {
+    let mut findings = in_sources(root)?;
+    let architecture = read(&root.join("ARCHITECTURE.md"))?;
+    findings.extend(unnamed(&metadata(root)?, &architecture));
+    Ok(findings)
+}
+
+/// Returns the findings in the source files.
+fn in_sources(root: &Path) -> Result<Vec<Finding>, UnreadableSource> {
     let mut findings = Vec::new();
     for file in sources::all(root)? {
         findings.extend(leftovers(&file.path, &file.text));
         findings.extend(too_long(&file.path, &file.text));
-        findings.extend(riddles(&file.path, &file.text));
         findings.extend(never_run(&file.path, &file.text));
     }
-    findings.extend(dependencies(root)?);
     Ok(findings)
 }
 
@@ -88,24 +99,6 @@ fn unexplained(line: &str) -> bool {
     })
 }
 
-/// First lines of doc comments in `src` folders that name no subject: rustdoc shows them in an index, without
-/// the item that they belong to.
-fn riddles(path: &Path, text: &str) -> Vec<Finding> {
-    let in_source = path.iter().any(|part| part == "src") && !sources::is_test(path);
-    if !in_source || !sources::is_rust(path) {
-        return Vec::new();
-    }
-    let finding = |(line, text): (usize, &str)| {
-        let reason = riddle(text)?;
-        Some(Finding {
-            path: path.to_owned(),
-            line: Some(line),
-            what: format!("the doc comment {reason}; name what it is about"),
-        })
-    };
-    sources::first_doc_lines(text).filter_map(finding).collect()
-}
-
 /// Returns findings for ignored tests whose reason does not end in the command that runs them: one that nobody
 /// runs proves nothing.
 fn never_run(path: &Path, text: &str) -> Vec<Finding> {
@@ -133,63 +126,35 @@ fn names_a_command(line: &str) -> bool {
         .split_once("cargo xtask ")
         .and_then(|(_, rest)| rest.split_once('"'))
         .map_or("", |(command, _)| command);
-    let words = command.split_whitespace().map(str::to_owned);
-    match args::parse(words) {
-        Ok(Task::Test { steps, .. }) => steps.len() == 1,
-        Ok(Task::Campaign { campaigns, .. }) => campaigns.len() == 1,
+    let words = ["cargo xtask"]
+        .into_iter()
+        .chain(command.split_whitespace());
+    match Cli::try_parse_from(words).map(|cli| cli.task) {
+        Ok(Task::Test(args)) => args.only.len() == 1,
+        Ok(Task::Campaign(args)) => args.only.len() == 1,
         _ => false,
     }
 }
 
-/// Reason why the first line of a doc comment cannot be read alone, if there is one.
-fn riddle(line: &str) -> Option<String> {
-    let first = line.split_whitespace().next()?;
-    if line.split_whitespace().count() < WORDS_MIN {
-        return Some(format!("has fewer than {WORDS_MIN} words"));
-    }
-    let bare = first.trim_end_matches(|c: char| !c.is_alphanumeric());
-    PRONOUNS
-        .contains(&bare)
-        .then(|| format!("begins with {bare}"))
-}
-
-/// Returns findings for dependencies of the workspace that ARCHITECTURE.md does not name; none if that
-/// file is absent.
-fn dependencies(root: &Path) -> Result<Vec<Finding>, UnreadableSource> {
-    let architecture = root.join("ARCHITECTURE.md");
-    if !architecture.exists() {
-        return Ok(Vec::new());
-    }
-    let manifest = read(&root.join("Cargo.toml"))?;
-    Ok(unnamed(&manifest, &read(&architecture)?))
-}
-
-fn unnamed(manifest: &str, architecture: &str) -> Vec<Finding> {
-    let named = |name: &str| architecture.contains(&format!("`{name}`"));
-    external(manifest)
-        .filter(|name| !named(name))
+/// Returns findings for dependencies of others that ARCHITECTURE.md does not name.
+fn unnamed(metadata: &Metadata, architecture: &str) -> Vec<Finding> {
+    let dependencies = metadata
+        .packages
+        .iter()
+        .flat_map(|package| &package.dependencies);
+    let names: BTreeSet<_> = dependencies
+        .filter(|dependency| dependency.source.is_some())
+        .map(|dependency| &dependency.name)
+        .collect();
+    names
+        .into_iter()
+        .filter(|name| !architecture.contains(&format!("`{name}`")))
         .map(|name| Finding {
             path: PathBuf::from("ARCHITECTURE.md"),
             line: None,
             what: format!("dependency `{name}` is not named; say what it is for"),
         })
         .collect()
-}
-
-/// Returns the names in `[workspace.dependencies]` except the workspace's own crates. Expects one
-/// dependency per line, with its further lines indented.
-fn external(manifest: &str) -> impl Iterator<Item = &str> {
-    let table = manifest
-        .lines()
-        .skip_while(|line| line.trim() != "[workspace.dependencies]")
-        .skip(1)
-        .take_while(|line| !line.starts_with('['));
-    table.filter_map(|line| {
-        let (name, value) = line.split_once(['=', '.'])?;
-        let is_own = value.contains("path = ");
-        let is_name = name.starts_with(|first: char| first.is_ascii_alphanumeric());
-        (is_name && !is_own).then(|| name.trim_end())
-    })
 }
 
 impl Display for Finding {

@@ -1,11 +1,12 @@
-//! Campaign `fuzz`: each target of the folder `fuzz`, for some minutes, guided by the code that an input reaches.
+//! Task of the campaign `fuzz`: each target of the folder `fuzz`, for some minutes, guided by the code that an input reaches.
 
 use std::env;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
-use crate::steps::{Outcome, cargo, cargo_command};
+use crate::run::cargo_command;
 
 /// Variable with the time of each target, seconds.
 pub(super) const SECONDS: &str = "UNDERTONE_FUZZ_S";
@@ -21,44 +22,48 @@ const INPUT_S: u32 = 20;
 /// Lines of a failed target's output that are shown.
 const SHOWN_LINES: usize = 60;
 
-/// Builds the targets and runs those named by the arguments, or all, even if an earlier one failed.
-pub(super) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    let folder = root.join("fuzz");
-    let targets = match targets(&folder) {
-        Ok(targets) => targets,
-        Err(error) => return Outcome::Failed(format!("{}: {error}", folder.display())),
+/// Reason why targets cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FuzzError {
+    #[error("{path}: {source}")]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("no target {name:?}; there are: {known}")]
+    Unknown { name: String, known: String },
+    #[error("the targets cannot be built ({0})")]
+    Build(ExitStatus),
+}
+
+/// Builds the targets and runs those named by the arguments, or all, even if an earlier one failed. Returns whether none failed.
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, FuzzError> {
+    let path = root.join("fuzz");
+    let in_folder = |source| FuzzError::Folder {
+        path: path.clone(),
+        source,
     };
+    let targets = targets(&path).map_err(in_folder)?;
     if let Some(name) = arguments.iter().find(|name| !targets.contains(name)) {
-        let known = targets.join(", ");
-        return Outcome::Failed(format!("no target {name:?}; there are: {known}"));
+        let (name, known) = (name.clone(), targets.join(", "));
+        return Err(FuzzError::Unknown { name, known });
     }
     let seconds = env::var(SECONDS).unwrap_or_else(|_| SECONDS_DEFAULT.to_owned());
     let build = ["build", "--release", "--locked", "--all-features", "--bins"];
-    eprintln!("cd fuzz; cargo {}", build.join(" "));
-    match cargo(&folder, &build, &[]) {
-        Outcome::Passed => {}
-        failed => return failed,
+    eprintln!("$ cd fuzz && cargo {}", build.join(" "));
+    let built = cargo_command(&path, &build).status().map_err(in_folder)?;
+    if !built.success() {
+        return Err(FuzzError::Build(built));
     }
     let is_chosen = |name: &&String| arguments.is_empty() || arguments.contains(name);
-    let mut failed = Vec::new();
+    let mut is_good = true;
     println!("| target | executions | edges | features |\n| --- | ---: | ---: | ---: |");
     for target in targets.iter().filter(is_chosen) {
-        match fuzz(&folder, target, &seconds) {
-            Ok(Run { log, is_passed }) => {
-                println!("| `{target}` | {} |", figures(&log).join(" | "));
-                if !is_passed {
-                    report(target, &log);
-                    failed.push(target.as_str());
-                }
-            }
-            Err(error) => return Outcome::Failed(format!("{target}: {error}")),
+        let Run { log, is_passed } = fuzz(&path, target, &seconds).map_err(in_folder)?;
+        println!("| `{target}` | {} |", figures(&log).join(" | "));
+        if !is_passed {
+            report(target, &log);
+            is_good = false;
         }
     }
-    if failed.is_empty() {
-        Outcome::Passed
-    } else {
-        Outcome::Failed(failed.join(", "))
-    }
+    Ok(is_good)
 }
 
 /// Finished run of a target.

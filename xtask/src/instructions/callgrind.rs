@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::steps::cargo_command;
+use crate::run::cargo_command;
 
 /// Benchmark of each package that does the work.
 const BENCHMARK: &str = "instructions";

@@ -1,0 +1,66 @@
+//! Packages of the workspace, as cargo describes them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use serde::Deserialize;
+
+use crate::run::cargo_command;
+
+/// Part of the output of `cargo metadata` that is used here.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Metadata {
+    pub(crate) packages: Vec<Package>,
+    pub(crate) target_directory: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Package {
+    pub(crate) dependencies: Vec<Dependency>,
+    /// Programs, tests and examples, in which tests look up what the steps name.
+    #[cfg(test)]
+    pub(crate) targets: Vec<Target>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// Registry; `None` for a package of the workspace.
+    pub(crate) source: Option<String>,
+}
+
+#[cfg(test)]
+#[derive(Debug, Deserialize)]
+pub(crate) struct Target {
+    pub(crate) name: String,
+    pub(crate) kind: Vec<String>,
+    /// Whether a plain `cargo test` runs it.
+    pub(crate) test: bool,
+}
+
+/// Reason why cargo's description cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MetadataError {
+    #[error("cannot run `cargo metadata`: {0}")]
+    Start(io::Error),
+    #[error("`cargo metadata` fails ({status}): {said}")]
+    Failed { status: ExitStatus, said: String },
+    #[error("`cargo metadata` is not understood: {0}")]
+    Json(serde_json::Error),
+}
+
+/// Returns cargo's description of the workspace at `root`, without dependencies of others.
+pub(crate) fn metadata(root: &Path) -> Result<Metadata, MetadataError> {
+    let args = ["metadata", "--no-deps", "--format-version", "1"];
+    let output = cargo_command(root, &args)
+        .output()
+        .map_err(MetadataError::Start)?;
+    if !output.status.success() {
+        return Err(MetadataError::Failed {
+            status: output.status,
+            said: String::from_utf8_lossy(&output.stderr).into_owned(),
+        });
+    }
+    serde_json::from_slice(&output.stdout).map_err(MetadataError::Json)
+}
