@@ -156,11 +156,23 @@ pub(crate) const STEPS: &[Step] = &[
         about: "the libraries can be packed for publication, and compile as they are packed",
         tier: Tier::All,
         needs: &[],
-        commands: &[run("cargo package --allow-dirty \
-             --package undertone-compact --package undertone-wire --package undertone-link \
-             --package undertone-gossip --package undertone-message --package undertone-rln \
-             --package undertone-relay --package undertone-services --package undertone-peers \
-             --package undertone-sim --package undertone-payload --package undertone-discovery")],
+        commands: &[
+            run("rm -rf {target}/package"),
+            // Without lock files: cargo would look for the other packages in the registry.
+            run(
+                "cargo package --offline --no-verify --allow-dirty --exclude-lockfile --quiet \
+                 --package undertone-compact --package undertone-wire --package undertone-link \
+                 --package undertone-gossip --package undertone-message --package undertone-rln \
+                 --package undertone-relay --package undertone-services --package undertone-peers \
+                 --package undertone-sim --package undertone-payload --package undertone-discovery",
+            ),
+            run(
+                "cd {target}/package && for packed in *.crate; do mkdir ${packed%-*} && \
+                 tar -xzf $packed -C ${packed%-*} --strip-components 1 && test -f ${packed%-*}/README.md || exit 1; done",
+            ),
+            run("cp Cargo.lock xtask/packed/Cargo.toml {target}/package/"),
+            run("cd {target}/package && cargo check --offline --workspace"),
+        ],
     },
     Step {
         name: "audit",
