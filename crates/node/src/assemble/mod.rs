@@ -5,6 +5,7 @@ mod check;
 mod files;
 mod gossip;
 mod membership;
+mod roles;
 mod space;
 mod stopping;
 
@@ -24,7 +25,6 @@ use tokio::task::JoinHandle;
 use undertone_membership::RegistryError;
 use undertone_membership::evm::EvmError;
 use undertone_message::PubsubTopic;
-use undertone_peers::Capabilities;
 use undertone_relay::RelayConfig;
 use undertone_rln::{CounterError, IdentityFileError, KeyError};
 
@@ -318,12 +318,12 @@ async fn assemble_all(
         .protocols(protocols.iter().cloned())
         .topics(topics.iter().cloned())
         .static_peers(config.static_peers.iter().cloned())
-        .service_peers(kept_service_peers(config))
+        .service_peers(roles::kept_service_peers(config))
         .connections(config.connections.clone())
         .rln(rln)
         .clock_ahead_ns(clock_ahead_ns)
         .discovery(ports)
-        .capabilities(capabilities(config))
+        .capabilities(roles::capabilities(config))
         .services(links.streams)
         .peer_news(links.news)
         .tracer(tracer)
@@ -381,48 +381,6 @@ async fn assemble_all(
         assembled.servers.push(Server::start(listener, router));
     }
     Ok(assembled)
-}
-
-/// Services that the node's record announces.
-fn capabilities(config: &NodeConfig) -> Capabilities {
-    let services = &config.services;
-    let offered = [
-        (config.relay, Capabilities::RELAY),
-        (services.store.is_some(), Capabilities::STORE),
-        (
-            services
-                .store
-                .as_ref()
-                .is_some_and(|store| store.sync.is_some()),
-            Capabilities::SYNC,
-        ),
-        (config.relay && services.filter, Capabilities::FILTER),
-        (config.relay && services.lightpush, Capabilities::LIGHTPUSH),
-    ];
-    let offered = offered.into_iter().filter(|(is_offered, _)| *is_offered);
-    offered.fold(Capabilities::NONE, |all, (_, one)| all.union(one))
-}
-
-/// Peers of services that the node stays connected to: all that are named if it does not relay, and of a store that
-/// synchronises the other stores.
-fn kept_service_peers(config: &NodeConfig) -> Vec<Multiaddr> {
-    let services = &config.services;
-    let mut kept = Vec::new();
-    let stores = services.store.as_ref();
-    if !config.relay || stores.is_some_and(|store| store.sync.is_some()) {
-        kept.extend(&services.store_peers);
-    }
-    if !config.relay {
-        kept.extend(
-            services
-                .filter_peers
-                .iter()
-                .chain(&services.lightpush_peers),
-        );
-    }
-    // One without a place to dial can only be used while it is connected.
-    kept.retain(|address| address.iter().count() > 1);
-    kept.into_iter().cloned().collect()
 }
 
 /// Whether the node has to do with proofs. One that does not relay checks none, and makes them only as a member.
