@@ -19,7 +19,7 @@ pub(crate) struct Campaign {
 }
 
 /// Builds the program `undertone` for test programs of other packages.
-const PROGRAM: &str = "cargo test --workspace --test guides --no-run";
+const PROGRAM: &str = "cargo build --workspace --bin undertone --examples";
 /// Builds it as it is installed.
 const PROGRAM_DIST: &str = "cargo build --profile dist --package undertone";
 

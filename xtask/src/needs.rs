@@ -16,21 +16,12 @@ pub(crate) struct Need {
 pub(crate) enum Get {
     /// Command that `--install` runs.
     Install(&'static str),
+    /// Packages of Debian, separated by spaces, which `--install` installs if it may.
+    Apt(&'static str),
     /// The commands of the step fetch it by themselves, which they may with `--install`.
     ByStep,
     /// Nothing installs it; the text says what a person can do.
     ByHand(&'static str),
-}
-
-/// Returns the command that installs a package of Debian; a machine that was never asked for packages has no list of them.
-macro_rules! apt {
-    ($packages:literal) => {
-        Get::Install(concat!(
-            "export DEBIAN_FRONTEND=noninteractive; get='apt-get install --yes --no-install-recommends ",
-            $packages,
-            "'; $get || { apt-get update && $get; }"
-        ))
-    };
 }
 
 pub(crate) const RUSTFMT: Need = Need {
@@ -93,7 +84,7 @@ pub(crate) const PAGE_PACKAGES: Need = Need {
 pub(crate) const CHROMIUM: Need = Need {
     what: "Chromium",
     check: "which chromium chromium-browser google-chrome | grep .",
-    get: apt!("chromium"),
+    get: Get::Apt("chromium"),
 };
 pub(crate) const GO: Need = Need {
     what: "Go",
@@ -108,12 +99,12 @@ pub(crate) const GO_PEER: Need = Need {
 pub(crate) const POSTGRESQL: Need = Need {
     what: "PostgreSQL",
     check: "initdb --version || ls /usr/lib/postgresql/*/bin/initdb",
-    get: apt!("postgresql"),
+    get: Get::Apt("postgresql"),
 };
 pub(crate) const PYTHON: Need = Need {
     what: "Python with venv",
     check: "python3 -c 'import ensurepip, venv'",
-    get: apt!("python3 python3-venv"),
+    get: Get::Apt("python3 python3-venv"),
 };
 pub(crate) const REST_TOOLS: Need = Need {
     what: "Schemathesis and OpenTelemetry's definitions from PyPI",
@@ -128,17 +119,17 @@ pub(crate) const PYPI: Need = Need {
 pub(crate) const CXX: Need = Need {
     what: "a C++ compiler",
     check: "cc --version && c++ --version",
-    get: apt!("gcc g++"),
+    get: Get::Apt("gcc g++"),
 };
 pub(crate) const MAVEN: Need = Need {
     what: "Maven",
     check: "mvn --version",
-    get: apt!("maven"),
+    get: Get::Apt("maven"),
 };
 pub(crate) const MPI: Need = Need {
     what: "Open MPI and libclang",
     check: r#"mpirun --version && mpicc --version && { test -n "$LIBCLANG_PATH" || ls /usr/lib/llvm-*/lib/libclang.so; }"#,
-    get: apt!("libopenmpi-dev openmpi-bin libclang-dev"),
+    get: Get::Apt("libopenmpi-dev openmpi-bin libclang-dev"),
 };
 /// Right to make network namespaces: of the process, or as root of a user namespace, which `{as_root}` stands for.
 pub(crate) const NAMESPACES: Need = Need {
@@ -151,7 +142,7 @@ pub(crate) const NAMESPACES: Need = Need {
 pub(crate) const NFTABLES: Need = Need {
     what: "nftables",
     check: "nft --version",
-    get: apt!("nftables"),
+    get: Get::Apt("nftables"),
 };
 pub(crate) const LOSS: Need = Need {
     what: "a network namespace that loses packets",
@@ -164,7 +155,7 @@ pub(crate) const LOSS: Need = Need {
 pub(crate) const ROUTERS: Need = Need {
     what: "nft, miniupnpd and curl",
     check: "which nft && which miniupnpd && which curl",
-    get: apt!("nftables miniupnpd-nftables curl"),
+    get: Get::Apt("nftables miniupnpd-nftables curl"),
 };
 pub(crate) const REFERENCE_NODE: Need = Need {
     what: "UNDERTONE_NWAKU, the path of the program wakunode2",
@@ -182,7 +173,7 @@ pub(crate) const EARLIER_VERSION: Need = Need {
 pub(crate) const PROMTOOL: Need = Need {
     what: "promtool",
     check: "promtool --version",
-    get: apt!("prometheus"),
+    get: Get::Apt("prometheus"),
 };
 /// Linters at the versions that the files are written for.
 pub(crate) const PYTHON_LINTERS: Need = Need {

@@ -17,6 +17,9 @@ use crate::workspace::{self, MetadataError};
 /// Prefix of a command that gives it the right to make network namespaces, where the process does not have it.
 const AS_ROOT: &str = "unshare --user --map-root-user ";
 
+/// Command that installs the packages of Debian that follow. A machine that was never asked for packages has no list of them.
+const APT: &str = "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends";
+
 /// Time to read what a command has printed after it ended. Processes that it left behind may keep its output open for ever.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
@@ -32,16 +35,16 @@ pub(crate) enum CommandError {
 /// Reason why something that is needed is not there.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Missing {
-    #[error("no {what}: --install gets it (`{line}`)")]
+    #[error("missing: {what}; --install gets it (`{line}`)")]
     NotAsked { what: &'static str, line: String },
-    #[error("no {what}: with --install the step fetches it")]
+    #[error("missing: {what}; with --install the step fetches it")]
     NotFetched { what: &'static str },
-    #[error("no {what}: {remedy}")]
+    #[error("missing: {what}; {remedy}")]
     ByHand {
         what: &'static str,
         remedy: &'static str,
     },
-    #[error("no {what}: {error}")]
+    #[error("missing: {what}; {error}")]
     Failed {
         what: &'static str,
         error: CommandError,
@@ -130,18 +133,19 @@ impl Place {
             return Ok(());
         }
         let what = need.what;
-        match need.get {
-            Get::ByHand(remedy) => Err(Missing::ByHand { what, remedy }),
-            Get::ByStep if self.install => Ok(()),
-            Get::ByStep => Err(Missing::NotFetched { what }),
-            Get::Install(line) if self.install => self
-                .run(&self.filled(line), log)
-                .map_err(|error| Missing::Failed { what, error }),
-            Get::Install(line) => Err(Missing::NotAsked {
-                what,
-                line: self.filled(line),
-            }),
+        let line = match need.get {
+            Get::ByHand(remedy) => return Err(Missing::ByHand { what, remedy }),
+            Get::ByStep if self.install => return Ok(()),
+            Get::ByStep => return Err(Missing::NotFetched { what }),
+            Get::Apt(packages) if self.install => format!("{APT} {packages}"),
+            Get::Apt(packages) => format!("apt-get install {packages}"),
+            Get::Install(line) => self.filled(line),
+        };
+        if !self.install {
+            return Err(Missing::NotAsked { what, line });
         }
+        self.run(&line, log)
+            .map_err(|error| Missing::Failed { what, error })
     }
 
     /// Returns a command line with its placeholders filled in.

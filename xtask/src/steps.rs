@@ -42,8 +42,9 @@ const fn run_if(needs: &'static [Need], line: &'static str) -> Command {
     Command { line, needs }
 }
 
-/// Builds the program `undertone` as tests of the package do: cargo builds no program of another package for a test.
-const PROGRAM: Command = run("cargo test --workspace --test guides --no-run");
+/// Builds the program `undertone` and the examples. With examples cargo enables the features of dependencies that tests have, so
+/// that no dependency is compiled again.
+const PROGRAMS: Command = run("cargo build --workspace --bin undertone --examples");
 
 /// All steps in the order in which they run: the quickest first. Every command selects the whole workspace, because cargo compiles a
 /// dependency again for each selection of packages that enables other features of it.
@@ -103,7 +104,7 @@ pub(crate) const STEPS: &[Step] = &[
         tier: Tier::Bare,
         needs: &[],
         commands: &[
-            run("cargo build --workspace --examples"),
+            PROGRAMS,
             run("{target}/debug/examples/custom_strategy"),
             run("{target}/debug/examples/custom_validator"),
             run("{target}/debug/examples/embedded_node"),
@@ -250,7 +251,7 @@ pub(crate) const STEPS: &[Step] = &[
         tier: Tier::All,
         needs: &[needs::NPM, needs::CHROMIUM, needs::PAGE_PACKAGES],
         commands: &[
-            run("cargo build --workspace --examples"),
+            PROGRAMS,
             // Records that have every shape of chart and every verdict.
             run("mkdir -p {target}/page && {target}/debug/examples/page \
                  crates/lab/tests/page/records {target}/page/report.html"),
@@ -258,7 +259,6 @@ pub(crate) const STEPS: &[Step] = &[
                 "node crates/lab/tests/page/browser/check.mjs {target}/page/report.html \
                  $(which chromium chromium-browser google-chrome | head -n 1) {target}/page",
             ),
-            PROGRAM,
             run(
                 "node crates/node/tests/browser/check.mjs {target}/debug/undertone \
                  $(which chromium chromium-browser google-chrome | head -n 1)",
@@ -274,7 +274,8 @@ pub(crate) const STEPS: &[Step] = &[
             run("cargo test --workspace --test bindings"),
             run_if(
                 &[needs::MAVEN],
-                "UNDERTONE_KOTLIN_TEST=1 cargo test --workspace --test bindings -- kotlin",
+                "UNDERTONE_KOTLIN_TEST=1 cargo test --workspace --test bindings \
+                 -- two_nodes_in_one_kotlin_program_exchange_a_message",
             ),
         ],
     },
@@ -320,7 +321,7 @@ pub(crate) const STEPS: &[Step] = &[
         tier: Tier::All,
         needs: &[needs::NPM, needs::PEERS],
         commands: &[
-            PROGRAM,
+            PROGRAMS,
             // A test has two nodes and a few clients.
             run("cargo test --workspace --test services -- --test-threads=2"),
             run_if(
@@ -335,7 +336,7 @@ pub(crate) const STEPS: &[Step] = &[
         tier: Tier::All,
         needs: &[needs::NPM, needs::PEERS, needs::CHROMIUM],
         commands: &[
-            PROGRAM,
+            PROGRAMS,
             run(
                 "UNDERTONE_CHROMIUM=$(which chromium chromium-browser google-chrome | head -n 1) \
                  cargo test --workspace --test services -- --ignored page::",
@@ -358,7 +359,7 @@ pub(crate) const STEPS: &[Step] = &[
         tier: Tier::All,
         needs: &[],
         commands: &[
-            PROGRAM,
+            PROGRAMS,
             // Attacks wait most of the time.
             run(
                 "cargo test --workspace --test hostile --test light --test upgrade -- --test-threads=4",

@@ -8,9 +8,9 @@ fn failures_have_their_command_and_what_was_not_run_stands_at_the_end() {
         took: Duration::from_millis(1_250),
     };
     let passed = Outcome::Passed {
-        without: vec!["no Go: install Go".to_owned()],
+        without: vec!["missing: Go; install Go".to_owned()],
     };
-    let skipped = Outcome::Skipped("no npm: install Node.js".to_owned());
+    let skipped = Outcome::Skipped("missing: npm; install Node.js".to_owned());
     let mut report = Report {
         rows: vec![row("services", passed), row("contracts", skipped)],
     };
@@ -34,8 +34,8 @@ FAILED: fmt; its output is in target/xtask/fmt.log
     exit status: 1
 
 NOT RUN, and so not proved:
-    services: no Go: install Go
-    contracts: no npm: install Node.js
+    services: missing: Go; install Go
+    contracts: missing: npm; install Node.js
 
 not asked for: tidy, clippy,";
     assert!(page.starts_with(expected), "{page}");

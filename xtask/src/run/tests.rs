@@ -37,7 +37,7 @@ fn outcome(place: &Place, step: &'static Step) -> Outcome {
 fn a_step_that_lacks_something_is_skipped_or_with_install_fails() {
     let folder = tempfile::tempdir().unwrap();
     let absent = step(&[ABSENT], &[]);
-    let skipped = Outcome::Skipped("no anything: make it".to_owned());
+    let skipped = Outcome::Skipped("missing: anything; make it".to_owned());
     assert_eq!(outcome(&place(folder.path(), false), absent), skipped);
     match outcome(&place(folder.path(), true), absent) {
         Outcome::Failed { error, .. } => {
@@ -88,7 +88,7 @@ fn a_command_that_lacks_something_is_left_out() {
         line: "false",
         needs: &[ABSENT],
     };
-    let without = vec!["no anything: make it".to_owned()];
+    let without = vec!["missing: anything; make it".to_owned()];
     assert_eq!(
         outcome(
             &place(folder.path(), false),
