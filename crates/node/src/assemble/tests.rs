@@ -1,1 +1,1 @@
-//! Empty: assembling a node is tested in `tests/assembled`.
+//! Empty: assembling a node is tested in `tests/it/assembled`.
