@@ -31,7 +31,7 @@ mod tests;
 pub use client::RawClient;
 pub use error::RawError;
 pub use exchange::RawExchange;
-pub use hole_puncher::{HolePuncher, Relay};
+pub use hole_puncher::{HolePuncher, RawRelay};
 pub use liar::{Lie, LyingPeer};
 pub use listener::RawListener;
 pub use lying_services::LyingServices;

@@ -39,12 +39,12 @@ struct StrangerBehaviour {
 }
 
 /// Relay at which a node gets a place; a drop ends it.
-pub struct Relay {
+pub struct RawRelay {
     addr: Multiaddr,
     _tasks: JoinSet<()>,
 }
 
-impl Relay {
+impl RawRelay {
     /// Listens on a port of `ip`.
     pub async fn listen(ip: Ipv4Addr) -> Result<Self, RawError> {
         let key = Keypair::generate_ed25519();

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use super::{Attack, Price, nothing};
 use crate::hostile::{Counted, HostileError, Stage, StageOptions, Tasks};
-use crate::raw::{HolePuncher, Relay};
+use crate::raw::{HolePuncher, RawRelay};
 
 /// Address of the stranger's relay.
 const RELAY_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 31, 1);
@@ -54,7 +54,7 @@ struct Listeners {
 async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     let listening = Listeners::open().await;
     let listeners = listening.map_err(HostileError::io("cannot listen on the node's own host"))?;
-    let relay = Relay::listen(RELAY_IP).await?;
+    let relay = RawRelay::listen(RELAY_IP).await?;
     // The operator has given the relay; the stranger has a circuit through it like anybody else.
     stage.victim.connect(relay.addr()).await;
     let addresses = listeners.addresses.clone();
