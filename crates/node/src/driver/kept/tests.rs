@@ -44,7 +44,8 @@ fn peers_of_services_stay_when_the_static_ones_are_replaced() {
     assert!(kept.failed(&nameless, Instant::now()));
     let mut released = kept.replace_statics(vec![address(4, Some(b))]);
     let mut expected = [a, c];
-    (released.sort(), expected.sort());
+    released.sort();
+    expected.sort();
     assert_eq!(released, expected);
     assert_eq!(kept.led_to(&nameless), None);
     assert_eq!(kept.identities().collect::<Vec<_>>(), [b, b]);
