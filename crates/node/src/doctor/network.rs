@@ -102,14 +102,22 @@ async fn connect(address: &Multiaddr) -> std::io::Result<String> {
 /// Says by which families of IP addresses this machine has a way into the Internet, of those on which the node listens. It sends
 /// nothing, so what stands on the way is not found.
 pub(super) fn families(config: &NodeConfig) -> Option<Diagnosis> {
+    judged_families(&config.listen_addresses, source_v4(), source_v6())
+}
+
+/// Says the same of the addresses that a machine sends from, if it has a route.
+pub(super) fn judged_families(
+    listen: &[IpAddr],
+    source_v4: Option<IpAddr>,
+    source_v6: Option<IpAddr>,
+) -> Option<Diagnosis> {
     let subject = "listen-address";
-    let listen = &config.listen_addresses;
     if listen.iter().all(IpAddr::is_loopback) {
         return None;
     }
     let families = [
-        ("IPv4", listen.iter().any(IpAddr::is_ipv4), source_v4()),
-        ("IPv6", listen.iter().any(IpAddr::is_ipv6), source_v6()),
+        ("IPv4", listen.iter().any(IpAddr::is_ipv4), source_v4),
+        ("IPv6", listen.iter().any(IpAddr::is_ipv6), source_v6),
     ];
     let families = families.into_iter().filter(|(_, listens, _)| *listens);
     let (with, without): (Vec<_>, Vec<_>) = families.partition(|(_, _, source)| source.is_some());

@@ -1,4 +1,4 @@
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tokio::net::UdpSocket;
@@ -159,4 +159,32 @@ async fn records_of_other_clusters_and_nonsense_are_named() {
     );
     assert!(records[1].says.contains("not a signed node record"));
     assert_eq!(network::shown_cluster(Some(16)), "cluster 16");
+}
+
+#[test]
+fn the_families_that_lead_into_the_internet_are_named() {
+    let [v4, v6]: [IpAddr; 2] = ["192.0.2.7", "2001:db8::7"].map(|ip| ip.parse().unwrap());
+    let any = ["0.0.0.0", "::"].map(|ip| ip.parse().unwrap());
+    let says = |listen: &[IpAddr], v4, v6| {
+        let judged = network::judged_families(listen, v4, v6);
+        judged.map(|diagnosis| (diagnosis.verdict, diagnosis.says))
+    };
+    let good = |says: &str| Some((CheckOutcome::Good, says.to_owned()));
+    assert_eq!(
+        says(&any, Some(v4), Some(v6)),
+        good("the Internet is reached by IPv4 from 192.0.2.7 and IPv6 from 2001:db8::7")
+    );
+    assert_eq!(
+        says(&any, Some(v4), None),
+        good("the Internet is reached by IPv4 from 192.0.2.7, not by IPv6")
+    );
+    assert_eq!(
+        says(&any[1..], None, Some(v6)),
+        good("the Internet is reached by IPv6 from 2001:db8::7"),
+        "a family on which the node does not listen is not missed"
+    );
+    let (verdict, _) = says(&any, None, None).unwrap();
+    assert_eq!(verdict, CheckOutcome::Warning);
+    let loopback = [Ipv4Addr::LOCALHOST.into()];
+    assert_eq!(says(&loopback, Some(v4), Some(v6)), None, "it asks nobody");
 }
