@@ -62,16 +62,17 @@ impl KeptPeers {
 
     /// Returns all addresses of a peer if `address` is one of them; of another peer, only that one.
     pub(crate) fn addresses_of(&self, peer: PeerId, address: &Multiaddr) -> Vec<Multiaddr> {
-        let mut all: Vec<_> = self
-            .addresses()
-            .filter(|known| peer_id_of(known) == Some(peer))
-            .cloned()
-            .collect();
-        if !all.contains(address) {
-            return vec![address.clone()];
+        let mut all = Vec::new();
+        for known in self.addresses() {
+            // A static peer may serve too.
+            if peer_id_of(known) == Some(peer) && !all.contains(known) {
+                all.push(known.clone());
+            }
         }
-        all.dedup();
-        all
+        match all.contains(address) {
+            true => all,
+            false => vec![address.clone()],
+        }
     }
 
     /// Returns the peer that an address led to, if the address names none.

@@ -56,8 +56,9 @@ fn peers_of_services_stay_when_the_static_ones_are_replaced() {
 fn all_addresses_of_a_kept_peer_are_dialled_together_and_of_another_peer_only_the_named_one() {
     let [a, b] = [(); 2].map(|()| PeerId::random());
     let (one, two) = (address(1, Some(a)), address(2, Some(a)));
-    let kept = KeptPeers::new(vec![one.clone()], vec![two.clone()], PAUSE);
-    assert_eq!(kept.addresses_of(a, &two), [one, two]);
+    let services = vec![two.clone(), one.clone()];
+    let kept = KeptPeers::new(vec![one.clone()], services, PAUSE);
+    assert_eq!(kept.addresses_of(a, &two), [one, two], "each once");
     let elsewhere = address(3, Some(a));
     assert_eq!(kept.addresses_of(a, &elsewhere), [elsewhere]);
     let other = address(4, Some(b));
