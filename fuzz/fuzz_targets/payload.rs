@@ -1,8 +1,8 @@
 //! Encrypted payloads: what a stranger sends, and, since nobody guesses a key, contents that a holder of the key has encrypted.
 #![no_main]
 
-use aes_gcm::aead::{AeadInPlace as _, KeyInit as _};
-use aes_gcm::{Aes256Gcm, Nonce};
+use aes_gcm::Aes256Gcm;
+use aes_gcm::aead::{AeadInOut as _, KeyInit as _};
 use libfuzzer_sys::fuzz_target;
 use undertone_payload::{PayloadLimits, PublicKey, SecretKey, SymmetricKey};
 
@@ -17,7 +17,7 @@ fuzz_target!(|input: &[u8]| {
     let mut sealed = input.to_vec();
     let iv = [0; 12];
     let tag = Aes256Gcm::new(&[1; 32].into())
-        .encrypt_in_place_detached(Nonce::from_slice(&iv), &[], &mut sealed)
+        .encrypt_inout_detached(&iv.into(), &[], sealed.as_mut_slice().into())
         .expect("the input is short");
     sealed.extend_from_slice(&tag);
     sealed.extend_from_slice(&iv);

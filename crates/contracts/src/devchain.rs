@@ -17,9 +17,6 @@ use crate::error::ChainError;
 
 mod control;
 mod install;
-#[cfg(test)]
-mod tests;
-
 /// Environment variable with the path of the anvil program.
 pub const ANVIL_VARIABLE: &str = "UNDERTONE_ANVIL";
 

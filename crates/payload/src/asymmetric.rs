@@ -6,7 +6,7 @@
 use aes::Aes128;
 use ctr::Ctr128BE;
 use ctr::cipher::{KeyIvInit as _, StreamCipher as _};
-use hmac::{Hmac, Mac as _};
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use rand_core::CryptoRng;
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;

@@ -1,7 +1,7 @@
 //! Sealing with a shared key: AES-256-GCM, tag and initialisation vector appended.
 
-use aes_gcm::aead::AeadInPlace as _;
-use aes_gcm::{Aes256Gcm, Key, KeyInit as _, Nonce, Tag};
+use aes_gcm::aead::AeadInOut as _;
+use aes_gcm::{Aes256Gcm, KeyInit as _};
 use rand_core::CryptoRng;
 use zeroize::Zeroize as _;
 
@@ -32,7 +32,7 @@ impl SymmetricKey {
         rng.fill_bytes(&mut iv);
         let tag = self
             .cipher()
-            .encrypt_in_place_detached(Nonce::from_slice(&iv), &[], &mut content)
+            .encrypt_inout_detached(&iv.into(), &[], content.as_mut_slice().into())
             .expect("AES-GCM takes up to 2^36 bytes, and a content has less than 2^25");
         let mut sealed = Vec::with_capacity(content.len() + OVERHEAD_BYTES);
         sealed.extend_from_slice(&content);
@@ -61,11 +61,11 @@ impl SymmetricKey {
         let (rest, iv) = sealed.split_last_chunk::<IV_BYTES>().ok_or(too_short)?;
         let (encrypted, tag) = rest.split_last_chunk::<TAG_BYTES>().ok_or(too_short)?;
         let mut content = encrypted.to_vec();
-        let opened = self.cipher().decrypt_in_place_detached(
-            Nonce::from_slice(iv),
+        let opened = self.cipher().decrypt_inout_detached(
+            iv.into(),
             &[],
-            &mut content,
-            Tag::from_slice(tag),
+            content.as_mut_slice().into(),
+            tag.into(),
         );
         if opened.is_err() {
             content.zeroize();
@@ -75,6 +75,6 @@ impl SymmetricKey {
     }
 
     fn cipher(&self) -> Aes256Gcm {
-        Aes256Gcm::new(Key::<Aes256Gcm>::from_slice(self.as_bytes()))
+        Aes256Gcm::new(self.as_bytes().into())
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, ops::Range, sync::Arc};
 
 use serde::{Serialize, Serializer};
-use toml_edit::{ImDocument, TableLike};
+use toml_edit::{Document, TableLike};
 
 use crate::error::{Error, Origin};
 
@@ -52,7 +52,7 @@ impl TomlEntry {
             },
             text,
         };
-        let document = ImDocument::parse(text).map_err(|error| Error::Syntax {
+        let document = Document::parse(text).map_err(|error| Error::Syntax {
             origin: reader.at(error.span()),
             message: error.message().trim().replace('\n', ", "),
         })?;

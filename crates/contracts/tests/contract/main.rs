@@ -5,6 +5,7 @@
 )]
 
 mod abi;
+mod devchain;
 mod fuzz;
 mod ledger;
 mod life;

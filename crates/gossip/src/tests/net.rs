@@ -394,7 +394,7 @@ impl Net {
 
     /// Hash of every frame delivered so far, with its time, sender and receiver.
     pub(crate) fn trace(&self) -> String {
-        format!("{:x}", self.trace.clone().finalize())
+        hex::encode(self.trace.clone().finalize())
     }
 
     /// Number of copies of messages that arrived at a node.

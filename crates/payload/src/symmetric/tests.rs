@@ -51,13 +51,13 @@ fn fewer_bytes_than_tag_and_iv_are_no_ciphertext() {
 
 #[test]
 fn a_member_that_seals_rubbish_is_named_as_the_author() {
-    use aes_gcm::aead::AeadInPlace as _;
+    use aes_gcm::aead::AeadInOut as _;
     use aes_gcm::{Aes256Gcm, KeyInit as _};
 
     let iv = [0; 12];
     let mut content = [0];
     let cipher = Aes256Gcm::new(&[1; 32].into());
-    let tag = cipher.encrypt_in_place_detached(&iv.into(), &[], &mut content);
+    let tag = cipher.encrypt_inout_detached(&iv.into(), &[], content.as_mut_slice().into());
     let bytes = [&content[..], &tag.unwrap(), &iv].concat();
     let opened = key().open(&bytes, &PayloadLimits::default());
     assert_eq!(opened, Err(OpenError::Content(ContentDefect::NoLength)));

@@ -359,7 +359,7 @@ fn mistakes_name_the_place_the_value_and_the_remedy() {
         (
             "[scenario]",
             "[scenario",
-            "s.toml:1: invalid table header, expected `.`, `]`",
+            "s.toml:1: unclosed table, expected `]`",
         ),
         (
             "[scenario]",

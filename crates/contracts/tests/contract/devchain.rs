@@ -1,7 +1,15 @@
+//! The development chain as a process: it answers, and ends with whoever started it.
+
+use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{env, thread};
 
-use super::*;
+use undertone_contracts::{DevChain, DevChainOptions};
+
+/// Time after which a program that still answers is taken for one that has not ended.
+const END_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Environment variable that tells this test's child process to start a chain and wait.
 const CHILD: &str = "UNDERTONE_TEST_DEVCHAIN_CHILD";
@@ -32,7 +40,7 @@ fn a_chain_ends_when_the_process_that_started_it_is_killed() {
             thread::park();
         }
     }
-    let name = "devchain::tests::a_chain_ends_when_the_process_that_started_it_is_killed";
+    let name = "devchain::a_chain_ends_when_the_process_that_started_it_is_killed";
     let mut parent = Command::new(env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture"])
         .env(CHILD, "1")
@@ -65,7 +73,7 @@ fn an_error_names_what_the_program_said() {
 fn await_refusal(address: &str) {
     let began = std::time::Instant::now();
     while TcpStream::connect(address).is_ok() {
-        assert!(began.elapsed() < START_PATIENCE, "{address} still answers");
+        assert!(began.elapsed() < END_PATIENCE, "{address} still answers");
         thread::yield_now();
     }
 }
