@@ -57,6 +57,8 @@ pub(crate) const STEPS: &[Step] = &[
         commands: &[
             run("cargo fmt --all --check"),
             run("cd fuzz && cargo fmt --check"),
+            run("cd crates/bindings && cargo fmt --all --check"),
+            run("cd crates/python && cargo fmt --check"),
             run("rustfmt --check --edition 2024 xtask/outside/*.rs"),
         ],
     },
@@ -181,8 +183,13 @@ pub(crate) const STEPS: &[Step] = &[
         tier: Tier::All,
         needs: &[needs::CARGO_DENY],
         commands: &[
-            run("cargo deny --locked check bans licenses sources"),
-            run_if(&[needs::ADVISORIES], "cargo deny --locked check advisories"),
+            run("for at in . crates/bindings crates/python; do \
+                 (cd $at && cargo deny --locked check bans licenses sources) || exit 1; done"),
+            run_if(
+                &[needs::ADVISORIES],
+                "for at in . crates/bindings crates/python; do \
+                 (cd $at && cargo deny --locked check advisories) || exit 1; done",
+            ),
         ],
     },
     Step {
@@ -269,13 +276,13 @@ pub(crate) const STEPS: &[Step] = &[
         name: "bindings",
         about: "programs in Python, C and Kotlin on the shared library; Swift is generated only",
         tier: Tier::All,
-        needs: &[needs::CXX, needs::PYTHON],
+        needs: &[needs::CLIPPY, needs::CXX, needs::PYTHON],
         commands: &[
-            run("cargo test --workspace --test bindings"),
+            run("cd crates/bindings && cargo clippy --workspace --all-targets -- -D warnings"),
+            run("cd crates/bindings && cargo test --workspace --tests --no-fail-fast"),
             run_if(
                 &[needs::MAVEN],
-                "UNDERTONE_KOTLIN_TEST=1 cargo test --workspace --test bindings \
-                 -- two_nodes_in_one_kotlin_program_exchange_a_message",
+                "cd crates/bindings && cargo test --workspace --tests -- --ignored",
             ),
         ],
     },
@@ -283,8 +290,9 @@ pub(crate) const STEPS: &[Step] = &[
         name: "python",
         about: "the laboratory as a Python package: installed, tested, its types checked",
         tier: Tier::All,
-        needs: &[needs::PYTHON, needs::PYPI],
+        needs: &[needs::CLIPPY, needs::PYTHON, needs::PYPI],
         commands: &[
+            run("cd crates/python && cargo clippy -- -D warnings"),
             run("python3 -m venv --clear {target}/python/venv"),
             run("cd crates/python && MATURIN_PEP517_ARGS='--profile dev' \
                  {target}/python/venv/bin/pip install --quiet '.[test]'"),

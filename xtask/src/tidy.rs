@@ -8,9 +8,9 @@ use clap::Parser as _;
 
 use crate::cli::{Cli, Task};
 use crate::sources::{self, UnreadableSource, read};
-use crate::workspace::{Metadata, MetadataError, metadata};
+use crate::workspace::{Metadata, MetadataError, WORKSPACES, metadata};
 
-/// Maximum length of a source file in `crates/*/src`, lines.
+/// Maximum length of a source file in a folder `src` below `crates`, lines.
 const MAX_LINES: usize = 500;
 
 /// Word of a forgotten debug print, written in two halves so that this file does not match itself.
@@ -39,7 +39,9 @@ pub(crate) enum TidyError {
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, TidyError> {
     let mut findings = in_sources(root)?;
     let architecture = read(&root.join("ARCHITECTURE.md"))?;
-    findings.extend(unnamed(&metadata(root)?, &architecture));
+    for folder in WORKSPACES {
+        findings.extend(unnamed(&metadata(&root.join(folder))?, &architecture));
+    }
     Ok(findings)
 }
 
@@ -54,11 +56,11 @@ fn in_sources(root: &Path) -> Result<Vec<Finding>, UnreadableSource> {
     Ok(findings)
 }
 
-/// Returns a finding for a file in `crates/*/src` that is longer than [`MAX_LINES`].
+/// Returns a finding for a file in a folder `src` below `crates` that is longer than [`MAX_LINES`].
 fn too_long(path: &Path, text: &str) -> Option<Finding> {
     let mut parts = path.iter();
-    let in_crate_source = parts.next().is_some_and(|part| part == "crates")
-        && parts.nth(1).is_some_and(|part| part == "src");
+    let in_crate_source =
+        parts.next().is_some_and(|part| part == "crates") && parts.any(|part| part == "src");
     let lines = text.lines().count();
     (in_crate_source && lines > MAX_LINES).then(|| Finding {
         path: path.to_owned(),

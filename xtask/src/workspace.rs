@@ -1,4 +1,4 @@
-//! Packages of the workspace, as cargo describes them.
+//! Packages of the workspaces, as cargo describes them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,9 @@ use std::process::ExitStatus;
 use serde::Deserialize;
 
 use crate::run::cargo_command;
+
+/// Folders of the workspaces of the repository, each with a lock file of its own; the first is the root.
+pub(crate) const WORKSPACES: [&str; 4] = ["", "crates/bindings", "crates/python", "fuzz"];
 
 /// Part of the output of `cargo metadata` that is used here.
 #[derive(Debug, Deserialize)]
