@@ -14,6 +14,7 @@ mod migration;
 mod read;
 mod report;
 mod values;
+pub mod yaml;
 
 pub use archive::ArchiveCopy;
 pub use error::MigrateError;

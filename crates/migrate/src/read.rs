@@ -55,14 +55,12 @@ pub enum ReadFault {
     /// The file is not valid TOML.
     #[error(transparent)]
     Toml(#[from] undertone_settings::Error),
-    /// The file uses a part of YAML that is not read here.
-    #[error(
-        "{place}: {what}; write it in block style, with spaces, or give the flags with --flags"
-    )]
+    /// The compose file is not valid YAML, has something else than compose files have, or exceeds a bound.
+    #[error("{place}: {what}; correct the file, or give the flags with --flags")]
     Yaml {
         /// File and line.
         place: String,
-        /// Part of YAML that is not read.
+        /// What is wrong there.
         what: String,
     },
     /// The compose file has no service of the reference node.

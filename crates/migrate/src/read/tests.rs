@@ -122,34 +122,148 @@ fn defaults_within_defaults_are_followed_to_a_depth() {
     assert_eq!(given(&read(20_000)).len(), 1);
 }
 
-fn compose(environment: &str) -> Result<Found, ReadFault> {
+/// Flags of a compose file with a service that has the given entries, after other entries of the file.
+fn compose(before: &str, service: &str) -> Result<Found, ReadFault> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("compose.yml");
-    let text = format!(
-        "{environment}services:\n  node:\n    image: wakuorg/nwaku\n    environment:\n      <<: *a0\n      WAKUNODE2_REST: true\n"
-    );
+    let text = format!("{before}services:\n  node:\n    image: wakuorg/nwaku\n{service}");
     fs::write(&path, text).unwrap();
     read_compose(&path, &Variables::new())
 }
 
 #[test]
-fn an_anchor_that_merges_itself_ends_there() {
-    let found = compose("x-a: &a0\n  WAKUNODE2_TCP_PORT: 1\n  <<: *a0\n").unwrap();
-    assert_eq!(given(&found), [("rest", "true"), ("tcp-port", "1")]);
-    let pair = "x-a: &a0\n  <<: *a1\n  <<: *a1\nx-b: &a1\n  WAKUNODE2_TCP_PORT: 1\n  <<: *a0\n";
-    let found = compose(pair).unwrap();
-    assert_eq!(given(&found), [("rest", "true"), ("tcp-port", "1")]);
+fn a_list_may_go_over_lines_and_hold_what_looks_like_yaml() {
+    let over =
+        "    command: [\"--relay=true\",\n      '--agent-string=a, b #c',\n      --rest=true]\n";
+    let found = compose("", over).unwrap();
+    let expected = [
+        ("relay", "true"),
+        ("agent-string", "a, b #c"),
+        ("rest", "true"),
+    ];
+    assert_eq!(given(&found), expected);
+    let place = &found.flags[0].place;
+    assert!(place.ends_with("compose.yml:4"), "{place}");
+    let folded = "    command: >-\n      --relay=true\n      --agent-string=\"a # b\"\n";
+    let expected = [("relay", "true"), ("agent-string", "a # b")];
+    assert_eq!(given(&compose("", folded).unwrap()), expected);
 }
 
 #[test]
-fn anchors_are_merged_to_a_number() {
-    let mut text = String::new();
-    for index in 0..5_000 {
-        text.push_str(&format!("x-{index}: &a{index}\n  <<: *a{}\n", index + 1));
+fn an_environment_is_a_map_or_a_list_in_each_style() {
+    let expected = [("rest", "true"), ("tcp-port", "007")];
+    for environment in [
+        "{WAKUNODE2_REST: true, WAKUNODE2_TCP_PORT: 007}",
+        "[WAKUNODE2_REST=true, \"WAKUNODE2_TCP_PORT=007\"]",
+        "\n      \"WAKUNODE2_REST\": 'true' # yes\n      WAKUNODE2_TCP_PORT: 007",
+    ] {
+        let found = compose("", &format!("    environment: {environment}\n"));
+        assert_eq!(given(&found.unwrap()), expected, "{environment}");
     }
-    text.push_str("x-end: &a5000\n  WAKUNODE2_TCP_PORT: 1\n");
-    let error = compose(&text).unwrap_err().to_string();
-    assert!(error.contains("more than 64 anchors"), "{error}");
+}
+
+#[test]
+fn merged_maps_give_what_a_map_has_not_itself_and_earlier_ones_first() {
+    let before = "x-a: &a {WAKUNODE2_REST: 1, WAKUNODE2_RELAY: 1}\n\
+                  x-b: &b\n  <<: *a\n  WAKUNODE2_RELAY: 2\n  WAKUNODE2_STORE: 2\n\
+                  x-c: &c {WAKUNODE2_STORE: 3, WAKUNODE2_REST: 3, WAKUNODE2_FILTER: 3}\n";
+    let service = "    environment:\n      WAKUNODE2_REST: 0\n      <<: [*b, *c]\n";
+    let expected = [
+        ("filter", "3"),
+        ("relay", "2"),
+        ("rest", "0"),
+        ("store", "2"),
+    ];
+    assert_eq!(given(&compose(before, service).unwrap()), expected);
+}
+
+#[test]
+fn what_is_wrong_in_a_compose_file_is_told_with_its_line() {
+    let nested = |open: &str, count| format!("x-a: {}", open.repeat(count));
+    let keys = (1..7).map(|i| {
+        let before = format!("*a{}, ", i - 1).repeat(10);
+        format!("x-{i}: &a{i} {{? [{before}] : 1}}\n")
+    });
+    let keys = keys.collect::<String>();
+    let merged = (0..4_000).map(|i| format!("x-{i}: {{<<: *a}}\n"));
+    let twenty = (0..20).map(|i| format!("A{i}: 1, ")).collect::<String>();
+    for (before, line, what) in [
+        (
+            "x-a: &a\n  A: 1\n  <<: *a\n".to_owned(),
+            3,
+            "an alias of the anchor around it",
+        ),
+        (
+            "x-a: &a [*a]\n".to_owned(),
+            1,
+            "an alias of the anchor around it",
+        ),
+        ("x-a: *b\n".to_owned(), 1, "unknown anchor in \"x-a: *b\""),
+        (
+            "x-a: &a 1\nx-b: {<<: *a}\n".to_owned(),
+            2,
+            "<< merges what is no map",
+        ),
+        (
+            "x-a:\n  A: 1\n  A: 2\n".to_owned(),
+            3,
+            "a key for the second time in \"A: 2\"",
+        ),
+        ("x-a:\n\t- 1\n".to_owned(), 2, "in \"- 1\""),
+        (
+            format!("x-0: &a0 {{a: 1}}\n{keys}"),
+            2,
+            "no text, but a list or map",
+        ),
+        (
+            format!("x: &a {{{twenty}}}\n{}", merged.collect::<String>()),
+            1_365,
+            "more than 32768 nodes",
+        ),
+        (
+            format!("{}\n", nested("[", 100_000)),
+            1,
+            "recursion limit exceeded",
+        ),
+        (
+            format!("x-a:\n{}\n", "- ".repeat(100_000)),
+            2,
+            "more than 64 lists and maps in each other",
+        ),
+        (
+            format!("x-a:\n{}\n", "? ".repeat(100_000)),
+            2,
+            "no text, but a list or map in \"? ? ",
+        ),
+        ("a: 1\n---\n".to_owned(), 2, "a second document"),
+    ] {
+        let error = compose(&before, "").map(|_| ()).unwrap_err().to_string();
+        let place = format!("compose.yml:{line}: ");
+        let is_told = error.contains(&place) && error.contains(what);
+        assert!(
+            is_told,
+            "{what} at {line}: {}",
+            error.chars().take(300).collect::<String>()
+        );
+    }
+    for service in [
+        "    command: [[--relay]]\n",
+        "    environment:\n    - A: 1\n",
+    ] {
+        let error = compose("", service).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("no text"), "{error}");
+    }
+}
+
+#[test]
+fn aliases_that_multiply_cost_nothing() {
+    let laughs = (1..60).map(|i| {
+        let before = format!("*a{}, ", i - 1).repeat(10);
+        format!("x-{i}: &a{i} [{before}]\n")
+    });
+    let before = format!("x-0: &a0 [lol]\n{}", laughs.collect::<String>());
+    let found = compose(&before, "    command: [--relay]\n").unwrap();
+    assert_eq!(given(&found), [("relay", "true")]);
 }
 
 #[test]
@@ -160,7 +274,7 @@ fn a_file_that_is_none_or_too_long_is_not_read() {
         assert!(error.contains("not a regular file"), "{error}");
     }
     let long = folder.path().join("long");
-    fs::write(&long, vec![b' '; 1 << 20]).unwrap();
-    let error = text_of(&long).unwrap_err().to_string();
-    assert!(error.contains("longer than"), "{error}");
+    fs::write(&long, vec![b' '; 16 << 20]).unwrap();
+    let error = read_compose(&long, &Variables::new()).unwrap_err();
+    assert!(error.to_string().contains("longer than"), "{error}");
 }

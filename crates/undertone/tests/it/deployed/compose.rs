@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use undertone_contracts::{DevChain, DevChainOptions};
+use undertone_migrate::yaml::{YamlNode, YamlValue};
 
 use crate::support::process::Node;
 
@@ -23,43 +24,37 @@ const PORTS: [&str; 5] = [
     "UNDERTONE_METRICS_SERVER_PORT",
 ];
 
-/// Lines of a block of the compose file: those after its name that are further in.
-fn block(name: &str) -> Vec<&'static str> {
-    let depth = |line: &str| line.len() - line.trim_start().len();
-    let is_head = |line: &str| {
-        let rest = line.trim_start().strip_prefix(name);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" &"))
-    };
-    let mut lines = COMPOSE.lines().skip_while(|line| !is_head(line));
-    let head = lines.next().unwrap_or_else(|| panic!("a block {name}"));
-    let inside = lines.take_while(|line| line.is_empty() || depth(line) > depth(head));
-    inside.map(str::trim).collect()
+/// An entry of a service of the compose file.
+fn entry(service: &str, key: &str) -> YamlValue {
+    let root = YamlNode::read(COMPOSE).unwrap();
+    let entry = root
+        .get("services")
+        .and_then(|all| all.get(service)?.get(key));
+    entry
+        .unwrap_or_else(|| panic!("{service} has no {key}"))
+        .value
+        .clone()
 }
 
-/// Variables of the program that a block sets.
-fn variables(block: &[&str]) -> BTreeMap<String, String> {
-    let set = block.iter().filter(|line| line.starts_with("UNDERTONE_"));
-    let pairs = set.map(|line| line.split_once(": ").expect("a name and a value"));
-    let bare = pairs.map(|(name, value)| (name.to_owned(), value.trim_matches('"').to_owned()));
-    bare.collect()
-}
-
-/// Variables of a node's service, with those that all nodes have.
+/// Variables of the program that a node's service sets.
 fn of_node(name: &str) -> BTreeMap<String, String> {
-    let mut all = variables(&block("x-environment:"));
-    assert!(all.len() > 5, "{all:?}");
-    all.extend(variables(&block(&format!("{name}:"))));
-    all
+    let YamlValue::Map(all) = entry(name, "environment") else {
+        panic!("{name}: the environment is a map");
+    };
+    let texts = all
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.text().unwrap().to_owned()));
+    texts.collect()
 }
 
 /// Runs the script of the service `setup` with that service's arguments, but for chain and folder; returns what it printed.
 fn set_up(chain: &str, folder: &Path) -> String {
-    let service = block("setup:");
-    let words = service.iter().skip_while(|line| **line != "command:");
-    let words = words.skip(1).map_while(|line| line.strip_prefix("- "));
+    let YamlValue::List(words) = entry("setup", "command") else {
+        panic!("setup: the command is a list");
+    };
     let here = format!("{}/", folder.display());
-    let words = words.map(|word| {
-        let word = word.replace("http://chain:8545", chain);
+    let words = words.iter().map(|word| {
+        let word = word.text().unwrap().replace("http://chain:8545", chain);
         word.replace("/nodes/", &here)
     });
     let program = Path::new(env!("CARGO_BIN_EXE_undertone"));
