@@ -12,7 +12,7 @@ use crate::run::{Place, quoted};
 pub(crate) struct Campaign {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// What is missing of these is installed if that is possible.
+    /// Without one of these it fails.
     pub(crate) needs: &'static [Need],
     /// Command lines as those of steps; the last one gets the arguments of the user.
     pub(crate) commands: &'static [&'static str],

@@ -83,6 +83,9 @@ pub(crate) struct TestArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CampaignArgs {
+    /// Install what a campaign needs (apt as root, npm, PyPI)
+    #[arg(long)]
+    pub(crate) install: bool,
     /// Run these campaigns only
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = campaigns())]
     pub(crate) only: Vec<String>,

@@ -121,7 +121,7 @@ fn run_campaigns(root: &Path, args: &CampaignArgs) -> Result<bool, Box<dyn Error
         let error = Cli::command().error(ErrorKind::ArgumentConflict, mistake);
         error.exit();
     }
-    let place = Place::new(root, true)?;
+    let place = Place::new(root, args.install)?;
     let mut is_good = true;
     for campaign in chosen {
         eprintln!("== {} ==", campaign.name);
