@@ -274,12 +274,14 @@ pub(crate) const STEPS: &[Step] = &[
     },
     Step {
         name: "bindings",
-        about: "programs in Python, C and Kotlin on the shared library; Swift is generated only",
+        about: "programs in Python, C and Kotlin on the shared libraries; Swift is generated only",
         tier: Tier::All,
         needs: &[needs::CLIPPY, needs::CXX, needs::PYTHON],
         commands: &[
             run("cd crates/bindings && cargo clippy --workspace --all-targets -- -D warnings"),
             run("cd crates/bindings && cargo test --workspace --tests --no-fail-fast"),
+            run("cd crates/bindings && \
+                 RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps"),
             run_if(
                 &[needs::MAVEN],
                 "cd crates/bindings && cargo test --workspace --tests -- --ignored",
@@ -293,6 +295,7 @@ pub(crate) const STEPS: &[Step] = &[
         needs: &[needs::CLIPPY, needs::PYTHON, needs::PYPI],
         commands: &[
             run("cd crates/python && cargo clippy -- -D warnings"),
+            run("cd crates/python && RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"),
             run("python3 -m venv --clear {target}/python/venv"),
             run("cd crates/python && MATURIN_PEP517_ARGS='--profile dev' \
                  {target}/python/venv/bin/pip install --quiet '.[test]'"),

@@ -1,8 +1,9 @@
-/* Test of the calls in C: mistakes of the caller, every type that is given and taken, and nothing leaked.
+/* Test of the calls in C: mistakes of the caller, every call and kind of answer, and nothing leaked.
  *
  * Argument: an empty folder. Compiled with the sanitizers, which find what is used after it was freed, or not freed. */
 #include "undertone.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,146 +16,140 @@
         }                                                                             \
     } while (0)
 
-static const char *folder;
+/* Checks what a call returns, and that its answer contains a text; NULL stands for no answer. */
+#define ANSWERS(call, expected, part)                       \
+    do {                                                    \
+        undertone_status status_ = call;                    \
+        answers(__LINE__, #call, status_, expected, part);  \
+    } while (0)
+#define ERROR(call, kind, part) ANSWERS(call, UNDERTONE_STATUS_##kind, "{\"kind\":\"" #kind "\"" part)
+#define OK(call, part) ANSWERS(call, UNDERTONE_STATUS_OK, part)
 
-static bool start(const char *toml, const char *key, const char *value, undertone_node **node,
-                  undertone_node_error **error) {
-    undertone_string_string_map_entry settings[] = {
-        {"data-dir", folder}, {"listen-address", "127.0.0.1"}, {"tcp-port", "0"}, {"rest", "false"},
-        {"rln", "false"},     {"store", "true"},               {key, value},
-    };
-    undertone_string_string_map map = {settings, sizeof settings / sizeof *settings};
-    return undertone_node_start(toml, &map, node, error);
+static const char *folder;
+static char *answer;
+
+static void answers(int line, const char *call, undertone_status status, undertone_status expected, const char *part) {
+    bool is_good = part != NULL ? answer != NULL && strstr(answer, part) != NULL : answer == NULL;
+    if (status != expected || !is_good) {
+        fprintf(stderr, "%s:%d: %s: %d, %s\n", __FILE__, line, call, (int)status, answer != NULL ? answer : "NULL");
+        exit(1);
+    }
+    undertone_string_free(answer);
+    answer = NULL;
+}
+
+static undertone_status start(const char *toml, const char *key, const char *value, undertone_node *node) {
+    char settings[4096];
+    snprintf(settings, sizeof settings,
+             "{\"data-dir\": \"%s\", \"listen-address\": \"127.0.0.1\", \"tcp-port\": \"0\", \"rest\": \"false\", "
+             "\"rln\": \"false\", \"store\": \"true\", \"%s\": \"%s\"}",
+             folder, key, value);
+    return undertone_start(toml, settings, node, &answer);
 }
 
 static void bad_configuration_names_the_key(void) {
-    undertone_node *node = NULL;
-    undertone_node_error *error = NULL;
-    CHECK(!start(NULL, "tcp-port", "many", &node, &error));
-    CHECK(node == NULL && error->kind == UNDERTONE_NODE_ERROR_CONFIGURATION);
-    CHECK(strcmp(error->key, "tcp-port") == 0 && strstr(error->reason, "many") != NULL);
-    undertone_node_error_free(error);
-
-    CHECK(!start("relai = true", "relay", "true", &node, &error));
-    CHECK(strcmp(error->key, "relai") == 0 && strstr(error->reason, "configuration text:1") != NULL);
-    undertone_node_error_free(error);
-
+    undertone_node node = 7;
+    ERROR(start(NULL, "tcp-port", "many", &node), CONFIGURATION, ",\"key\":\"tcp-port\",\"reason\":\"");
+    CHECK(node == 0);
+    ERROR(start("relai = true", "relay", "true", &node), CONFIGURATION, ",\"key\":\"relai\",\"reason\":\"configuration text:1");
+    ERROR(undertone_start(NULL, "{\"tcp-port\": 0}", &node, &answer), ARGUMENT, ",\"argument\":\"settings\"");
+    ERROR(undertone_start(NULL, NULL, NULL, &answer), ARGUMENT, ",\"argument\":\"node\"");
+    ERROR(undertone_enable_logging("loud", "text", &answer), CONFIGURATION, ",\"key\":\"log-level\"");
     /* Who does not want to know the reason passes NULL. */
-    CHECK(!start("relai = true", "relay", "true", &node, NULL));
+    CHECK(undertone_start("relai = true", NULL, &node, NULL) == UNDERTONE_STATUS_CONFIGURATION);
 }
 
-static void mistakes_of_the_caller_are_errors(undertone_node *node) {
-    undertone_node_error *error = NULL;
-    CHECK(!undertone_node_connect(node, "no\xff", &error));
-    CHECK(error->kind == UNDERTONE_NODE_ERROR_INTERNAL && strstr(error->reason, "UTF-8") != NULL);
-    undertone_node_error_free(error);
+static void mistakes_of_the_caller_are_errors(undertone_node node) {
+    ERROR(undertone_connect(node, "no\xff", &answer), ARGUMENT, ",\"argument\":\"address\",\"reason\":\"not UTF-8");
     /* An encoded surrogate, and a character cut off. */
-    CHECK(!undertone_node_connect(node, "\xed\xa0\x80", NULL));
-    CHECK(!undertone_node_connect(node, "\xe2\x82", NULL));
+    CHECK(undertone_connect(node, "\xed\xa0\x80", NULL) == UNDERTONE_STATUS_ARGUMENT);
+    CHECK(undertone_connect(node, "\xe2\x82", NULL) == UNDERTONE_STATUS_ARGUMENT);
+    ERROR(undertone_connect(node, NULL, &answer), ARGUMENT, ",\"argument\":\"address\",\"reason\":\"NULL");
+    ERROR(undertone_connect(node, "hither", &answer), ARGUMENT, ",\"argument\":\"address\"");
 
-    CHECK(!undertone_node_connect(NULL, "/ip4/127.0.0.1/tcp/1", &error));
-    CHECK(strstr(error->reason, "NULL") != NULL);
-    undertone_node_error_free(error);
-    undertone_message_receipt *receipt = NULL;
-    CHECK(!undertone_node_publish(node, NULL, &receipt, NULL));
+    ERROR(undertone_publish(node, NULL, &answer), ARGUMENT, ",\"argument\":\"message\",\"reason\":\"NULL");
+    ERROR(undertone_publish(node, "{", &answer), ARGUMENT, ",\"argument\":\"message\"");
+    const char *misspelt = "{\"contentTopic\": \"/example/1/a/utf8\", \"payload\": \"\", \"metta\": \"\"}";
+    ERROR(undertone_publish(node, misspelt, &answer), ARGUMENT, ",\"argument\":\"message\",\"reason\":\"not the JSON that is expected: "
+                                                                "unknown field `metta`");
+    const char *no_base64 = "{\"contentTopic\": \"/example/1/a/utf8\", \"payload\": \"a\"}";
+    ERROR(undertone_send(node, no_base64, &answer), ARGUMENT, ",\"argument\":\"message\",\"reason\":\"not the JSON that is expected: "
+                                                              "not base64");
 
-    CHECK(!undertone_node_connect(node, "hither", &error));
-    CHECK(error->kind == UNDERTONE_NODE_ERROR_ARGUMENT && strcmp(error->argument, "address") == 0);
-    undertone_node_error_free(error);
-
-    CHECK(!undertone_node_subscribe(node, NULL, NULL, &error));
-    CHECK(strcmp(error->argument, "content_topics") == 0);
-    undertone_node_error_free(error);
-
-    undertone_message_page *page = NULL;
-    const char *hashes[] = {"0x12"};
-    undertone_store_query query = {.hashes = {hashes, 1}};
-    CHECK(!undertone_node_query_store(node, &query, &page, &error));
-    CHECK(page == NULL && strcmp(error->argument, "hashes") == 0);
-    undertone_node_error_free(error);
+    ERROR(undertone_subscribe(node, NULL, NULL, &answer), ARGUMENT, ",\"argument\":\"content_topics\"");
+    ERROR(undertone_subscribe(node, "[1]", NULL, &answer), ARGUMENT, ",\"argument\":\"content_topics\"");
+    ERROR(undertone_query_store(node, "{\"hashes\": [\"0x12\"]}", &answer), ARGUMENT, ",\"argument\":\"hashes\"");
 }
 
-static void all_types_cross_and_come_back(undertone_node *node) {
-    const char *topics[] = {"/example/1/\xc3\xa9t\xc3\xa9/utf8", "/example/1/hiver/utf8"};
-    undertone_string_list list = {topics, 2};
-    CHECK(undertone_node_subscribe(node, &list, NULL, NULL));
+static void all_calls_work(undertone_node node) {
+    const char *topics = "[\"/example/1/\xc3\xa9t\xc3\xa9/utf8\", \"/example/1/hiver/utf8\"]";
+    OK(undertone_subscribe(node, topics, NULL, &answer), NULL);
+    OK(undertone_query_store(node, "{\"startNs\": -1, \"newestFirst\": true, \"limit\": 5}", &answer),
+       "{\"messages\":[],\"next\":null}");
+    OK(undertone_query_store(node, NULL, &answer), "{\"messages\":[]");
+    OK(undertone_receive(node, 1, &answer), NULL);
 
-    uint8_t payload[] = {0, 1, 0, 255};
-    int64_t early = -1;
-    uint32_t limit = 5;
-    undertone_store_query query = {
-        .content_topics = list, .start_ns = &early, .newest_first = true, .limit = &limit};
-    undertone_message_page *page = NULL;
-    CHECK(undertone_node_query_store(node, &query, &page, NULL));
-    CHECK(page->messages.count == 0 && page->next == NULL);
-    undertone_message_page_free(page);
-
-    undertone_incoming_message *received = NULL;
-    CHECK(undertone_node_receive(node, 1, &received, NULL) && received == NULL);
-    undertone_outgoing_message message = {.content_topic = topics[1], .payload = {payload, sizeof payload}};
-    undertone_message_receipt *receipt = NULL;
-    undertone_node_error *error = NULL;
-    CHECK(!undertone_node_publish(node, &message, &receipt, &error));
-    CHECK(error->kind == UNDERTONE_NODE_ERROR_NO_PEERS && error->key == NULL);
-    undertone_node_error_free(error);
+    const char *message = "{\"contentTopic\": \"/example/1/hiver/utf8\", \"payload\": \"AAEA/w==\", \"timestamp\": 1700000000123456789, "
+                          "\"ephemeral\": true, \"meta\": \"bWV0YQ==\", \"version\": 1}";
+    ERROR(undertone_publish(node, message, &answer), NO_PEERS, ",\"reason\":\"");
     /* A node receives its own messages too. */
-    CHECK(undertone_node_receive(node, 60 * 1000, &received, NULL) && received != NULL);
-    CHECK(received->payload.length == sizeof payload && memcmp(received->payload.data, payload, sizeof payload) == 0);
-    CHECK(received->sender_peer == NULL && received->timestamp_ns != NULL && received->meta == NULL);
-    undertone_incoming_message_free(received);
+    OK(undertone_receive(node, 60 * 1000, &answer),
+       "\"contentTopic\":\"/example/1/hiver/utf8\",\"payload\":\"AAEA/w==\",\"timestamp\":1700000000123456789,\"meta\":\"bWV0YQ==\","
+       "\"version\":1,\"ephemeral\":true,\"proof\":null,\"senderPeer\":null}");
+    OK(undertone_unsubscribe(node, topics, NULL, &answer), NULL);
 
-    undertone_node_details *details = NULL;
-    CHECK(undertone_node_info(node, &details, NULL));
-    CHECK(details->addresses.count >= 1 && details->rest_address == NULL && details->may_publish);
-    CHECK(details->pubsub_topics.count == 8 && strncmp(details->peer_id, "1", 1) == 0);
-    undertone_node_details_free(details);
+    CHECK(undertone_send(node, message, &answer) == UNDERTONE_STATUS_OK);
+    uint64_t id = strtoull(answer, NULL, 10), other = id + 1;
+    undertone_string_free(answer);
+    OK(undertone_receive_report(node, 60 * 1000, &answer), "\"step\":\"QUEUED\",\"isEnd\":false,\"reason\":null");
+    OK(undertone_send_reports(node, &other, false, &answer), "[]");
+    OK(undertone_send_reports(node, &id, true, &answer), "\"step\":\"QUEUED\"");
 
-    undertone_health_details *health = NULL;
-    CHECK(undertone_node_health(node, &health, NULL));
-    CHECK(health->connection == UNDERTONE_RELAY_CONNECTION_DISCONNECTED && health->protocols.count > 1);
-    CHECK(health->protocols.items[0].name[0] != 0);
-    undertone_health_details_free(health);
-
-    undertone_peer_details_list *peers = NULL;
-    CHECK(undertone_node_peers(node, &peers, NULL) && peers->count == 0);
-    undertone_peer_details_list_free(peers);
+    OK(undertone_info(node, &answer), "{\"peerId\":\"1");
+    OK(undertone_info(node, &answer), ",\"restAddress\":null,\"mayPublish\":true,\"droppedMessages\":0}");
+    OK(undertone_health(node, &answer), "\"connection\":\"DISCONNECTED\",\"protocols\":[{\"name\":\"");
+    OK(undertone_peers(node, &answer), "[]");
+    OK(undertone_configuration_keys(&answer), "{\"name\":\"tcp-port\",");
+    CHECK(strchr(undertone_version(), '.') != NULL);
 }
 
-static void functions_without_errors_work(void) {
-    const char *version = NULL;
-    CHECK(undertone_version(&version) && strchr(version, '.') != NULL);
-    undertone_string_free(version);
-    undertone_key_description_list *keys = NULL;
-    CHECK(undertone_configuration_keys(&keys) && keys->count > 50);
-    bool has_port = false;
-    for (size_t at = 0; at < keys->count; at++) {
-        const undertone_key_description *key = &keys->items[at];
-        bool is_port = strcmp(key->name, "tcp-port") == 0;
-        has_port = has_port || (is_port && strcmp(key->default_value, "60000") == 0);
-    }
-    CHECK(has_port);
-    undertone_key_description_list_free(keys);
+static void *receive(void *node) {
+    char *text;
+    undertone_status status = undertone_receive(*(undertone_node *)node, 60 * 1000, &text);
+    undertone_string_free(text);
+    /* Stopped while it waits, or destroyed before it came to wait. */
+    return status == UNDERTONE_STATUS_STOPPED || status == UNDERTONE_STATUS_ARGUMENT ? node : NULL;
+}
+
+static void a_node_that_is_gone_is_an_error(undertone_node node) {
+    CHECK(undertone_stop(node) == UNDERTONE_STATUS_OK && undertone_stop(node) == UNDERTONE_STATUS_OK);
+    ANSWERS(undertone_info(node, &answer), UNDERTONE_STATUS_STOPPED, "{\"kind\":\"STOPPED\"}");
+
+    undertone_node other;
+    OK(start("", "relay", "true", &other), NULL);
+    CHECK(other != node);
+    pthread_t thread;
+    void *is_good;
+    CHECK(pthread_create(&thread, NULL, receive, &other) == 0);
+    CHECK(undertone_destroy(other) == UNDERTONE_STATUS_OK);
+    CHECK(pthread_join(thread, &is_good) == 0 && is_good != NULL);
+
+    CHECK(undertone_destroy(node) == UNDERTONE_STATUS_OK);
+    CHECK(undertone_destroy(node) == UNDERTONE_STATUS_ARGUMENT && undertone_stop(node) == UNDERTONE_STATUS_ARGUMENT);
+    ERROR(undertone_info(node, &answer), ARGUMENT, ",\"argument\":\"node\"");
+    CHECK(undertone_destroy(0) == UNDERTONE_STATUS_ARGUMENT);
+    undertone_string_free(NULL);
 }
 
 int main(int count, char **arguments) {
     CHECK(count == 2);
     folder = arguments[1];
-    functions_without_errors_work();
     bad_configuration_names_the_key();
-    undertone_node *node = NULL;
-    CHECK(start("", "relay", "true", &node, NULL));
+    undertone_node node;
+    OK(start("", "relay", "true", &node), NULL);
     mistakes_of_the_caller_are_errors(node);
-    all_types_cross_and_come_back(node);
-
-    CHECK(undertone_node_stop(node) && undertone_node_stop(node));
-    undertone_node_error *error = NULL;
-    undertone_node_details *details = NULL;
-    CHECK(!undertone_node_info(node, &details, &error) && error->kind == UNDERTONE_NODE_ERROR_STOPPED);
-    CHECK(error->reason == NULL);
-    undertone_node_error_free(error);
-    undertone_node_free(node);
-    undertone_node_free(NULL);
-    undertone_node_error_free(NULL);
+    all_calls_work(node);
+    a_node_that_is_gone_is_an_error(node);
     puts("good");
     return 0;
 }

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
 use undertone_node::config::{KEYS, NodeConfig, Sources};
 use undertone_node::logging;
 
 use crate::error::NodeError;
 
 /// Configuration key, with the texts that describe it.
-#[derive(Debug, Clone, PartialEq, Eq, uniffi::Record)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct KeyDescription {
     /// Name of the key; a dot separates a table of the TOML text from its key.
     pub name: String,

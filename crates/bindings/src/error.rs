@@ -1,5 +1,6 @@
 //! Errors of calls, by who is at fault.
 
+use serde::Serialize;
 use thiserror::Error;
 use undertone_node::assemble::AssembleError;
 use undertone_node::command::{ConnectFailure, PublishFailure, SubscribeFailure};
@@ -9,7 +10,12 @@ use undertone_node::services::{SendError, SendFailure, ServiceFailure};
 use undertone_services::history::HistoryError;
 
 /// Reason why a call failed.
-#[derive(Debug, Clone, PartialEq, Eq, Error, uniffi::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, uniffi::Error)]
+#[serde(
+    tag = "kind",
+    rename_all = "SCREAMING_SNAKE_CASE",
+    rename_all_fields = "camelCase"
+)]
 #[non_exhaustive]
 pub enum NodeError {
     /// The configuration is invalid.

@@ -1,5 +1,6 @@
 //! Queries for messages of the past, and their answers.
 
+use serde::{Deserialize, Serialize};
 use undertone_services::history::{
     ContentCriteria, HistoryCriteria, HistoryPage, HistoryQuery, PAGE_DEFAULT, PAGE_MAX,
     PageDirection,
@@ -9,7 +10,8 @@ use crate::error::NodeError;
 use crate::messages::{IncomingMessage, hash_text, read_hash};
 
 /// Query for a page of history. A condition that is left out is met by every message.
-#[derive(Debug, Clone, Default, PartialEq, Eq, uniffi::Record)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, uniffi::Record)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct StoreQuery {
     /// Address of the store to ask, with `/p2p`; without it, this node's own archive, or a store that it knows.
     #[uniffi(default = None)]
@@ -41,7 +43,8 @@ pub struct StoreQuery {
 }
 
 /// Page of history.
-#[derive(Debug, Clone, PartialEq, Eq, uniffi::Record)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct MessagePage {
     /// Messages of the page, the oldest first.
     pub messages: Vec<IncomingMessage>,

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod base64_text;
 mod configuration;
 mod error;
 mod history;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use serde::Serialize;
 use undertone_node::services::{SendNews, SendNewsStream, SendReport, SendStep};
 
 use crate::error::NodeError;
@@ -14,7 +15,8 @@ use crate::messages::hash_text;
 const WAITING_MAX: usize = 4_096;
 
 /// Step of a message on its way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, uniffi::Enum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum SendingStep {
     /// In the queue, on disk.
     Queued,
@@ -31,7 +33,8 @@ pub enum SendingStep {
 }
 
 /// Report of one step of a message that was given to `send`.
-#[derive(Debug, Clone, PartialEq, Eq, uniffi::Record)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct SendingReport {
     /// Number of the message, as `send` returned it.
     pub id: u64,

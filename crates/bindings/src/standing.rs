@@ -1,11 +1,13 @@
 //! Identity, peers and health of a node.
 
+use serde::Serialize;
 use undertone_node::command::{
     Connectedness, ConnectionStatus, HealthReport, HealthStatus, PeerSnapshot,
 };
 
 /// Identity and addresses of a node.
-#[derive(Debug, Clone, PartialEq, Eq, uniffi::Record)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct NodeDetails {
     /// Peer id of the node.
     pub peer_id: String,
@@ -24,7 +26,8 @@ pub struct NodeDetails {
 }
 
 /// Peer that a node knows.
-#[derive(Debug, Clone, PartialEq, uniffi::Record)]
+#[derive(Debug, Clone, PartialEq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct PeerDetails {
     /// Identity of the peer.
     pub peer_id: String,
@@ -43,7 +46,8 @@ pub struct PeerDetails {
 }
 
 /// Readiness of a node or of one of its protocols.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, uniffi::Enum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ReadinessState {
     /// Ready for its work.
     Ready,
@@ -56,7 +60,8 @@ pub enum ReadinessState {
 }
 
 /// Whether a node has enough relay peers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, uniffi::Enum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, uniffi::Enum)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RelayConnection {
     /// No relay peer is connected.
     Disconnected,
@@ -67,7 +72,8 @@ pub enum RelayConnection {
 }
 
 /// Health of a node.
-#[derive(Debug, Clone, PartialEq, Eq, uniffi::Record)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct HealthDetails {
     /// Readiness of the node as a whole.
     pub state: ReadinessState,
@@ -78,7 +84,8 @@ pub struct HealthDetails {
 }
 
 /// Health of one protocol.
-#[derive(Debug, Clone, PartialEq, Eq, uniffi::Record)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, uniffi::Record)]
+#[serde(rename_all = "camelCase")]
 pub struct ProtocolDetails {
     /// Name of the protocol, such as `Relay`.
     pub name: String,
