@@ -74,7 +74,7 @@ impl Screen {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
             KeyCode::Char('c') if is_control => return Ok(Some(Typed::Quit)),
-            KeyCode::Char('d') if is_control && self.view.input.is_empty() => {
+            KeyCode::Char('d') if is_control && self.view.input.text().is_empty() => {
                 return Ok(Some(Typed::Quit));
             }
             KeyCode::Char('z') if is_control => self.suspend()?,

@@ -1,4 +1,7 @@
 //! The terminal as a screen of its own, given back whatever happens.
+//!
+//! `ratatui::init` and `restore` would not do: each `init` adds a panic hook, also after each stop, and neither knows of
+//! standard error and of pasting.
 
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal as _};

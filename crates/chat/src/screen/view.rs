@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 
 use ratatui::Frame;
+use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthChar as _;
 
 use super::input::InputLine;
@@ -163,11 +165,13 @@ impl ScreenView {
         for (row, line) in (rows - 1 - status_rows..rows - 1).zip(status) {
             put(row, line);
         }
-        let (input, cursor) = self.input.window(width.saturating_sub(PROMPT.len()));
-        put(rows - 1, Line::from(format!("{PROMPT}{input}")));
-        let column = u16::try_from(PROMPT.len() + cursor).unwrap_or(u16::MAX);
-        let column = column.min(area.width - 1);
-        frame.set_cursor_position((area.x + column, area.y + rows - 1));
+        put(rows - 1, Line::from(PROMPT));
+        let indent = area.width.min(PROMPT.len() as u16);
+        let input = Rect::new(area.x + indent, area.y + rows - 1, area.width - indent, 1);
+        let (left, cursor) = self.input.scroll(input.width);
+        frame.render_widget(Paragraph::new(self.input.text()).scroll((0, left)), input);
+        let column = (input.x + cursor).min(area.right() - 1);
+        frame.set_cursor_position((column, input.y));
     }
 
     fn title_line(&self, width: usize) -> Line<'static> {

@@ -30,18 +30,18 @@ fn a_line_is_edited_anywhere() {
     press(&mut line, KeyCode::Char('!'));
     press(&mut line, KeyCode::Backspace);
     assert_eq!(line.take(), "Hello");
-    assert!(line.is_empty());
+    assert!(line.text().is_empty());
 }
 
 #[test]
 fn words_and_lines_are_erased() {
     let mut line = typed("one two  three  ");
     control(&mut line, 'w');
-    assert_eq!(line.window(80).0, "one two  ");
+    assert_eq!(line.text(), "one two  ");
     control(&mut line, 'w');
-    assert_eq!(line.window(80).0, "one ");
+    assert_eq!(line.text(), "one ");
     control(&mut line, 'w');
-    assert_eq!(line.window(80).0, "");
+    assert_eq!(line.text(), "");
     let mut line = typed("one two");
     press(&mut line, KeyCode::Left);
     control(&mut line, 'u');
@@ -60,20 +60,24 @@ fn a_paste_is_one_harmless_line() {
 }
 
 #[test]
-fn a_long_line_is_shown_about_its_cursor() {
-    let mut line = typed("0123456789");
-    assert_eq!(line.window(5), ("6789".to_owned(), 4));
-    press(&mut line, KeyCode::Home);
-    assert_eq!(line.window(5), ("01234".to_owned(), 0));
-    // Characters of two columns.
-    let line = typed("你好你好");
-    assert_eq!(line.window(5), ("你好".to_owned(), 4));
-    assert_eq!(line.window(0), (String::new(), 0));
+fn what_looks_like_one_character_is_one() {
+    // An accent of its own, a family, and characters of two columns.
+    let mut line = typed("e\u{301}👩\u{200d}👩\u{200d}👧你好");
+    assert_eq!(line.scroll(80), (0, 7));
+    assert_eq!(line.scroll(5), (3, 4));
+    assert_eq!(line.scroll(0), (7, 0));
+    press(&mut line, KeyCode::Left);
+    press(&mut line, KeyCode::Left);
+    press(&mut line, KeyCode::Backspace);
+    assert_eq!(line.text(), "e\u{301}你好");
+    press(&mut line, KeyCode::Backspace);
+    assert_eq!(line.text(), "你好");
+    assert_eq!(line.scroll(80), (0, 0));
 }
 
 proptest! {
     #[test]
-    fn no_keys_break_the_line(keys in proptest::collection::vec(0..12_u8, 0..60), width in 0..9_usize) {
+    fn no_keys_break_the_line(keys in proptest::collection::vec(0..13_u8, 0..60), width in 0..9_u16) {
         let mut line = InputLine::default();
         for key in keys {
             match key {
@@ -87,9 +91,11 @@ proptest! {
                 7 => line.paste("a b"),
                 8 => press(&mut line, KeyCode::Char(' ')),
                 9 => press(&mut line, KeyCode::Char('你')),
+                10 => press(&mut line, KeyCode::Char('\u{301}')),
+                11 => press(&mut line, KeyCode::Char('\u{200d}')),
                 _ => press(&mut line, KeyCode::Char('x')),
             }
-            let (_, cursor) = line.window(width);
+            let (_, cursor) = line.scroll(width);
             prop_assert!(cursor < width.max(1));
         }
     }

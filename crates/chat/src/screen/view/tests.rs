@@ -126,6 +126,20 @@ fn memory_for_entries_is_bounded() {
 }
 
 #[test]
+fn a_long_input_is_shown_about_its_cursor() {
+    let mut view = view();
+    view.input.paste("0123456789 你好");
+    let mut input = |width| drawn(&mut view, width, 3).pop().unwrap();
+    // A character of two columns fills the second one with a space.
+    assert_eq!(input(9), "> 9 你 好");
+    assert_eq!(input(8), ">  你 好");
+    assert_eq!(input(20), "> 0123456789 你 好");
+    let home = KeyEvent::new(KeyCode::Home, KeyModifiers::NONE);
+    view.input.key(home);
+    assert_eq!(drawn(&mut view, 6, 3).pop().unwrap(), "> 0123");
+}
+
+#[test]
 fn any_size_of_the_terminal_can_be_drawn() {
     let mut view = view();
     view.show(&message("你好 e\u{301} hello"));
