@@ -53,7 +53,7 @@ pub fn read_bounded_text(path: &Path, max_bytes: u64) -> io::Result<String> {
 /// callers for the same path must hold a lock around this function.
 ///
 /// # Errors
-/// Any error of the operating system; the old content stays.
+/// Any error of the operating system; the old content stays, and nothing of the new one.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = sibling(path, ".tmp");
     match fs::remove_file(&temporary) {
@@ -61,9 +61,12 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         _ => {}
     }
     let mut file = owner_only().write(true).create_new(true).open(&temporary)?;
-    file.write_all(content)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)?;
+    let written = file.write_all(content).and_then(|()| file.sync_all());
+    if let Err(error) = written.and_then(|()| fs::rename(&temporary, path)) {
+        // What is there is of no use, and may be secret.
+        let _ = fs::remove_file(&temporary);
+        return Err(error);
+    }
     sync_folder(path)
 }
 

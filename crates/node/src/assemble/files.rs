@@ -4,14 +4,13 @@
 //! skip: field 100 with the peer id of the key. A flipped bit usually makes another valid key, and with it
 //! another node; a file whose key and peer id do not match is refused.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use libp2p::PeerId;
 use libp2p::identity::Keypair;
-use undertone_rln::durable::{read_bounded, read_bounded_text};
+use undertone_rln::durable::{read_bounded, read_bounded_text, replace};
 
 use super::{AssembleError, NodeKeyDefect};
 
@@ -152,32 +151,6 @@ fn create_token(path: &Path) -> io::Result<String> {
     }
     replace(path, token.as_bytes())?;
     Ok(token)
-}
-
-/// Replaces the file atomically, readable by its owner only: a full disk leaves the old file, or none.
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".tmp");
-    let temporary = Path::new(&temporary);
-    match fs::remove_file(temporary) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut options = OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(temporary)?;
-    let written = file
-        .write_all(content)
-        .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(temporary, path));
-    if written.is_err() {
-        // The partial file is of no use.
-        let _ = fs::remove_file(temporary);
-    }
-    written
 }
 
 #[cfg(test)]

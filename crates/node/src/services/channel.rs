@@ -4,7 +4,6 @@
 mod driver;
 mod events;
 mod options;
-mod state_file;
 
 use tokio::sync::{mpsc, oneshot};
 use undertone_services::sds::Id;

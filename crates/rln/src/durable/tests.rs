@@ -36,3 +36,17 @@ fn what_is_no_regular_file_is_refused_without_waiting_for_it() {
     let error = read_bounded(&folder.path().join("missing"), 9).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::NotFound);
 }
+
+#[test]
+fn what_cannot_be_replaced_leaves_nothing_new_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    replace(&path, b"old").unwrap();
+    replace(&path, b"new").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+    // A file cannot replace a folder, even for root.
+    let obstacle = folder.path().join("folder");
+    fs::create_dir(&obstacle).unwrap();
+    replace(&obstacle, b"secret").unwrap_err();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -10,15 +11,16 @@ use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use tokio::sync::mpsc;
 use undertone_gossip::{MessageId, Time};
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
+use undertone_rln::durable;
 use undertone_services::history::{HistoryCriteria, HistoryEntry, HistoryQuery, PageDirection};
 use undertone_services::sds::{
     CausalHistoryEntry, Channel, Id, IdRule, Input, Output, PublishReason,
 };
 use undertone_services::sending::SendId;
 
+use super::ChannelSend;
 use super::events::{ChannelEvent, ChannelFailure};
 use super::options::ChannelOptions;
-use super::{ChannelSend, state_file};
 use crate::command::SenderQuestion;
 use crate::handle::{Delivery, MessageSink, NodeHandle};
 use crate::services::sender::{SendNews, SendReport};
@@ -29,6 +31,9 @@ const RECEIVED_MAX: usize = 1_024;
 
 /// Own messages whose reports are awaited at most, so that others can be told their hashes.
 const FOLLOWED_MAX: usize = 1_024;
+
+/// Longest state that is read, bytes: what the default limits of a channel allow, and more.
+const STATE_BYTES_MAX: u64 = 256 << 20;
 
 /// Pause before a state that could not be written is written again.
 const REPEAT_AFTER: Duration = Duration::from_secs(1);
@@ -131,10 +136,14 @@ impl ChannelDriver {
         let machine_rng = ChaCha8Rng::seed_from_u64(rng.next_u64());
         let sds = options.sds.clone();
         let kept = match &options.state {
-            Some(path) => state_file::read(path).map_err(|error| ChannelFailure::Io {
-                path: path.clone(),
-                error,
-            })?,
+            Some(path) => match durable::read_bounded(path, STATE_BYTES_MAX) {
+                Ok(state) => Some(state),
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                Err(error) => {
+                    let path = path.clone();
+                    return Err(ChannelFailure::Io { path, error });
+                }
+            },
             None => None,
         };
         let machine = match (&options.state, kept) {
@@ -375,7 +384,7 @@ impl ChannelDriver {
         let mut is_told = false;
         loop {
             let (file, content) = (Arc::clone(&path), Arc::clone(&state));
-            let written = tokio::task::spawn_blocking(move || state_file::replace(&file, &content));
+            let written = tokio::task::spawn_blocking(move || durable::replace(&file, &content));
             let error = match written.await {
                 Ok(Ok(())) => return,
                 Ok(Err(error)) => error.to_string(),

@@ -36,7 +36,8 @@ impl OnlineMarker {
         time_ns
     }
 
-    /// Replaces the time. A failure is logged: the next start asks for more than it needs.
+    /// Replaces the time. A failure is logged: the next start asks for more than it needs. For the same reason nothing
+    /// is synced, for which the network's thread would have to wait.
     pub(super) fn write(&self, time_ns: i64) {
         let new = self.path.with_extension("new");
         let written = fs::write(&new, format!("{time_ns}\n"));
