@@ -20,7 +20,7 @@ mod log;
 #[cfg(test)]
 mod tests;
 
-pub(super) use client::{ClosedEvent, GapEvent, HEARTBEAT};
+pub(super) use client::{ClosedEvent, GapEvent, HEARTBEAT, StrangersEvent};
 use client::{EventFilter, EventStream};
 use cursor::Cursor;
 pub(super) use log::{EventLimits, EventLog, MessageEvent};
@@ -41,8 +41,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 ///
 /// A stream of server-sent events that does not end. An event without a name is a message (`MessageEvent`); its
 /// id is the cursor behind it. `gap` (`GapEvent`) says that messages after the cursor are no longer kept;
-/// `closed` (`ClosedEvent`) is the last event. A comment comes after 15 s of silence. The node must be subscribed
-/// to the topics: this path does not subscribe.
+/// `strangers` (`StrangersEvent`) that for a service nobody better than strangers was asked, or no longer, within 15 s; `closed`
+/// (`ClosedEvent`) is the last event. A comment comes after 15 s of silence. The node must be subscribed to the topics: this path
+/// does not subscribe.
 #[utoipa::path(
     get,
     path = "/events/v1/messages",
@@ -72,7 +73,14 @@ async fn messages(
         return Ok(no_place(&app.events));
     };
     let answer = LongAnswer::new();
-    let events = EventStream::new(app.events.clone(), filter, cursor, answer.clone(), place);
+    let events = EventStream::new(
+        app.events,
+        filter,
+        cursor,
+        app.services,
+        answer.clone(),
+        place,
+    );
     let pieces = stream::unfold(events, |mut events| async move {
         let piece = events.next().await?;
         Some((Ok::<_, std::convert::Infallible>(piece), events))

@@ -24,7 +24,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use super::{
     Access, App,
     errors::text_response,
-    events::{ClosedEvent, GapEvent, MessageEvent},
+    events::{ClosedEvent, GapEvent, MessageEvent, StrangersEvent},
     filter::FilterAnswer,
     messaging::SentEvent,
 };
@@ -56,7 +56,9 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style
         (name = "admin", description = "Peers and log level"),
     ),
     // Those that no request and no simple answer leads to.
-    components(schemas(MessageEvent, GapEvent, ClosedEvent, SentEvent, FilterAnswer)),
+    components(schemas(
+        MessageEvent, GapEvent, StrangersEvent, ClosedEvent, SentEvent, FilterAnswer
+    )),
 )]
 struct Base;
 

@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 use super::cursor::Cursor;
 use super::log::{EventLog, EventLookup, LoggedEvent, frame};
 use crate::rest::long::LongAnswer;
+use crate::services::ServicesHandle;
 
 /// Longest silence on a stream.
 pub(in crate::rest) const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -79,6 +80,13 @@ pub(in crate::rest) enum ClosedReason {
     Shutdown,
 }
 
+/// Data of the event `strangers`: the services for which nobody better than strangers was asked.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub(in crate::rest) struct StrangersEvent {
+    /// All services for which the word of strangers alone was taken the last time, such as `store`; none when that has ended.
+    services: BTreeSet<&'static str>,
+}
+
 /// Stream of one client. It holds no messages: it reads them from the ring when the client has room for more.
 pub(super) struct EventStream {
     log: Arc<EventLog>,
@@ -88,6 +96,9 @@ pub(super) struct EventStream {
     /// Number of messages behind which the client is too slow.
     behind_max: u64,
     greeting: VecDeque<Bytes>,
+    services: Option<ServicesHandle>,
+    /// Services of which the client was told last that strangers alone were asked.
+    strangers: BTreeSet<&'static str>,
     newest: watch::Receiver<u64>,
     ending: watch::Receiver<bool>,
     answer: LongAnswer,
@@ -102,6 +113,7 @@ impl EventStream {
         log: Arc<EventLog>,
         filter: EventFilter,
         cursor: Option<Cursor>,
+        services: Option<ServicesHandle>,
         answer: LongAnswer,
         place: OwnedSemaphorePermit,
     ) -> Self {
@@ -124,6 +136,8 @@ impl EventStream {
             filter,
             seen,
             greeting,
+            services,
+            strangers: BTreeSet::new(),
             newest,
             answer,
         }
@@ -163,6 +177,9 @@ impl EventStream {
                 EventLookup::Lost => return Some(self.close(ClosedReason::Slow)),
                 EventLookup::Nothing(looked_at) => self.seen = looked_at,
             }
+            if let Some(piece) = self.tell_strangers() {
+                return Some(piece);
+            }
             if Instant::now() >= self.heartbeat {
                 return Some(self.beat(newest));
             }
@@ -188,16 +205,30 @@ impl EventStream {
         format!(": heartbeat\nid: {position}\n\n").into()
     }
 
+    /// Tells which services strangers alone were asked for, if those are others than before.
+    fn tell_strangers(&mut self) -> Option<Bytes> {
+        let services = self.services.as_ref()?.light_status().strangers_alone;
+        if services == self.strangers {
+            return None;
+        }
+        self.strangers.clone_from(&services);
+        Some(bare_frame("strangers", &StrangersEvent { services }))
+    }
+
     fn close(&mut self, reason: ClosedReason) -> Bytes {
         self.is_over = true;
         let body = ClosedEvent {
             reason,
             behind: self.log.newest().saturating_sub(self.seen),
         };
-        // Without a cursor of its own, the event leaves the client at the last one that it got.
-        let data = serde_json::to_string(&body).unwrap_or_default();
-        format!("event: closed\ndata: {data}\n\n").into()
+        bare_frame("closed", &body)
     }
+}
+
+/// Text of an event without a cursor of its own, which leaves the client at the last one that it got.
+fn bare_frame(name: &str, data: &impl Serialize) -> Bytes {
+    let data = serde_json::to_string(data).unwrap_or_default();
+    format!("event: {name}\ndata: {data}\n\n").into()
 }
 
 /// Beginning of a client in the log of events.

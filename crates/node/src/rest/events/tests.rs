@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use undertone_gossip::MessageId;
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
 
 use super::log::EventLookup;
 use super::*;
 use crate::handle::{Delivery, MessageSink as _};
+use crate::services::{LightStatus, MountedServices, ServicesHandle, services_channel};
 
 const TOPIC: &str = "/app/1/chat/proto";
 const OTHER: &str = "/app/1/other/proto";
@@ -81,11 +82,20 @@ struct Client {
 
 impl Client {
     fn new(log: &Arc<EventLog>, filter: EventFilter, cursor: Option<&str>) -> Self {
+        Self::with_services(log, filter, cursor, None)
+    }
+
+    fn with_services(
+        log: &Arc<EventLog>,
+        filter: EventFilter,
+        cursor: Option<&str>,
+        services: Option<ServicesHandle>,
+    ) -> Self {
         let cursor = cursor.map(|text| known(log, text).unwrap());
         let place = log.take_place().unwrap();
         let answer = LongAnswer::new();
         Self {
-            stream: EventStream::new(Arc::clone(log), filter, cursor, answer, place),
+            stream: EventStream::new(Arc::clone(log), filter, cursor, services, answer, place),
             cursor: String::new(),
         }
     }
@@ -342,7 +352,7 @@ async fn a_stopping_server_ends_streams() {
     let place = log.take_place().unwrap();
     let answer = LongAnswer::new();
     let filter = EventFilter::default();
-    let mut stream = EventStream::new(log, filter, None, answer.clone(), place);
+    let mut stream = EventStream::new(log, filter, None, None, answer.clone(), place);
     stream.next().await.unwrap();
     let ending = tokio::spawn(async move {
         let last = stream.next().await.unwrap();
@@ -354,6 +364,40 @@ async fn a_stopping_server_ends_streams() {
     assert_eq!(last.name.as_deref(), Some("closed"));
     assert_eq!(last.data.unwrap()["reason"], "shutdown");
     assert_eq!(nothing, None);
+}
+
+/// A quiet client hears of it by the time of a heartbeat, and each that begins while it lasts hears of it at once.
+#[tokio::test(start_paused = true)]
+async fn a_client_is_told_when_strangers_alone_are_asked_and_when_that_ends() {
+    let log = log(EventLimits::default());
+    let light = Arc::<parking_lot::Mutex<LightStatus>>::default();
+    let (services, _endpoint) = services_channel(MountedServices::default(), None, light.clone());
+    let begin = || {
+        let services = Some(services.clone());
+        Client::with_services(&log, EventFilter::default(), None, services)
+    };
+    let mut first = begin();
+    assert!(first.is_quiet().await);
+    light.lock().strangers_alone = ["store", "lightpush"].into();
+    let start = tokio::time::Instant::now();
+    let mut second = begin();
+    for (client, within) in [(&mut second, Duration::ZERO), (&mut first, HEARTBEAT)] {
+        let event = client.event().await;
+        assert_eq!(event.name.as_deref(), Some("strangers"));
+        assert_eq!(
+            event.data.unwrap()["services"],
+            json!(["lightpush", "store"])
+        );
+        assert_eq!(event.id, None);
+        assert!(start.elapsed() <= within, "{:?}", start.elapsed());
+    }
+    light.lock().strangers_alone.clear();
+    deliver_numbered(&log, [1]);
+    for client in [&mut first, &mut second] {
+        assert_eq!(client.payloads(1).await, [1]);
+        assert_eq!(client.event().await.data.unwrap(), json!({"services": []}));
+        assert!(client.is_quiet().await, "it is told once");
+    }
 }
 
 #[test]
