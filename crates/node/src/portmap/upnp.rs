@@ -6,11 +6,14 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use hyper::header::CONTENT_TYPE;
+use hyper::http::uri::{PathAndQuery, Scheme};
+use hyper::{Request, Uri};
 use thiserror::Error;
 use tokio::net::UdpSocket;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::http::{self, HttpError, HttpRequest};
+use super::http::{self, HttpError};
 use super::{LocalPort, PortKind};
 
 /// Time for routers to answer a search.
@@ -71,7 +74,7 @@ pub(crate) enum UpnpError {
 pub(super) struct Gateway {
     at: SocketAddr,
     /// Path of the service that opens ports.
-    path: String,
+    path: PathAndQuery,
     /// Type of that service.
     service: &'static str,
     /// This host's address, as the router sees it.
@@ -104,7 +107,7 @@ pub(super) async fn search(ssdp: SocketAddr) -> Result<Gateway, UpnpError> {
         if asked.contains(&location) {
             continue;
         }
-        match describe(location.0, &location.1).await {
+        match describe(location.0, location.1.clone()).await {
             Ok(gateway) => return Ok(gateway),
             Err(error) => failure = error,
         }
@@ -114,7 +117,7 @@ pub(super) async fn search(ssdp: SocketAddr) -> Result<Gateway, UpnpError> {
 }
 
 /// Address and path of a router's description, in its answer to a search.
-fn location(answer: &str) -> Option<(SocketAddr, String)> {
+fn location(answer: &str) -> Option<(SocketAddr, PathAndQuery)> {
     let mut lines = answer.lines();
     let url = lines.find_map(|line| {
         let (name, value) = line.split_once(':')?;
@@ -126,29 +129,17 @@ fn location(answer: &str) -> Option<(SocketAddr, String)> {
 }
 
 /// Takes apart a URL whose host is an IP address.
-fn address_and_path(url: &str) -> Option<(SocketAddr, String)> {
-    let rest = url.strip_prefix("http://")?;
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let with_port = || Some(SocketAddr::new(host.parse().ok()?, 80));
-    let at = host.parse().ok().or_else(with_port)?;
-    Some((at, clean_path(path)?))
-}
-
-/// A path that fits in a line of HTTP; `/` for an empty one.
-fn clean_path(path: &str) -> Option<String> {
-    let fits = path
-        .bytes()
-        .all(|byte| byte.is_ascii_graphic() && byte != b'"');
-    let rooted = match path.starts_with('/') {
-        true => path.to_owned(),
-        false => format!("/{path}"),
-    };
-    fits.then_some(rooted)
+fn address_and_path(url: &str) -> Option<(SocketAddr, PathAndQuery)> {
+    let url = url.parse::<Uri>().ok()?.into_parts();
+    let host = url.authority.filter(|_| url.scheme == Some(Scheme::HTTP))?;
+    let with_port = || Some(SocketAddr::new(host.as_str().parse().ok()?, 80));
+    let at = host.as_str().parse().ok().or_else(with_port)?;
+    Some((at, url.path_and_query?))
 }
 
 /// Reads the description at `path` and finds the service that opens ports.
-async fn describe(at: SocketAddr, path: &str) -> Result<Gateway, UpnpError> {
-    let answer = in_time(http::ask(at, &HttpRequest::get(path))).await?;
+async fn describe(at: SocketAddr, path: PathAndQuery) -> Result<Gateway, UpnpError> {
+    let answer = in_time(http::ask(at, Request::get(path), String::new())).await?;
     let (service, path) = service(&answer.body).ok_or(UpnpError::Lacks("a service for ports"))?;
     let own = own_address(at).await?;
     Ok(Gateway {
@@ -160,7 +151,7 @@ async fn describe(at: SocketAddr, path: &str) -> Result<Gateway, UpnpError> {
 }
 
 /// The service that opens ports, and the path at which it is asked.
-fn service(description: &str) -> Option<(&'static str, String)> {
+fn service(description: &str) -> Option<(&'static str, PathAndQuery)> {
     let blocks = description.split("<service>").skip(1);
     let mut known = blocks.filter_map(|block| {
         let block = block.split("</service>").next()?;
@@ -170,7 +161,10 @@ fn service(description: &str) -> Option<(&'static str, String)> {
         // An absolute URL may name another host; only the one that answered is asked.
         let path = match url.starts_with("http://") {
             true => address_and_path(url)?.1,
-            false => clean_path(url)?,
+            false => {
+                let rooted = format!("/{}", url.trim_start_matches('/'));
+                rooted.parse::<Uri>().ok()?.into_parts().path_and_query?
+            }
         };
         Some((kind, path))
     });
@@ -254,12 +248,10 @@ impl Gateway {
              s:encodingStyle=\"http://schemas.xmlsoap.org/soap/encoding/\"><s:Body>\
              <u:{action} xmlns:u=\"{service}\">{arguments}</u:{action}></s:Body></s:Envelope>"
         );
-        let request = HttpRequest {
-            path: &self.path,
-            action: Some(&format!("\"{service}#{action}\"")),
-            body: &body,
-        };
-        let answer = in_time(http::ask(self.at, &request)).await?;
+        let request = Request::post(self.path.clone())
+            .header(CONTENT_TYPE, "text/xml; charset=\"utf-8\"")
+            .header("SOAPAction", format!("\"{service}#{action}\""));
+        let answer = in_time(http::ask(self.at, request, body)).await?;
         if answer.status == 200 {
             return Ok(answer.body);
         }
@@ -282,7 +274,8 @@ mod tests {
     #[test]
     fn a_description_is_where_the_answer_says_if_that_is_an_address() {
         let answer = "HTTP/1.1 200 OK\r\nST: upnp:rootdevice\r\nLocation: http://192.168.1.1:5000/root.xml\r\n\r\n";
-        let expected = ("192.168.1.1:5000".parse().unwrap(), "/root.xml".to_owned());
+        let path = PathAndQuery::from_static("/root.xml");
+        let expected = ("192.168.1.1:5000".parse().unwrap(), path);
         assert_eq!(location(answer), Some(expected));
         let none = [
             "HTTP/1.1 200 OK\r\n\r\n",
@@ -294,8 +287,8 @@ mod tests {
         for answer in none {
             assert_eq!(location(answer), None, "{answer}");
         }
-        let without_port = address_and_path("http://10.0.0.1").unwrap();
-        assert_eq!(without_port, ("10.0.0.1:80".parse().unwrap(), "/".into()));
+        let (at, path) = address_and_path("http://10.0.0.1").unwrap();
+        assert_eq!((at, path.as_str()), ("10.0.0.1:80".parse().unwrap(), "/"));
     }
 
     #[test]
@@ -312,10 +305,13 @@ mod tests {
             ("http://192.168.1.1:80/x", "/x"),
         ] {
             let xml = format!("<root>{other}{}</root>", of(SERVICES[1], url));
-            assert_eq!(service(&xml), Some((SERVICES[1], path.to_owned())));
+            let expected = (SERVICES[1], PathAndQuery::from_static(path));
+            assert_eq!(service(&xml), Some(expected));
         }
         assert_eq!(service(&other), None);
-        assert_eq!(service(&of(SERVICES[0], "/a\r\nX: y")), None);
+        for url in ["/a\r\nX: y".to_owned(), "/a".repeat(40_000)] {
+            assert_eq!(service(&of(SERVICES[0], &url)), None);
+        }
         // Depth is nothing to a search for texts.
         assert_eq!(service(&"<service>".repeat(100_000)), None);
     }
