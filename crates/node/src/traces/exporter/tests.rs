@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Instant;
 
 use super::*;
-use crate::traces::queue::WAITING_MAX;
+use crate::traces::queue::{BATCH_MAX, WAITING_MAX};
 use crate::traces::{SpanId, SpanKind, TraceId, TraceTotals};
 
 fn span() -> TraceSpan {
@@ -79,6 +79,26 @@ async fn spans_that_a_collector_refuses_are_counted() {
         taken: 3,
         dropped: 0,
         lost: 7,
+    };
+    assert_eq!(queue.totals(), expected);
+}
+
+/// More than one batch waits when the node stops.
+#[tokio::test]
+async fn all_that_waits_at_the_end_is_posted() {
+    let listener = listener();
+    let (queue, exporter) = exporter(&listener);
+    let spans = 3 * BATCH_MAX + 1;
+    (0..spans).for_each(|_| queue.push(span()));
+    thread::spawn(move || {
+        while let Ok((stream, _)) = listener.accept() {
+            answer(stream, "200 OK", b"");
+        }
+    });
+    exporter.finish().await;
+    let expected = TraceTotals {
+        taken: spans as u64,
+        ..TraceTotals::default()
     };
     assert_eq!(queue.totals(), expected);
 }
