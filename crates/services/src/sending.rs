@@ -246,12 +246,9 @@ impl MessageSender {
     }
 
     fn timeout_of(&self, now: Time, entry: &QueuedMessage) -> Time {
-        let deadline = nanos(self.config.deadline)
-            .saturating_add(entry.record.created_ns)
-            .saturating_sub(self.unix_ns_at_zero);
         let deadline = match entry.is_propagated() {
             true => entry.confirm_until,
-            false => entry.confirm_until.min(Time::from_nanos(deadline)),
+            false => entry.confirm_until.min(entry.deadline),
         };
         let topic = Some(&*entry.record.pubsub_topic);
         let wants_out = !entry.is_propagated() || entry.wants_resend;

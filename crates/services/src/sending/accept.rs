@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use undertone_gossip::Time;
@@ -59,6 +60,7 @@ impl MessageSender {
             return Err(SendError::Duplicate(twin));
         }
         let created_ns = self.wall_ns(now);
+        let deadline = now.after(self.config.deadline);
         let id = SendId(created_ns.max(self.last_id.0.saturating_add(1)));
         let part = PartPlace::of(id, id, count as u64);
         for (place, (message, size_bytes)) in (0..).zip(fragments.into_iter().zip(sizes)) {
@@ -78,7 +80,7 @@ impl MessageSender {
                 id: record.id,
                 record: record.encode(),
             });
-            self.insert(QueuedMessage::new(record, size_bytes));
+            self.insert(QueuedMessage::new(record, size_bytes, deadline));
         }
         if let Some(part) = part {
             self.wholes.insert(id, PartedMessage::new(part.count));
@@ -148,7 +150,10 @@ impl MessageSender {
         }
         let size_bytes = record.message.encoded_len();
         let stage = record.stage;
-        let mut entry = QueuedMessage::new(record, size_bytes);
+        let waited_ns = self.wall_ns(now).saturating_sub(record.created_ns);
+        let waited = Duration::from_nanos(waited_ns);
+        let deadline = now.after(self.config.deadline.saturating_sub(waited));
+        let mut entry = QueuedMessage::new(record, size_bytes, deadline);
         if entry.record.is_given {
             entry.has_other_receivers = true;
             // It is unknown whether the last answer was lost.

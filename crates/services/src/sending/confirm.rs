@@ -7,7 +7,7 @@ use undertone_message::MessageHash;
 
 use super::entry::{AwaitedAnswer, QueuedMessage};
 use super::io::{FailReason, Output, SendEventKind, SendId, Unconfirmed};
-use super::{MessageSender, doubled, nanos};
+use super::{MessageSender, doubled};
 use crate::history::{HistoryCriteria, HistoryPage, HistoryQuery, PAGE_MAX, PageDirection};
 use crate::light::ServicePeerFailure;
 use crate::light::peers::PeerService;
@@ -28,12 +28,7 @@ pub(super) struct StoreQuestion {
 
 impl MessageSender {
     /// Returns the end of a message whose time is over.
-    pub(super) fn end_of(
-        &self,
-        now: Time,
-        now_ns: u64,
-        entry: &QueuedMessage,
-    ) -> Option<SendEventKind> {
+    pub(super) fn end_of(&self, now: Time, entry: &QueuedMessage) -> Option<SendEventKind> {
         let knows_store = self.pool.offers(PeerService::Store, None);
         let is_discovered = self.discovered.is_some_and(|at| at <= now);
         if entry.is_propagated() {
@@ -61,8 +56,7 @@ impl MessageSender {
             return None; // The answer decides; it has a deadline of its own.
         }
         let is_looked_for = entry.confirm_until != Time::MAX;
-        let waited_ns = now_ns.saturating_sub(entry.record.created_ns);
-        let failure = match waited_ns >= nanos(self.config.deadline) {
+        let failure = match entry.deadline <= now {
             _ if entry.confirm_until <= now => FailReason::TooOld,
             _ if is_looked_for && is_discovered && !knows_store => FailReason::TooOld,
             true => FailReason::Deadline,

@@ -27,7 +27,7 @@ impl MessageSender {
         let Some(entry) = self.entries.get(&id) else {
             return;
         };
-        if let Some(end) = self.end_of(now, now_ns, entry) {
+        if let Some(end) = self.end_of(now, entry) {
             match self.may_begin_anew(entry, end) {
                 true => self.begin_anew(now, id),
                 false => self.end(id, end),

@@ -39,6 +39,8 @@ pub(super) struct QueuedMessage {
     pub(super) hash: Option<MessageHash>,
     /// Length that the message is counted with.
     pub(super) size_bytes: usize,
+    /// Time at which the message has failed if nobody took it. It does not follow the wall clock, which somebody may set ahead.
+    pub(super) deadline: Time,
     pub(super) work: AwaitedAnswer,
     /// Time before which no way is tried.
     pub(super) retry_at: Time,
@@ -81,11 +83,12 @@ pub(super) struct QueuedMessage {
 }
 
 impl QueuedMessage {
-    pub(super) fn new(record: SendRecord, size_bytes: usize) -> Self {
+    pub(super) fn new(record: SendRecord, size_bytes: usize, deadline: Time) -> Self {
         let mut entry = Self {
             record,
             hash: None,
             size_bytes,
+            deadline,
             work: AwaitedAnswer::Nothing,
             retry_at: Time::ZERO,
             rounds: 0,

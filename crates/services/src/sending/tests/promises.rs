@@ -299,6 +299,29 @@ fn a_message_that_nobody_takes_fails_at_its_deadline() {
 }
 
 #[test]
+fn a_clock_that_is_three_days_ahead_for_a_while_ends_nothing_that_waits() {
+    let mut world = world(SenderConfig::default());
+    for peer in 0..2 {
+        let trouble = Trouble::Vanished;
+        world.trouble(Episode {
+            peer,
+            trouble,
+            from_s: 0,
+            len_s: 100,
+        });
+    }
+    world.send_at(seconds(1), message("a"));
+    for (until_s, days_ahead) in [(10, 3), (50, 0)] {
+        world.run_until(seconds(until_s));
+        let unix_ns_at_zero = UNIX_AT_ZERO + days_ahead * 24 * 3_600_000_000_000;
+        world.tell(Input::ClockSet { unix_ns_at_zero });
+        assert_eq!(world.kinds(), [Queued]);
+    }
+    world.run_until(seconds(300));
+    assert_eq!(world.kinds(), [Queued, Sent, Propagated, Stored]);
+}
+
+#[test]
 fn one_peer_that_calls_a_message_invalid_is_not_believed() {
     let mut world = world(SenderConfig::default());
     let trouble = Trouble::Invalid;
