@@ -16,10 +16,11 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
+use undertone_fleet::processes::rest::HttpAnswer;
 use undertone_node::delivery_log::DeliveryLine;
 
 use super::HostileError;
-use super::rest::{self, RestAnswer};
+use super::rest;
 
 mod ports;
 
@@ -342,7 +343,7 @@ impl Node {
         let answer = rest::request(self.rest, "GET", path, None)
             .await
             .map_err(HostileError::io("cannot ask a node over REST"))?;
-        let RestAnswer { status, body } = answer;
+        let HttpAnswer { status, body } = answer;
         if status != 200 {
             return Err(HostileError::Refused {
                 name: self.spec.name.clone(),

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
+
+use crate::hostile::rest;
 
 /// Numbers of deliveries, by the messages' hashes as REST writes them.
 pub type DeliveryCounts = BTreeMap<String, u32>;
@@ -30,21 +30,14 @@ impl EventReader {
     /// Begins to read the events of a node.
     ///
     /// # Errors
-    /// The error of the connection.
-    pub async fn start(rest: SocketAddr) -> io::Result<Self> {
-        let mut stream = TcpStream::connect(rest).await?;
-        // By HTTP/1.0 the stream comes in one piece.
-        let request = format!("GET /events/v1/messages HTTP/1.0\r\nHost: {rest}\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
+    /// The error of the connection, or `UnexpectedEof` if the node refused the stream.
+    pub async fn start(server: SocketAddr) -> io::Result<Self> {
+        let mut events = rest::events(server, "/events/v1/messages", None).await?;
         let counts = Arc::<Mutex<DeliveryCounts>>::default();
         let counting = Arc::clone(&counts);
         let reading = tokio::spawn(async move {
-            let mut lines = BufReader::new(stream).lines();
-            while let Ok(Some(line)) = lines.next_line().await {
-                let Some(data) = line.strip_prefix("data:") else {
-                    continue;
-                };
-                let event: Value = serde_json::from_str(data).unwrap_or_default();
+            while let Some(data) = events.next().await {
+                let event: Value = serde_json::from_str(&data).unwrap_or_default();
                 if let Some(hash) = event["messageHash"].as_str() {
                     *counting.lock().entry(hash.to_owned()).or_default() += 1;
                 }

@@ -90,10 +90,7 @@ fn spam(host: &Host, interval: Duration, is_over: &AtomicBool) {
         if is_over.load(Ordering::Relaxed) {
             return;
         }
-        let request = traffic::spam(number);
-        if let Ok(Ok(stream)) = rest::connect(host) {
-            let _ = rest::exchange(stream, &request);
-        }
+        let _ = rest::ask_in(host, "POST", traffic::SPAM_PATH, &traffic::spam(number));
         // A late message delays the next ones: a node sends no faster than it proves.
         at = (at + interval).max(Instant::now());
         traffic::sleep_until(at);
@@ -111,15 +108,10 @@ pub(crate) fn dial(
     let began = Instant::now();
     let [from, to] = [dial.from, dial.to].map(|node| &testbed.hosts()[node as usize]);
     let json = serde_json::json!([address]).to_string();
-    let connect = rest::post("/admin/v1/peers", &json);
     loop {
         // A node answers REST requests once it listens.
-        let listens = match rest::connect(to)? {
-            Ok(stream) => rest::get(stream, "/health").is_ok(),
-            Err(_) => false,
-        };
-        if listens && let Ok(stream) = rest::connect(from)? {
-            let answer = rest::exchange(stream, &connect);
+        if rest::ask_in(to, "GET", "/health", "")?.is_ok() {
+            let answer = rest::ask_in(from, "POST", "/admin/v1/peers", &json)?;
             if answer.is_ok_and(|answer| answer.status == 200) {
                 return Ok(None);
             }

@@ -1,6 +1,7 @@
 //! Process of one node: its start, its state and its end.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::thread;
@@ -146,15 +147,15 @@ impl NodeProcess {
     /// Returns the JSON that the node's REST server gives for a path; `None` while the node does not listen,
     /// or if the answer is not JSON.
     pub(crate) fn ask(&self, host: &Host, path: &str) -> Result<Option<Value>, RunError> {
-        let Ok(stream) = rest::connect(host)? else {
-            return Ok(None);
-        };
-        let answer = rest::get(stream, path).map_err(|error| RunError::Rest {
-            node: self.index,
-            path: path.to_owned(),
-            error,
-        })?;
-        Ok(serde_json::from_str(&answer.body).ok())
+        match rest::ask_in(host, "GET", path, "")? {
+            Ok(answer) => Ok(serde_json::from_str(&answer.body).ok()),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(None),
+            Err(error) => Err(RunError::Rest {
+                node: self.index,
+                path: path.to_owned(),
+                error,
+            }),
+        }
     }
 
     /// Returns the exit status if the process has ended.

@@ -1,16 +1,18 @@
-//! Minimal HTTP client for the REST server of a node in its namespace.
+//! Requests to the REST servers of nodes, also to that of a node in its namespace.
 
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use undertone_testbed::{Host, TestbedError};
+use ureq::Agent;
+use ureq::http::Request;
 
 /// Address of every node's REST server, each in its own namespace.
-const ADDRESS: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 8645);
+const SERVER: (Ipv4Addr, u16) = (Ipv4Addr::LOCALHOST, 8645);
 
-/// Time limit for reading from or writing to a node.
-const TIMEOUT: Duration = Duration::from_secs(60);
+/// Time limit for a request to a node in a namespace.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Maximum length of an answer that is read, bytes; the peer list of a node with many peers is long.
 const MAX_ANSWER_BYTES: u64 = 4 << 20;
@@ -24,93 +26,51 @@ pub struct HttpAnswer {
     pub body: String,
 }
 
-/// Connects to a node's REST server. The socket belongs to the node's namespace, in which it is made,
-/// and can be used from anywhere.
+/// Sends a request with a JSON body, which may be empty, on a connection of its own, and waits for the whole answer.
 ///
 /// # Errors
 ///
-/// [`TestbedError`] when the host's namespace cannot be used; within it, the error of connecting.
-pub fn connect(host: &Host) -> Result<io::Result<TcpStream>, TestbedError> {
-    let connecting = host.spawn(|| TcpStream::connect(ADDRESS))?;
-    let what = "a connection to REST";
-    connecting.join().map_err(|_| TestbedError::Gone { what })
-}
-
-/// Sends a GET request for a path.
-///
-/// # Errors
-///
-/// The error of the connection, or of an answer that is not HTTP.
-pub fn get(stream: TcpStream, path: &str) -> io::Result<HttpAnswer> {
-    exchange(stream, &head("GET", path, 0))
-}
-
-/// Returns the bytes of a POST request with a JSON body.
-pub fn post(path: &str, json: &str) -> Vec<u8> {
-    let mut request = head("POST", path, json.len());
-    request.extend_from_slice(json.as_bytes());
-    request
-}
-
-fn head(method: &str, path: &str, length: usize) -> Vec<u8> {
-    format!(
-        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
-         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
-    )
-    .into_bytes()
-}
-
-/// Sends a request and reads the answer to its end.
-///
-/// # Errors
-///
-/// The error of the connection, or of an answer that is not HTTP.
-pub fn exchange(mut stream: TcpStream, request: &[u8]) -> io::Result<HttpAnswer> {
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
-    stream.write_all(request)?;
-    let mut answer = Vec::new();
-    stream.take(MAX_ANSWER_BYTES).read_to_end(&mut answer)?;
-    parse(&answer).ok_or_else(|| io::ErrorKind::InvalidData.into())
-}
-
-/// Parses status and body. The server closes the connection at the end of the body and never uses
-/// chunked encoding.
-fn parse(answer: &[u8]) -> Option<HttpAnswer> {
-    let text = std::str::from_utf8(answer).ok()?;
-    let (head, body) = text.split_once("\r\n\r\n")?;
-    let status = head.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok()?;
-    Some(HttpAnswer {
-        status,
-        body: body.to_owned(),
+/// The error of the connection, of an answer that is not HTTP or longer than 4 MiB, or of the time that is over.
+pub fn ask(
+    server: SocketAddr,
+    method: &str,
+    path: &str,
+    json: &str,
+    limit: Duration,
+) -> io::Result<HttpAnswer> {
+    let request = Request::builder()
+        .method(method)
+        .uri(format!("http://{server}{path}"))
+        .header("content-type", "application/json")
+        .body(json)
+        .map_err(io::Error::other)?;
+    let config = Agent::config_builder()
+        // A proxy of the environment leads nowhere from a namespace.
+        .proxy(None)
+        .http_status_as_error(false)
+        .timeout_global(Some(limit));
+    let answer = config.build().new_agent().run(request);
+    let (head, body) = answer.map_err(ureq::Error::into_io)?.into_parts();
+    let body = body.into_with_config().limit(MAX_ANSWER_BYTES);
+    Ok(HttpAnswer {
+        status: head.status.as_u16(),
+        body: body.read_to_string().map_err(ureq::Error::into_io)?,
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_has_a_status_and_a_body() {
-        let answer = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 4\r\n\r\nno\r\n";
-        let body = "no\r\n".to_owned();
-        let status = 400;
-        assert_eq!(parse(answer), Some(HttpAnswer { status, body }));
-        for broken in [
-            "",
-            "HTTP/1.1 200 OK\r\n",
-            "HTTP/1.1 20\r\n\r\n",
-            "x\r\n\r\n",
-        ] {
-            assert_eq!(parse(broken.as_bytes()), None, "{broken:?}");
-        }
-    }
-
-    #[test]
-    fn a_request_has_its_length() {
-        let request = String::from_utf8(post("/a", "{\"b\":1}")).unwrap();
-        assert!(request.starts_with("POST /a HTTP/1.1\r\n"));
-        assert!(request.contains("Content-Length: 7\r\n"));
-        assert!(request.ends_with("\r\n\r\n{\"b\":1}"));
-    }
+/// Sends a request as [`ask`] does to the node of a host, from a thread in the host's namespace, to which the socket belongs.
+///
+/// # Errors
+///
+/// [`TestbedError`] when the host's namespace cannot be used; within it, the errors of [`ask`].
+pub fn ask_in(
+    host: &Host,
+    method: &'static str,
+    path: &str,
+    json: &str,
+) -> Result<io::Result<HttpAnswer>, TestbedError> {
+    let (path, json) = (path.to_owned(), json.to_owned());
+    let asking = host.spawn(move || ask(SERVER.into(), method, &path, &json, LIMIT))?;
+    let what = "a thread that asks REST";
+    asking.join().map_err(|_| TestbedError::Gone { what })
 }

@@ -1,6 +1,7 @@
 //! Publishing of messages over REST, each at its time.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,11 +16,14 @@ use super::timeline::{Life, lead_ns};
 use super::{log, rest};
 use crate::payload::incompressible;
 
-/// Time by which a message's request is prepared and connected in advance.
+/// Time by which a message's request is prepared in advance.
 const PREPARE: Duration = Duration::from_millis(50);
 
 /// Text in a node's refusal once its limit of an epoch is used up, the same as nwaku's.
 const LIMIT_REACHED: &str = "NonceLimitReached";
+
+/// Path at which spam is published.
+pub(crate) const SPAM_PATH: &str = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F0";
 
 /// Payload size of spam, bytes, as in the simulator.
 const SPAM_BYTES: usize = 64;
@@ -39,7 +43,7 @@ pub(crate) struct UnsentMessages {
 /// Result of publishing one message.
 enum SendOutcome {
     Sent,
-    /// The publisher ended before it answered.
+    /// The publisher did not listen yet, or ended before it answered.
     Absent,
     Refused(String),
 }
@@ -68,19 +72,10 @@ pub(crate) fn publish(
                 unsent.messages.insert(index);
                 continue;
             }
-            let path = path(scenario, message);
-            let request = rest::post(&path, &body(message));
-            let failed = move |error| RunError::Rest { node, path, error };
-            let stream = match rest::connect(&testbed.hosts()[node as usize])? {
-                Ok(stream) => stream,
-                Err(_) if life.joins_ns.is_some() => {
-                    unsent.messages.insert(index);
-                    continue;
-                }
-                Err(error) => return Err(failed(error)),
-            };
+            let (path, json) = (path(scenario, message), body(message));
+            let host = &testbed.hosts()[node as usize];
             sleep_until(at);
-            let sending = scope.spawn(move || match rest::exchange(stream, &request) {
+            let sending = scope.spawn(move || match rest::ask_in(host, "POST", &path, &json)? {
                 Ok(answer) if answer.status == 200 => Ok(SendOutcome::Sent),
                 Ok(answer) if is_meant(scenario, &answer.body) => {
                     Ok(SendOutcome::Refused(answer.body))
@@ -92,7 +87,12 @@ pub(crate) fn publish(
                     said: answer.body,
                 }),
                 Err(_) if life.ends_ns.is_some() => Ok(SendOutcome::Absent),
-                Err(error) => Err(failed(error)),
+                Err(error)
+                    if life.joins_ns.is_some() && error.kind() == ErrorKind::ConnectionRefused =>
+                {
+                    Ok(SendOutcome::Absent)
+                }
+                Err(error) => Err(RunError::Rest { node, path, error }),
             });
             under_way.push((index, sending));
             published(index);
@@ -127,11 +127,10 @@ fn path(scenario: &Scenario, message: &Message) -> String {
     format!("/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F{shard}")
 }
 
-/// Returns the request that publishes one spam message, which is not one of the scenario's messages.
-pub(crate) fn spam(number: u64) -> Vec<u8> {
+/// Returns the JSON of one spam message, which is not one of the scenario's messages.
+pub(crate) fn spam(number: u64) -> String {
     let payload = STANDARD.encode(incompressible(SPAM_SEED ^ number, SPAM_BYTES));
-    let json = format!(r#"{{"payload":"{payload}","contentTopic":"/undertone/1/spam/proto"}}"#);
-    rest::post("/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F0", &json)
+    format!(r#"{{"payload":"{payload}","contentTopic":"/undertone/1/spam/proto"}}"#)
 }
 
 /// Returns a message's JSON, without a timestamp, so that the node adds one.

@@ -30,9 +30,8 @@ fn message(text: &str) -> WakuMessage {
 
 /// Health of a node as its REST server tells it.
 async fn health(node: &Assembled) -> Value {
-    let answer = ask(node.rest.unwrap(), "GET", "/health", "").await;
-    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    serde_json::from_str(body).unwrap()
+    let (_, body) = ask(node.rest.unwrap(), "GET", "/health", "").await;
+    serde_json::from_str(&body).unwrap()
 }
 
 /// Status and reason of one protocol, `(NONE, "")` if it is not listed.

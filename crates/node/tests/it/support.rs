@@ -15,12 +15,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 use undertone_membership::SqliteRegistry;
 use undertone_node::assemble::{Assembled, assemble};
 use undertone_node::config::{NodeConfig, Sources};
 use undertone_rln::{Identity, IdentityFile};
+use ureq::http::{Request, Response};
 
 /// Guards against hangs only.
 pub(crate) const HANG: Duration = Duration::from_secs(120);
@@ -133,30 +132,38 @@ pub(crate) async fn metrics_until(
     last
 }
 
-/// Sends a request and reads the whole answer.
-pub(crate) async fn ask(rest: SocketAddr, method: &str, path: &str, body: &str) -> String {
-    let mut stream = TcpStream::connect(rest).await.unwrap();
-    let len = body.len();
-    let request = format!(
-        "{method} {path} HTTP/1.1\r\nhost: {rest}\r\nconnection: close\r\n\
-         content-type: application/json\r\ncontent-length: {len}\r\n\r\n{body}"
-    );
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    answer
+/// Sends a request and returns the status and the body of the answer.
+pub(crate) async fn ask(rest: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
+    let (head, body) = answer(rest, method, path, body).await.into_parts();
+    (head.status.as_u16(), body)
+}
+
+async fn answer(rest: SocketAddr, method: &str, path: &str, body: &str) -> Response<String> {
+    let request = Request::builder()
+        .method(method)
+        .uri(format!("http://{rest}{path}"))
+        .header("content-type", "application/json")
+        .body(body.to_owned())
+        .unwrap();
+    // The node may run on this very thread.
+    let asking = tokio::task::spawn_blocking(move || {
+        let config = ureq::Agent::config_builder()
+            .proxy(None)
+            .http_status_as_error(false)
+            .timeout_global(Some(HANG));
+        let answer = config.build().new_agent().run(request).unwrap();
+        let (head, mut body) = answer.into_parts();
+        Response::from_parts(head, body.read_to_string().unwrap())
+    });
+    asking.await.unwrap()
 }
 
 /// The page as a client sees it: each series with its labels, and its value.
 pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
-    let mut stream = TcpStream::connect(rest).await.unwrap();
-    let request = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-    assert!(head.contains("application/openmetrics-text"), "{head}");
+    let (head, body) = answer(rest, "GET", "/metrics", "").await.into_parts();
+    assert_eq!(head.status, 200, "{body}");
+    let form = head.headers["content-type"].to_str().unwrap();
+    assert!(form.starts_with("application/openmetrics-text"), "{form}");
     assert_eq!(body.lines().last(), Some("# EOF"));
     let mut values = BTreeMap::new();
     for line in body.lines().filter(|line| !line.starts_with('#')) {

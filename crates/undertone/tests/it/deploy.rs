@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
+use tempfile::TempDir;
 use undertone_node::config::{ConfigKey, KEYS};
+
+use crate::support::process::Node;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_undertone");
 
@@ -31,69 +32,21 @@ fn words(text: &str, prefix: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Running node with a store and no peers, which ends with the test.
-struct Node {
-    child: Child,
-    /// Address of its REST API.
-    rest: String,
-    /// Its folder, which it needs as long as it runs.
-    _folder: tempfile::TempDir,
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Node {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let mut command = Command::new(PROGRAM);
-        command.args([
-            "node",
-            "--json",
-            "--listen-address=127.0.0.1",
-            "--tcp-port=0",
-        ]);
-        command.args(["--rest-port=0", "--store=true", "--data-dir"]);
-        command.arg(folder.path());
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("the program was built");
-        let stdout = child.stdout.take().expect("it is piped");
-        let mut ready = String::new();
-        let read = BufReader::new(stdout).read_line(&mut ready);
-        read.expect("the node says where it listens");
-        let ready: serde_json::Value = serde_json::from_str(&ready).expect("one JSON object");
-        let rest = ready["rest"].as_str().expect("it serves REST");
-        let rest = rest.strip_prefix("http://").expect("a URL").to_owned();
-        Self {
-            child,
-            rest,
-            _folder: folder,
-        }
-    }
-
-    /// Asks its REST API; returns the whole answer.
-    fn get(&self, path: &str) -> String {
-        let mut stream = TcpStream::connect(&self.rest).expect("it listens");
-        let request =
-            format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).expect("it is sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        answer
-    }
+/// Starts a node with a store and no peers, which has its files in `folder`.
+fn start(folder: &TempDir) -> Node {
+    let mut command = Command::new(PROGRAM);
+    command.args(["node", "--json", "--listen-address=127.0.0.1"]);
+    command.args(["--tcp-port=0", "--rest-port=0", "--store=true"]);
+    command.arg("--data-dir").arg(folder.path());
+    Node::start(&mut command, &folder.path().join("said"))
 }
 
 /// Names of all metrics of a node with a store, without the suffixes that counters and histograms have.
 fn metrics() -> BTreeSet<String> {
-    let answer = Node::start().get("/metrics");
-    let helps = answer
-        .lines()
-        .filter_map(|line| line.strip_prefix("# HELP "));
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let answer = start(&folder).rest.ask("GET", "/metrics", "");
+    let (_, page) = answer.expect("it answers");
+    let helps = page.lines().filter_map(|line| line.strip_prefix("# HELP "));
     let names = helps.filter_map(|line| line.split_whitespace().next());
     names.map(str::to_owned).collect()
 }
@@ -126,14 +79,16 @@ fn alerts_and_dashboard_ask_for_metrics_that_a_node_has() {
 /// A node without peers is alive, and is not ready.
 #[test]
 fn probes_tell_a_node_that_is_alone_from_one_that_is_dead() {
-    let node = Node::start();
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let node = start(&folder);
     let manifest = text("kubernetes/node.yaml");
-    for (probe, status) in [("livenessProbe:", "200"), ("readinessProbe:", "503")] {
+    for (probe, status) in [("livenessProbe:", 200), ("readinessProbe:", 503)] {
         let (_, after) = manifest.split_once(probe).expect("the probe is there");
         let (_, after) = after.split_once("path: ").expect("it asks for a path");
         let path = after.split(',').next().expect("a first part");
-        let answer = node.get(path);
-        assert_eq!(answer.split(' ').nth(1), Some(status), "{path}: {answer}");
+        let answer = node.rest.ask("GET", path, "");
+        let (said, body) = answer.expect("it answers");
+        assert_eq!(said, status, "{path}: {body}");
     }
 }
 

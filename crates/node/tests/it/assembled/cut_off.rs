@@ -24,9 +24,8 @@ async fn node(place: &Place, shards: &str, peers: &[&Assembled]) -> Assembled {
 
 /// What `/health` answers.
 async fn health(node: &Assembled) -> Value {
-    let answer = ask(node.rest.unwrap(), "GET", "/health", "").await;
-    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-    serde_json::from_str(body).unwrap()
+    let (_, body) = ask(node.rest.unwrap(), "GET", "/health", "").await;
+    serde_json::from_str(&body).unwrap()
 }
 
 /// State of relaying as `/health` tells it, with its reason.

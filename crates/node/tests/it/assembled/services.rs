@@ -127,7 +127,7 @@ async fn a_store_that_cannot_write_says_so_and_makes_up_for_it() {
     fs::rename(&there, &away).unwrap();
     pair.publish("meanwhile").await;
     let rest = pair.store.rest.unwrap();
-    let health = async || ask(rest, "GET", "/health", "").await;
+    let health = async || ask(rest, "GET", "/health", "").await.1;
     until("the store is in trouble", async || {
         health().await.contains("\"Store\":\"NOT_READY\"")
     })

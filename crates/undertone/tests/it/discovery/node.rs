@@ -212,21 +212,16 @@ impl NodeView {
         None
     }
 
-    fn exchange(&self, request: &[u8]) -> Option<rest::HttpAnswer> {
-        let stream = rest::connect(self.in_host()).ok()?.ok()?;
-        rest::exchange(stream, request).ok()
-    }
-
     /// Answer to a GET request, if the node gives one of JSON.
     pub(crate) fn get(&self, path: &str) -> Option<Value> {
-        let stream = rest::connect(self.in_host()).ok()?.ok()?;
-        let answer = rest::get(stream, path).ok()?;
+        let answer = rest::ask_in(self.in_host(), "GET", path, "").ok()?.ok()?;
         serde_json::from_str(&answer.body).ok()
     }
 
     /// Status of the answer to a POST request, 0 if there is none.
     pub(crate) fn post(&self, path: &str, json: &Value) -> u16 {
-        let answer = self.exchange(&rest::post(path, &json.to_string()));
+        let answer = rest::ask_in(self.in_host(), "POST", path, &json.to_string());
+        let answer = answer.ok().and_then(Result::ok);
         answer.map_or(0, |answer| answer.status)
     }
 

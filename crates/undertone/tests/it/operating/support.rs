@@ -1,8 +1,7 @@
 //! Processes of `undertone node`, and what is asked of them.
 
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -10,6 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::support::process::ask;
 
 /// Guards against hangs only.
 pub(crate) const HANG: Duration = Duration::from_secs(120);
@@ -129,22 +130,6 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(begun.elapsed() < HANG, "it never came: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
-}
-
-/// Asks a REST API; `None` if the whole answer did not come.
-pub(crate) fn ask(rest: &str, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
-    let mut stream = TcpStream::connect(rest).ok()?;
-    let len = body.len();
-    let request = format!(
-        "{method} {path} HTTP/1.1\r\nhost: {rest}\r\nconnection: close\r\n\
-         content-type: application/json\r\ncontent-length: {len}\r\n\r\n{body}"
-    );
-    stream.write_all(request.as_bytes()).ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    let (head, body) = answer.split_once("\r\n\r\n")?;
-    let status = head.split(' ').nth(1)?.parse().ok()?;
-    Some((status, body.to_owned()))
 }
 
 /// Publishes a message of a content topic; returns whether the node has acknowledged it.

@@ -1,14 +1,14 @@
 //! Processes of nodes, and what is asked of their REST API.
 
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use undertone_fleet::processes::rest;
 
 /// Guards against hangs only.
 const HANG: Duration = Duration::from_secs(120);
@@ -66,21 +66,9 @@ impl Drop for Node {
 }
 
 impl Rest {
-    /// Asks and returns status and body; `None` if the whole answer did not come.
+    /// As [`ask`].
     pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
-        let len = body.len();
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nconnection: close\r\n\
-             content-type: application/json\r\ncontent-length: {len}\r\n\r\n{body}",
-            self.port
-        );
-        stream.write_all(request.as_bytes()).ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).ok()?;
-        let (head, body) = answer.split_once("\r\n\r\n")?;
-        let status = head.split(' ').nth(1)?.parse().ok()?;
-        Some((status, body.to_owned()))
+        ask(&format!("127.0.0.1:{}", self.port), method, path, body)
     }
 
     /// Asks until the answer is as wanted.
@@ -132,6 +120,12 @@ impl Rest {
             messages.is_some_and(|all| all.iter().any(|message| message["payload"] == payload))
         });
     }
+}
+
+/// Asks a REST API and returns status and body; `None` if the whole answer did not come.
+pub(crate) fn ask(rest: &str, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
+    let answer = rest::ask(rest.parse().unwrap(), method, path, body, HANG).ok()?;
+    Some((answer.status, answer.body))
 }
 
 fn read(path: &Path) -> String {
