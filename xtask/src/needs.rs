@@ -34,6 +34,17 @@ pub(crate) const CLIPPY: Need = Need {
     check: "cargo clippy --version",
     get: Get::Install("rustup component add clippy"),
 };
+pub(crate) const CURL: Need = Need {
+    what: "curl",
+    check: "curl --version",
+    get: Get::Apt("curl"),
+};
+/// Right to mount a file system: of the process, or as root of a user namespace, which `{as_root}` stands for.
+pub(crate) const MOUNTS: Need = Need {
+    what: "the right to mount a file system",
+    check: "{as_root}unshare --mount mount -t tmpfs tmpfs /mnt",
+    get: Get::ByHand("run as root, or allow user namespaces; needs util-linux"),
+};
 pub(crate) const WASM: Need = Need {
     what: "the target wasm32-unknown-unknown",
     check: r#"test -d "$(rustc --print target-libdir --target wasm32-unknown-unknown)""#,

@@ -86,9 +86,19 @@ pub(crate) const STEPS: &[Step] = &[
         tier: Tier::Bare,
         needs: &[],
         // Snapshots are compared and not written; the step `archive` is the one that needs PostgreSQL.
-        commands: &[run(
-            "INSTA_UPDATE=no UNDERTONE_SKIP_POSTGRES=1 cargo test --workspace --tests --no-fail-fast",
-        )],
+        commands: &[
+            run(
+                "INSTA_UPDATE=no UNDERTONE_SKIP_POSTGRES=1 cargo test --workspace --tests --no-fail-fast",
+            ),
+            run_if(
+                &[needs::CURL],
+                "cargo test --workspace --test guides -- --ignored readme::",
+            ),
+            run_if(
+                &[needs::MOUNTS],
+                "{as_root}unshare --mount cargo test --workspace --test it --test archive -- --ignored disk",
+            ),
+        ],
     },
     Step {
         name: "doc",

@@ -131,7 +131,9 @@ fn start(program: &Path, data: &Path, flags: &[&str]) -> io::Result<Duration> {
     let read = stdout.read_line(&mut line);
     let took = began.elapsed();
     // A node that is stopped by this signal writes what the next start finds. It may have ended by itself.
-    let stopped = Command::new("kill").arg(child.id().to_string()).status();
+    let stopped = Command::new("sh")
+        .args(["-c", "kill \"$0\"", &child.id().to_string()])
+        .status();
     child.wait()?;
     read.and(stopped)?;
     if !line.starts_with('{') {

@@ -308,6 +308,7 @@ async fn on_a_small_disk() {
 
 #[cfg(target_os = "linux")]
 #[test]
+#[ignore = "mounts a tmpfs; cargo xtask test --only unit"]
 fn a_full_disk_is_called_so_and_writing_resumes() {
     let directory = tempfile::tempdir().unwrap();
     let script = "mount -t tmpfs -o size=6m small-disk \"$1\" && shift && exec \"$@\"";
