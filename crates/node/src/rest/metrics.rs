@@ -35,10 +35,10 @@ mod services;
 mod shards;
 mod sync;
 
-use dashboards::{LibP2pNames, WakuNames};
+use dashboards::{LaterPrefixed, LibP2pNames, WakuNames};
 use rendezvous::RendezvousNames;
 use services::ServiceNames;
-use sync::{SyncDetails, SyncMetrics};
+use sync::SyncDetails;
 
 /// Content type of OpenMetrics, the format that Prometheus asks for.
 const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -102,9 +102,9 @@ async fn page(
         ours.register_collector(Box::new(SenderMetrics(services.sender().state())));
     }
     let sync = services.and_then(ServicesHandle::sync);
-    if let Some(totals) = sync.map(SyncHandle::totals) {
+    let sync = sync.map(SyncHandle::totals);
+    if let Some(totals) = &sync {
         ours.register_collector(Box::new(SyncDetails(totals.clone())));
-        registry.register_collector(Box::new(SyncMetrics(totals)));
     }
     registry.register_collector(Box::new(LibP2pNames(snapshot.clone())));
     if let Some(totals) = service_totals.as_ref().and_then(|all| all.rendezvous) {
@@ -120,6 +120,17 @@ async fn page(
         if let Some(totals) = &service_totals {
             named.register_collector(Box::new(ServiceNames(totals.clone())));
         }
+    }
+    for prefix in names.later_prefixes() {
+        let named = match prefix {
+            Some(prefix) => registry.sub_registry_with_prefix(*prefix),
+            None => &mut registry,
+        };
+        named.register_collector(Box::new(LaterPrefixed {
+            snapshot: snapshot.clone(),
+            sync: sync.clone(),
+            has_prefix: prefix.is_some(),
+        }));
     }
     let mut text = String::new();
     encode(&mut text, &registry).expect("writing to a String does not fail");

@@ -168,7 +168,7 @@ pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
     let mut values = BTreeMap::new();
     for line in body.lines().filter(|line| !line.starts_with('#')) {
         let (series, value) = line.rsplit_once(' ').unwrap();
-        // The last three are those of the reference node for store synchronisation and rendezvous.
+        // The last four are those that the reference node gave no prefix up to 0.38.
         let prefixes = [
             "undertone_",
             "libp2p_",
@@ -177,6 +177,7 @@ pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
             "reconciliation_",
             "total_",
             "rendezvousPeerFoundTotal_",
+            "event_loop_load",
         ];
         assert!(prefixes.iter().any(|p| series.starts_with(p)), "{line}");
         let value = value.parse().unwrap();

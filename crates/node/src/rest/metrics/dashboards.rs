@@ -9,7 +9,7 @@ use prometheus_client::metrics::MetricType;
 
 use super::{MetricsPage, SharedSnapshot, signed};
 use crate::command::{MessageSizes, MetricsSnapshot, RlnSnapshot};
-use crate::services::ArchiveCounts;
+use crate::services::{ArchiveCounts, SyncTotals};
 
 /// Reason of rejected messages whose member exceeded its limit, as the relay names it.
 const SPAM: &str = "spam";
@@ -64,6 +64,35 @@ impl Collector for WakuNames {
     }
 }
 
+/// Collector of the reference node's metrics that had no prefix up to 0.38, and have the later one since.
+#[derive(Debug)]
+pub(super) struct LaterPrefixed {
+    pub(super) snapshot: SharedSnapshot,
+    /// Counts of store synchronisation; `None` without it.
+    pub(super) sync: Option<SyncTotals>,
+    /// Whether the registry adds a prefix.
+    pub(super) has_prefix: bool,
+}
+
+impl Collector for LaterPrefixed {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let (mut page, snapshot) = (MetricsPage(encoder), &*self.snapshot.0);
+        let help = "Share of the last ten seconds for which the threads of the node were at work";
+        page.share("event_loop_load", help, snapshot.runtime_load)?;
+        // The only one that was spelt otherwise.
+        let name = match self.has_prefix {
+            true => "rendezvous_peer_found",
+            false => "rendezvousPeerFoundTotal",
+        };
+        let found = snapshot.totals.found_by_rendezvous;
+        page.counter(name, "Peers named by rendezvous points", found)?;
+        match &self.sync {
+            Some(totals) => page.sync(totals),
+            None => Ok(()),
+        }
+    }
+}
+
 impl MetricsPage<'_> {
     fn libp2p(&mut self, snapshot: &MetricsSnapshot) -> fmt::Result {
         let (stats, totals) = (&snapshot.gossip.stats, &snapshot.totals);
@@ -87,12 +116,6 @@ impl MetricsPage<'_> {
         let (received, sent) = (&stats.received, &stats.sent);
         let rejected = totals.rejected.values().sum();
         for (name, help, total) in [
-            (
-                // nwaku gives this one neither a prefix nor the case of the others.
-                "rendezvousPeerFoundTotal",
-                "Peers named by rendezvous points",
-                totals.found_by_rendezvous,
-            ),
             (
                 "libp2p_pubsub_subscriptions",
                 "Topics joined so far",
@@ -182,8 +205,6 @@ impl MetricsPage<'_> {
     }
 
     fn waku(&mut self, snapshot: &MetricsSnapshot) -> fmt::Result {
-        let help = "Share of the last ten seconds for which the threads of the node were at work";
-        self.share("event_loop_load", help, snapshot.runtime_load)?;
         self.gauge("peer_store_size", "Known peers", snapshot.known_peers)?;
         let relayed = [("relay", snapshot.totals.delivered)].into_iter();
         self.counters("node_messages", "Messages received", "type", relayed)?;

@@ -9,34 +9,6 @@ use prometheus_client::metrics::MetricType;
 use super::MetricsPage;
 use crate::services::{SessionHistogram, SyncTotals};
 
-/// Collector of these metrics, whose names have no prefix of ours.
-#[derive(Debug)]
-pub(super) struct SyncMetrics(pub(super) SyncTotals);
-
-impl Collector for SyncMetrics {
-    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let (mut page, totals) = (MetricsPage(encoder), &self.0);
-        let help = "Payloads of the peer in a session";
-        page.histogram("reconciliation_roundtrips", help, &totals.roundtrips)?;
-        let help = "Messages that only one side had in a session";
-        page.histogram("reconciliation_differences", help, &totals.differences)?;
-        let help = "Messages that can be synchronised";
-        page.gauge("total_messages_cached", help, totals.cached)?;
-        let help = "Messages of the transfer protocol";
-        let directions = [("receive", totals.received), ("sent", totals.sent)];
-        let name = "total_transfer_messages_exchanged";
-        page.counters(name, help, "direction", directions.into_iter())?;
-        let help = "Bytes of reconciliation and transfer";
-        let mut metric = page.metric("total_bytes_exchanged", help, None, MetricType::Counter)?;
-        for ((protocol, direction), bytes) in &totals.bytes {
-            let labels = [("protocol", *protocol), ("direction", *direction)];
-            let mut one = metric.encode_family(&labels)?;
-            one.encode_counter::<NoLabelSet, _, u64>(bytes, None)?;
-        }
-        Ok(())
-    }
-}
-
 /// Collector of what the reference node has no names for.
 #[derive(Debug)]
 pub(super) struct SyncDetails(pub(super) SyncTotals);
@@ -56,6 +28,28 @@ impl Collector for SyncDetails {
 }
 
 impl MetricsPage<'_> {
+    /// Writes those that the reference node has names for.
+    pub(super) fn sync(&mut self, totals: &SyncTotals) -> fmt::Result {
+        let help = "Payloads of the peer in a session";
+        self.histogram("reconciliation_roundtrips", help, &totals.roundtrips)?;
+        let help = "Messages that only one side had in a session";
+        self.histogram("reconciliation_differences", help, &totals.differences)?;
+        let help = "Messages that can be synchronised";
+        self.gauge("total_messages_cached", help, totals.cached)?;
+        let help = "Messages of the transfer protocol";
+        let directions = [("receive", totals.received), ("sent", totals.sent)];
+        let name = "total_transfer_messages_exchanged";
+        self.counters(name, help, "direction", directions.into_iter())?;
+        let help = "Bytes of reconciliation and transfer";
+        let mut metric = self.metric("total_bytes_exchanged", help, None, MetricType::Counter)?;
+        for ((protocol, direction), bytes) in &totals.bytes {
+            let labels = [("protocol", *protocol), ("direction", *direction)];
+            let mut one = metric.encode_family(&labels)?;
+            one.encode_counter::<NoLabelSet, _, u64>(bytes, None)?;
+        }
+        Ok(())
+    }
+
     fn histogram(&mut self, name: &str, help: &str, histogram: &SessionHistogram) -> fmt::Result {
         let bounds = histogram.bounds.iter().map(|bound| *bound as f64);
         let counts = histogram.counts.iter().copied();

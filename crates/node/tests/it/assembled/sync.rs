@@ -129,6 +129,7 @@ async fn two_stores_are_made_equal_by_synchronisation() {
     // both counts are greater. What comes twice is kept once.
     let now = metrics_until(&other, |now| now["reconciliation_differences_sum"] >= 2.0).await;
     assert_eq!(now["total_messages_cached"], 3.0);
+    assert_eq!(now["logos_delivery_total_messages_cached"], 3.0);
     let transferred = "total_transfer_messages_exchanged_total";
     for direction in ["receive", "sent"] {
         let labels = format!("{{direction=\"{direction}\"}}");
