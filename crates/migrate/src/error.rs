@@ -17,9 +17,23 @@ pub enum MigrateError {
     /// A source of flags cannot be read.
     #[error(transparent)]
     Source(#[from] ReadFault),
+    /// Nothing says how the node was run: the new one would join a network of its own.
+    #[error("no source says how the node was run")]
+    NoSource,
+    /// The release is not written as one.
+    #[error("{text:?} is no release of the reference node")]
+    Release {
+        /// What was given.
+        text: String,
+    },
     /// The flags contradict each other, or have values that this node does not take.
-    #[error("the flags make no valid configuration of ours: {0}")]
-    Config(#[from] ConfigError),
+    #[error("the flags make no valid configuration of ours: {source}{noted}")]
+    Config {
+        /// What is wrong.
+        source: Box<ConfigError>,
+        /// What was noted when the sources were read; empty if nothing.
+        noted: String,
+    },
     /// A file or folder that the migration would make is there.
     #[error("{}: exists already; nothing was changed", path.display())]
     Exists {
@@ -112,7 +126,11 @@ impl MigrateError {
     /// Advice for the operator, if the message alone does not say what to do.
     pub fn remedy(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Config(_) => {
+            Self::NoSource => {
+                "give its flags: --flags, --compose, --toml, or --env with LOGOS_DELIVERY_NODE_* or WAKUNODE2_* variables"
+            }
+            Self::Release { .. } => "write it as 0.38",
+            Self::Config { .. } => {
                 "correct the flag that the error is about in a copy of the file, and give that"
             }
             Self::Exists { .. } => "choose another --output, or move this away",

@@ -1,7 +1,7 @@
 //! Table of the reference node's flags: what each becomes here.
 //!
-//! Present flags: `tools/confutils/cli_args.nim` of `logos-messaging/logos-delivery` at commit
-//! 69fbffa3a0cfd862a2d04a4a0f57432063ecfba1. Former flags: the history of that file and of its predecessor
+//! One table for all releases: `tools/confutils/cli_args.nim` of `logos-messaging/logos-delivery` at commit
+//! 69fbffa3a0cfd862a2d04a4a0f57432063ecfba1, and that file and `messaging_node_conf.nim` of 0.39. Former flags: the history of that file and of its predecessor
 //! `waku/factory/external_config.nim`, back to 2024. `crates/migrate/tests/flags.txt` lists both.
 
 use crate::values::{self, ValueRule};
@@ -62,6 +62,10 @@ const BOOLS: &[&str] = &[
     "discv5-enr-auto-update",
     "mix",
     "enable-kad-discovery",
+    "rln-disable-validation",
+    "plugin-kad-discovery",
+    "rate-limit-enabled",
+    "backfill-enabled",
     "legacy-store",
     "reliability",
     "discv5-only",
@@ -97,12 +101,16 @@ use FlagFate::{Key, NoCounterpart as None_, NotNeeded as Not, Used};
 const KAD: &str = "there is no Kademlia discovery; peers are found by discv5, DNS lists, peer exchange and rendezvous";
 const MIX: &str = "there is no mix protocol; messages are published without hiding their origin";
 const ONLY_ONE: &str =
-    "there is only one API layer and mode here; relay, filter and lightpush say what the node does";
+    "there is only one API layer here; relay, filter and lightpush say what the node does";
 const NO_SIGNED: &str = "no signatures are required of messages; anyone may publish on these shards as far as the \
                          rate limit allows";
 const RPC: &str = "JSON-RPC is gone from both programs; clients use REST";
 const MANY: &str = "its subscriptions are bounded by limits that are not configurable";
 const TABLE: &str = "the routing table's limits are not configurable";
+const MESSAGING: &str = "there is no messaging API; clients read /events/v1/messages, whose cursor brings what they missed, \
+                         or ask a store";
+const SEND_LIMIT: &str =
+    "own messages are bounded by the membership's limit, and wait for nothing else";
 const ONCHAIN: &str = "memberships come from the keystore; `undertone rln register` makes new ones";
 
 flags! {
@@ -122,7 +130,7 @@ flags! {
     "protected-shard" => None_(NO_SIGNED);
     "preset" => Used("the network");
     "entry-layer" => Not(ONLY_ONE);
-    "mode" => Not(ONLY_ONE);
+    "mode" => Used("relay, filter, lightpush and store, as far as no other flag sets them");
     "cluster-id" => Key("cluster-id", values::same);
     "agent-string" => Not("the node tells peers its own name and version");
     "nodekey" => Used("the file node-key");
@@ -155,8 +163,7 @@ flags! {
     "store" => Key("store", values::boolean);
     "storenode" => Key("storenode", values::same);
     "store-message-retention-policy" => Key("store-message-retention-policy", values::same);
-    "store-message-db-url" => Used("nothing: the archive has another form, in <data-dir>/store.sqlite; \
-                                    --archive copies one of SQLite");
+    "store-message-db-url" => Key("store-message-db-url", values::archive_url);
     "store-message-db-vacuum" => Not("whole slots of time are dropped, so space returns at once");
     "store-message-db-migration" => Not("--archive copies an archive");
     "store-max-num-db-connections" => Not("the number of connections is fixed");
@@ -210,6 +217,25 @@ flags! {
     "quic-port" => Key("quic-port", values::same);
     "rate-limit" => Key("rate-limit", values::rate_limit);
     "local-storage-path" => Not("everything is kept in data-dir");
+    // Flags of 0.39.
+    "nat-discovery-timeout-ms" => Not("a router has a fixed time to answer");
+    "max-pure-libp2p-peers" => Not("peers that do not relay are clients: max-clients");
+    "circuit-relay-client" => Key("relay-client", values::relay_client);
+    "rln-disable-validation" => None_("proofs of others are always checked; rln = false ends rate limiting as a whole");
+    "rest-messaging-cache-capacity" => None_(MESSAGING);
+    "mix-rln-registry-id" => None_(MIX);
+    "mix-rln-identifier-hex" => None_(MIX);
+    "mix-rln-metadata-topic" => None_(MIX);
+    "plugin-kad-discovery" => None_(KAD);
+    "anonymity-level" => None_(MIX);
+    "rate-limit-enabled" => None_(SEND_LIMIT);
+    "rate-limit-epoch-sec" => None_(SEND_LIMIT);
+    "rate-limit-messages-per-epoch" => None_(SEND_LIMIT);
+    "rate-limit-approached-threshold-percent" => None_(SEND_LIMIT);
+    "max-parked-age-sec" => None_(SEND_LIMIT);
+    "send-queue-capacity" => None_("the send queue's length is not configurable");
+    "backfill-enabled" => None_(MESSAGING);
+    "backfill-request-timeout-seconds" => None_(MESSAGING);
     // Former flags.
     "topic" => None_("name shards instead: /waku/2/rs/<cluster>/<shard> is cluster-id and shards");
     "pubsub-topic" => None_("name shards instead: /waku/2/rs/<cluster>/<shard> is cluster-id and shards");

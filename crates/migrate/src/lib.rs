@@ -12,6 +12,7 @@ mod identity;
 mod mapping;
 mod migration;
 mod read;
+mod release;
 mod report;
 mod values;
 pub mod yaml;

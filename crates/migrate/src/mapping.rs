@@ -10,9 +10,11 @@ use undertone_node::config::{KEYS, Kind};
 use undertone_settings::nearest;
 
 use crate::flags::{self, FLAGS, FlagFate};
-use crate::read::GivenFlag;
+use crate::read::{Found, GivenFlag};
+use crate::release::Releases;
 use crate::values::NewValue;
 
+mod defaults;
 mod networks;
 
 /// Fate of a given flag.
@@ -59,20 +61,23 @@ pub(crate) struct Mapped {
     used: BTreeMap<&'static str, String>,
     /// Remarks about keys that no single flag is the reason of.
     pub(super) remarks: Vec<String>,
+    /// Releases of the reference node that the flags may be for.
+    releases: Releases,
 }
 
 impl Mapped {
     /// Maps all flags, in the order of their sources.
-    pub(super) fn of(given: &[GivenFlag]) -> Self {
-        let mut mapped = Self::default();
-        if given.is_empty() {
-            return mapped;
-        }
-        for flag in given {
+    pub(super) fn of(found: &Found) -> Self {
+        let mut mapped = Self {
+            releases: found.releases,
+            ..Self::default()
+        };
+        for flag in &found.flags {
             let line = mapped.map(flag);
             mapped.lines.push(line);
         }
         mapped.networks();
+        mapped.defaults();
         mapped.fit();
         mapped
     }
@@ -175,10 +180,8 @@ impl Mapped {
         self.set(key, node.to_owned());
     }
 
-    /// Makes the keys fit together as our configuration wants them, and keeps defaults that differ.
+    /// Makes the keys fit together as our configuration wants them.
     fn fit(&mut self) {
-        // The reference node serves REST only when told to; here it is on by default.
-        self.set_default("rest", "false");
         let loopback = |text: &String| {
             text.parse()
                 .is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
@@ -233,8 +236,18 @@ impl Mapped {
         }
         if !self.keys.contains_key("rate-limit") {
             self.remarks.push(
-                "the reference node's present version limits filter to 100/1s, lightpush and px to 5/1s unless told \
+                "from 0.39 on the reference node limits filter to 100/1s, lightpush and px to 5/1s unless told \
                  otherwise; here filter is limited to 30/1m for each peer: see rate-limit".to_owned(),
+            );
+        }
+    }
+
+    /// Leaves out the database if messages are copied into an archive of the new folder.
+    pub(super) fn copy_archive(&mut self) {
+        if self.keys.remove("store-message-db-url").is_some() {
+            self.remarks.push(
+                "store-message-db-url is left out: the archive that is copied goes into <data-dir>/store.sqlite"
+                    .to_owned(),
             );
         }
     }

@@ -12,6 +12,7 @@ use crate::folder::{self, MigrationFolder};
 use crate::identity::{self, FoundKeystore};
 use crate::mapping::Mapped;
 use crate::read::{self, Found, Variables};
+use crate::release::Releases;
 use crate::report::MigrationReport;
 
 /// Files of a deployment of the reference node, and the folder to make.
@@ -29,6 +30,8 @@ pub struct NwakuSources {
     pub node_key_file: Option<PathBuf>,
     /// Message archive in SQLite.
     pub archive: Option<PathBuf>,
+    /// Release of the node, such as `0.38`, if the sources do not say it; defaults depend on it.
+    pub release: Option<String>,
     /// Folder to make.
     pub output: PathBuf,
 }
@@ -52,9 +55,12 @@ impl Migration {
     /// [`MigrateError`] if a source cannot be read, the flags make no configuration, or the output is there.
     pub fn read(sources: &NwakuSources) -> Result<Self, MigrateError> {
         let found = gather(sources)?;
-        let mapped = Mapped::of(&found.flags);
+        let mut mapped = Mapped::of(&found);
+        if sources.archive.is_some() {
+            mapped.copy_archive();
+        }
         let folder = MigrationFolder::check(&sources.output)?;
-        let config = checked(&mapped.to_toml(&folder.data))?;
+        let config = checked(&mapped.to_toml(&folder.data), &found.remarks)?;
         let key_file = sources.node_key_file.as_deref();
         let node_key = identity::node_key(key_file, mapped.secret("nodekey"))?;
         let archive = sources.archive.as_deref().map(archive::open).transpose()?;
@@ -93,7 +99,7 @@ impl Migration {
     ) -> Result<(), MigrateError> {
         let credential = keystore.open(password, &self.mapped)?;
         self.mapped.set_message_limit(credential.limit);
-        checked(&self.mapped.to_toml(&self.folder.data))?;
+        checked(&self.mapped.to_toml(&self.folder.data), &self.remarks)?;
         self.member = Some(credential);
         Ok(())
     }
@@ -126,13 +132,19 @@ impl Migration {
     }
 }
 
-/// Loads a configuration file of ours, which checks it.
-fn checked(toml: &str) -> Result<NodeConfig, MigrateError> {
+/// Loads a configuration file of ours, which checks it. What was noted of the sources may be why it is wrong.
+fn checked(toml: &str, remarks: &[(String, String)]) -> Result<NodeConfig, MigrateError> {
     let sources = Sources {
         text: Some(toml.to_owned()),
         ..Sources::default()
     };
-    Ok(NodeConfig::load(&sources)?)
+    NodeConfig::load(&sources).map_err(|source| MigrateError::Config {
+        source: Box::new(source),
+        noted: remarks
+            .iter()
+            .map(|(place, what)| format!("; {place}: {what}"))
+            .collect(),
+    })
 }
 
 /// Reads all sources; what a later one sets replaces what an earlier one sets.
@@ -142,27 +154,25 @@ fn gather(sources: &NwakuSources) -> Result<Found, MigrateError> {
         None => Variables::new(),
     };
     let mut all = Found::default();
-    let mut add = |found: Found| {
-        let is_set = |name: &str| found.flags.iter().any(|flag| flag.name == name);
-        all.flags.retain(|flag| !is_set(&flag.name));
-        all.flags.extend(found.flags);
-        all.remarks.extend(found.remarks);
-    };
     if let Some(path) = &sources.toml {
-        add(read::read_toml(path)?);
+        all.overlay(read::read_toml(path)?);
     }
     if let Some(path) = &sources.env {
-        let flags = read::flags_of(&environment, &path.display().to_string());
-        add(Found {
-            flags,
-            remarks: Vec::new(),
-        });
+        all.overlay(read::flags_of(&environment, &path.display().to_string()));
     }
     if let Some(path) = &sources.compose {
-        add(read::read_compose(path, &environment)?);
+        all.overlay(read::read_compose(path, &environment)?);
     }
     if let Some(path) = &sources.flags {
-        add(read::read_script(path, &environment)?);
+        all.overlay(read::read_script(path, &environment)?);
     }
-    Ok(all)
+    if let Some(text) = &sources.release {
+        let release = Releases::of_version(text);
+        all.releases = release.ok_or_else(|| MigrateError::Release { text: text.clone() })?;
+    }
+    let has_file = sources.toml.is_some() || sources.compose.is_some() || sources.flags.is_some();
+    match has_file || !all.flags.is_empty() {
+        true => Ok(all),
+        false => Err(MigrateError::NoSource),
+    }
 }

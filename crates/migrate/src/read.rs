@@ -12,15 +12,13 @@ use undertone_rln::durable::read_bounded_text;
 use undertone_settings::{TomlEntry, TomlValue};
 
 use crate::flags;
+use crate::release::Releases;
 
 pub(crate) use compose::read as read_compose;
 pub(crate) use shell::read as read_script;
 
 /// Variables of a shell; `None` for one whose value cannot be known here.
 pub(crate) type Variables = BTreeMap<String, Option<String>>;
-
-/// Prefix of environment variables that set flags.
-const PREFIX: &str = "WAKUNODE2_";
 
 /// A flag as a source sets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +34,39 @@ pub(crate) struct GivenFlag {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) flags: Vec<GivenFlag>,
+    /// Releases that the source may be for.
+    pub(crate) releases: Releases,
     /// Place and text of each remark.
     pub(crate) remarks: Vec<(String, String)>,
+}
+
+impl Found {
+    /// Adds what a later source says: its flags replace those of the same name.
+    pub(crate) fn overlay(&mut self, later: Self) {
+        let is_set = |name: &str| later.flags.iter().any(|flag| flag.name == name);
+        self.flags.retain(|flag| !is_set(&flag.name));
+        let place = later.flags.first().map(|flag| flag.place.clone());
+        self.is_of(later.releases, place.as_deref().unwrap_or("the sources"));
+        self.flags.extend(later.flags);
+        self.remarks.extend(later.remarks);
+    }
+
+    /// Takes in of which releases something at `place` is.
+    fn is_of(&mut self, releases: Releases, place: &str) {
+        let both = self.releases.and(releases);
+        if both.is_none() {
+            let what = format!(
+                "this is of release {releases}, other things are of {}; {releases} is believed",
+                self.releases
+            );
+            self.remarks.push((place.to_owned(), what));
+        }
+        self.releases = both.unwrap_or(releases);
+    }
+
+    fn remark(&mut self, place: &str, what: String) {
+        self.remarks.push((place.to_owned(), what));
+    }
 }
 
 /// Reason why a source cannot be read.
@@ -64,10 +93,12 @@ pub enum ReadFault {
         what: String,
     },
     /// The compose file has no service of the reference node.
-    #[error("{}: no service whose image or command is the reference node's; give the flags with --flags", path.display())]
+    #[error("{}: no service whose image or command is the reference node's{unset}; give the flags with --flags", path.display())]
     NoService {
         /// The compose file.
         path: PathBuf,
+        /// Variables of images that are set nowhere, in brackets; empty if there are none.
+        unset: String,
     },
     /// The script neither runs the reference node nor lists flags.
     #[error("{}: no command of the reference node and no flag; give a file with its flags, such as run_node.sh", path.display())]
@@ -120,32 +151,37 @@ fn unquoted(value: &str) -> &str {
     value.split(" #").next().unwrap_or_default().trim_end()
 }
 
-/// Flags that variables of the environment set: `WAKUNODE2_TCP_PORT` is `tcp-port`.
-pub(crate) fn flags_of(variables: &Variables, place: &str) -> Vec<GivenFlag> {
-    let set = variables.iter().filter_map(|(name, value)| {
-        let name = name
-            .strip_prefix(PREFIX)?
-            .to_ascii_lowercase()
-            .replace('_', "-");
-        Some((name, value.as_ref()?))
-    });
-    // A list is written as JSON: ["a", "b"].
-    set.flat_map(|(name, value)| {
+/// Flags that variables of the environment set: `LOGOS_DELIVERY_NODE_TCP_PORT` and, up to 0.38,
+/// `WAKUNODE2_TCP_PORT` are `tcp-port`.
+pub(crate) fn flags_of(variables: &Variables, place: &str) -> Found {
+    let known = variables.iter();
+    let known =
+        known.filter_map(|(name, value)| Some((Releases::of_variable(name)?, value.as_ref()?)));
+    let mut known: Vec<_> = known.collect();
+    // The newer prefix goes before the older one.
+    known.sort_by_key(|((releases, _), _)| releases.first);
+    let mut all = Found::default();
+    for ((releases, name), value) in known {
+        // A list is written as JSON: ["a", "b"].
         let list: Result<Vec<serde_json::Value>, _> = serde_json::from_str(value);
         let items = list.map(|items| {
-            items
-                .iter()
-                .map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned))
-                .collect()
+            let texts = items.iter();
+            let texts = texts.map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
+            texts.collect()
         });
         let items: Vec<String> = items.unwrap_or_else(|_| vec![value.clone()]);
-        items.into_iter().map(move |value| GivenFlag {
+        let flags = items.into_iter().map(|value| GivenFlag {
             name: name.clone(),
             value,
             place: place.to_owned(),
-        })
-    })
-    .collect()
+        });
+        all.overlay(Found {
+            flags: flags.collect(),
+            releases,
+            ..Found::default()
+        });
+    }
+    all
 }
 
 /// Reads flags from the reference node's TOML file, whose keys are the names of flags.
@@ -205,18 +241,15 @@ fn read_words(words: &[String], place: &str, found: &mut Found) {
     }
 }
 
-/// Whether a word names the reference node's program.
-fn is_program(word: &str) -> bool {
-    let name = word.rsplit('/').next().unwrap_or_default();
-    [
-        "wakunode",
-        "nwaku",
-        "logos_delivery",
-        "logosdelivery",
-        "logos-messaging-node",
-    ]
-    .iter()
-    .any(|program| name.starts_with(program))
+/// Says that a variable has no value; `word` is what is left out for it.
+fn unset(name: &str, word: Option<&str>) -> String {
+    // Not the whole word, which may be a secret.
+    let effect = match word.map(|word| word.split_once('=')) {
+        Some(Some((flag, _))) => format!("{flag} is left out"),
+        Some(None) => "the word with it is left out".to_owned(),
+        None => "it counts as empty".to_owned(),
+    };
+    format!("${{{name}}} is set nowhere: {effect}; set it in the file of --env")
 }
 
 #[cfg(test)]

@@ -79,6 +79,23 @@ pub(crate) fn log_level(text: &str) -> Result<NewValue, String> {
     }
 }
 
+/// Address of the archive: a database of PostgreSQL stays the one in use, with tables of ours beside the old ones.
+pub(crate) fn archive_url(text: &str) -> Result<NewValue, String> {
+    if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
+        return Ok(left_out(
+            "the archive has another form, in <data-dir>/store.sqlite; --archive copies one of SQLite",
+        ));
+    }
+    Ok(NewValue {
+        text: Some(text.to_owned()),
+        remark: Some(
+            "same database, new tables beside the old ones: messages kept so far are not copied; store-resume gets those \
+             of the last hours from other stores"
+                .to_owned(),
+        ),
+    })
+}
+
 /// A chain id, of which 0 means "ask the endpoint".
 pub(crate) fn chain_id(text: &str) -> Result<NewValue, String> {
     match text {

@@ -32,7 +32,7 @@ const FOREIGN: [ForeignNetwork; 3] = [
     },
 ];
 
-/// Parameters that a preset of the reference node overrides.
+/// Parameters that a preset of the reference node overrode up to 0.38.
 const OVERRIDDEN: [&str; 4] = [
     "cluster-id",
     "num-shards-in-network",
@@ -43,10 +43,17 @@ const OVERRIDDEN: [&str; 4] = [
 impl Mapped {
     /// Sets the network, by preset or cluster.
     pub(super) fn networks(&mut self) {
-        let preset = self.secret("preset").map(str::to_ascii_lowercase);
-        // Cluster 1 means the preset twn, also without --preset.
+        let mut preset = self.secret("preset").map(str::to_ascii_lowercase);
+        // Clusters 1 and, from 0.38 on, 2 mean a preset, also without --preset.
+        let is_dev = self.is("cluster-id", "2") && self.releases.last >= 38;
+        if preset.is_none() && is_dev {
+            preset = Some("logos.dev".to_owned());
+        }
         let is_twn =
             preset.as_deref() == Some("twn") || (preset.is_none() && self.is("cluster-id", "1"));
+        if preset.is_some() || is_twn {
+            self.set_default("discv5-discovery", "true");
+        }
         if is_twn {
             for key in [
                 "cluster-id",
@@ -66,10 +73,20 @@ impl Mapped {
                 .iter()
                 .find(|known| known.names.contains(&preset.as_str()));
             if let Some(known) = known {
+                // What flags say goes before the preset from 0.39 on.
+                let overrides = self.releases.last < 39;
                 for key in OVERRIDDEN {
-                    self.keys.remove(key);
+                    // No number of shards is as good as none.
+                    if overrides || (key == "num-shards-in-network" && self.is(key, "0")) {
+                        self.keys.remove(key);
+                    }
                 }
-                self.set_default("cluster-id", known.cluster);
+                // logos.dev was moved with 0.39.
+                let cluster = match overrides && known.names[0] == "logos.dev" {
+                    true => "2",
+                    false => known.cluster,
+                };
+                self.set_default("cluster-id", cluster);
                 self.set_default("num-shards-in-network", known.shards);
                 self.set_default("max-message-bytes", known.message_bytes);
                 self.remarks.push(format!(
@@ -83,7 +100,7 @@ impl Mapped {
             }
         }
         self.set_default("cluster-id", "0");
-        self.set_default("num-shards-in-network", "0");
+        self.default_shards();
         self.set_default("max-message-bytes", "153600");
         self.set_default("rln", "false");
         if self.is("num-shards-in-network", "0") {

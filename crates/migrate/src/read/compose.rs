@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::words::{expand, split};
-use super::{Found, ReadFault, Variables, at, flags_of, is_program, read_words, shell};
+use super::{Found, ReadFault, Variables, at, flags_of, read_env, read_words, shell, unset};
+use crate::release::Releases;
 use crate::yaml::{YamlFault, YamlNode, YamlValue};
 
 /// Longest part of a line that an error quotes, characters.
@@ -31,72 +32,118 @@ pub(crate) fn read(path: &Path, environment: &Variables) -> Result<Found, ReadFa
         _ => Vec::new(),
     };
     let mut found: Vec<ServiceReader<'_>> = Vec::new();
+    let mut unset_images = Vec::new();
     for service in services {
-        let words = service.get("command").map(listed).transpose();
-        let reader = ServiceReader {
-            path,
-            service,
-            words: words.map_err(yaml)?.unwrap_or_default(),
-            environment,
-        };
-        if reader.is_node().map_err(yaml)? {
-            found.push(reader);
+        let mut words = Vec::new();
+        for key in ["entrypoint", "command"] {
+            let listed = service.get(key).map(listed).transpose();
+            words.extend(listed.map_err(yaml)?.unwrap_or_default());
+        }
+        let image = service.get("image").map_or(Ok(""), |image| image.text());
+        let image = expand(image.map_err(yaml)?, environment);
+        let program = words.first().and_then(|word| Releases::of_program(word));
+        // The image's tag says more than its program's name.
+        let releases = Releases::of_program(image.text.as_deref().unwrap_or_default());
+        match releases.or(program) {
+            Some(releases) => found.push(ServiceReader {
+                path,
+                service,
+                words,
+                releases: program
+                    .and_then(|program| program.and(releases))
+                    .unwrap_or(releases),
+                environment,
+            }),
+            None => unset_images.extend(image.unset),
         }
     }
     // Of several, the first one in the file.
     let first = found.iter().min_by_key(|reader| reader.service.line);
     let first = first.ok_or_else(|| ReadFault::NoService {
         path: path.to_owned(),
+        unset: match unset_images.as_slice() {
+            [] => String::new(),
+            names => format!(" (${{{}}} is set nowhere)", names.join("}, ${")),
+        },
     })?;
-    first.read(&first.variables().map_err(yaml)?)
+    let mut remarks = Vec::new();
+    let mut variables = Variables::new();
+    for file in first.env_files().map_err(yaml)? {
+        variables.extend(read_env(&file)?);
+    }
+    first
+        .variables(&mut variables, &mut remarks)
+        .map_err(yaml)?;
+    let mut found = first.read(&variables)?;
+    found.remarks.splice(0..0, remarks);
+    Ok(found)
 }
 
 struct ServiceReader<'a> {
     path: &'a Path,
     service: &'a YamlNode,
-    /// Words of its command; variables are not replaced yet.
+    /// Words of its entrypoint and command; variables are not replaced yet.
     words: Vec<String>,
+    releases: Releases,
     environment: &'a Variables,
 }
 
 impl ServiceReader<'_> {
-    fn is_node(&self) -> Result<bool, YamlFault> {
-        let image = self.service.get("image").map_or(Ok(""), YamlNode::text)?;
-        let image = expand(image, self.environment).unwrap_or_default();
-        let name = image.rsplit('/').next().unwrap_or_default();
-        let runs = self.words.first().is_some_and(|word| is_program(word));
-        Ok(runs || is_program(name.trim()))
+    fn read(&self, inner: &Variables) -> Result<Found, ReadFault> {
+        let place = |keys: [&str; 2]| {
+            let node = keys.iter().find_map(|key| self.service.get(key));
+            at(self.path, node.map_or(self.service.line, |node| node.line))
+        };
+        let mut found = flags_of(inner, &place(["environment", "env_file"]));
+        let image = place(["image", "entrypoint"]);
+        let place = place(["command", "entrypoint"]);
+        let mut command = Found::default();
+        if let Some(script) = self.words.iter().find(|word| word.ends_with(".sh")) {
+            match self.mounted(script) {
+                Some(host) => command = shell::read(&host, inner)?,
+                None => {
+                    let what = format!("the script {script} is in the image; give it with --flags");
+                    command.remark(&place, what);
+                }
+            }
+        } else {
+            let mut flags = Vec::new();
+            for word in self.words.iter().skip_while(|word| !word.starts_with("--")) {
+                let expanded = expand(word, self.environment);
+                for name in &expanded.unset {
+                    command.remark(&place, unset(name, Some(word)));
+                }
+                match expanded.text {
+                    Some(_) if !expanded.unset.is_empty() => {}
+                    Some(word) => flags.push(word),
+                    None => command.remark(&place, format!("{word} cannot be evaluated here")),
+                }
+            }
+            read_words(&flags, &place, &mut command);
+        }
+        found.overlay(command);
+        found.is_of(self.releases, &image);
+        Ok(found)
     }
 
-    fn read(&self, inner: &Variables) -> Result<Found, ReadFault> {
-        let place = |key| at(self.path, self.service.get(key).map_or(0, |node| node.line));
-        let mut found = Found {
-            flags: flags_of(inner, &place("environment")),
-            ..Found::default()
+    /// Paths of `env_file`: a text, or a list of texts or of maps with `path`.
+    fn env_files(&self) -> Result<Vec<PathBuf>, YamlFault> {
+        let Some(files) = self.service.get("env_file") else {
+            return Ok(Vec::new());
         };
-        let place = place("command");
-        if let Some(script) = self.words.iter().find(|word| word.ends_with(".sh")) {
-            let Some(host) = self.mounted(script) else {
-                let what = format!("the script {script} is in the image; give it with --flags");
-                found.remarks.push((place, what));
-                return Ok(found);
-            };
-            let script = shell::read(&host, inner)?;
-            found.flags.extend(script.flags);
-            found.remarks.extend(script.remarks);
-            return Ok(found);
-        }
-        let mut flags = Vec::new();
-        for word in self.words.iter().skip_while(|word| !word.starts_with("--")) {
-            match expand(word, self.environment) {
-                Some(word) => flags.push(word),
-                None => found
-                    .remarks
-                    .push((place.clone(), format!("{word} cannot be evaluated here"))),
-            }
-        }
-        read_words(&flags, &place, &mut found);
-        Ok(found)
+        let files = match &files.value {
+            YamlValue::List(files) => files.iter().map(Rc::as_ref).collect(),
+            _ => vec![files],
+        };
+        let paths = files
+            .into_iter()
+            .map(|file| file.get("path").unwrap_or(file));
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let of_host = |path: &YamlNode| {
+            let path = expand(path.text()?, self.environment).text;
+            Ok(folder.join(path.unwrap_or_default()))
+        };
+        paths.map(of_host).collect()
     }
 
     /// Path on the host of a file that a volume mounts.
@@ -113,45 +160,65 @@ impl ServiceReader<'_> {
             (target.split(':').next()? == inside).then_some(host)
         })?;
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        Some(folder.join(expand(host, self.environment)?))
+        Some(folder.join(expand(host, self.environment).text?))
     }
 
-    /// Variables of `environment`, a map or a list of `NAME=value`.
-    fn variables(&self) -> Result<Variables, YamlFault> {
-        let mut variables = Variables::new();
-        let mut insert = |name: &str, value: &str| {
-            variables.insert(name.to_owned(), expand(value, self.environment));
+    /// Adds the variables of `environment`, a map or a list of `NAME=value`.
+    fn variables(
+        &self,
+        variables: &mut Variables,
+        remarks: &mut Vec<(String, String)>,
+    ) -> Result<(), YamlFault> {
+        let mut insert = |name: &str, value: &str, line: usize| {
+            let expanded = expand(value, self.environment);
+            let place = at(self.path, line);
+            let told = expanded
+                .unset
+                .iter()
+                .map(|name| (place.clone(), unset(name, None)));
+            remarks.extend(told);
+            variables.insert(name.to_owned(), expanded.text);
         };
         match self.service.get("environment").map(|node| &node.value) {
             Some(YamlValue::Map(map)) => {
                 for (name, value) in map {
-                    insert(name, value.text()?);
+                    insert(name, value.text()?, value.line);
                 }
             }
             Some(YamlValue::List(items)) => {
                 for item in items {
                     if let Some((name, value)) = item.text()?.split_once('=') {
-                        insert(name, value);
+                        insert(name, value, item.line);
                     }
                 }
             }
             _ => {}
         }
-        Ok(variables)
+        Ok(())
     }
 }
 
-/// Items of a list, or words of a text; variables are not replaced yet.
+/// Items of a list, or words of a text; variables are not replaced yet. What a shell is given with `-c` is split, too.
 fn listed(node: &YamlNode) -> Result<Vec<String>, YamlFault> {
-    match &node.value {
+    // Variables stay as they are: a dollar sign in single quotes is not special.
+    let words = |text: &str| {
+        let text = text.replace("\\\n", " ").replace('$', "\\$");
+        split(&text, &Variables::new()).words
+    };
+    let mut listed = match &node.value {
         YamlValue::List(items) => {
             let texts = items.iter().map(|item| item.text().map(str::to_owned));
-            texts.collect()
+            texts.collect::<Result<Vec<_>, _>>()?
         }
-        // Variables stay as they are: a dollar sign in single quotes is not special.
-        _ => {
-            let text = node.text()?.replace("\\\n", " ").replace('$', "\\$");
-            Ok(split(&text, &Variables::new()).words)
-        }
+        _ => words(node.text()?),
+    };
+    if let Some(at) = listed.iter().position(|word| word == "-c") {
+        let command: Vec<_> = listed
+            .iter()
+            .skip(at + 1)
+            .flat_map(|text| words(text))
+            .collect();
+        listed.splice(at + 1.., command);
     }
+    Ok(listed)
 }

@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use super::words::{expand, split};
-use super::{Found, ReadFault, Variables, at, is_program, read_words};
+use super::{Found, ReadFault, Variables, at, flags_of, read_words, unset};
+use crate::release::Releases;
 
 /// Whether lines of a block are executed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,7 @@ pub(crate) fn read(path: &Path, environment: &Variables) -> Result<Found, ReadFa
         variables: environment.clone(),
         branches: Vec::new(),
         found: Found::default(),
+        set: Variables::new(),
     };
     let mut pending = String::new();
     let mut first = 0;
@@ -44,12 +46,14 @@ pub(crate) fn read(path: &Path, environment: &Variables) -> Result<Found, ReadFa
         }
     }
     script.line(pending.trim(), first);
-    if script.found.flags.is_empty() {
+    let mut found = flags_of(&script.set, &path.display().to_string());
+    found.overlay(script.found);
+    if found.flags.is_empty() {
         return Err(ReadFault::NoCommand {
             path: path.to_owned(),
         });
     }
-    Ok(script.found)
+    Ok(found)
 }
 
 struct ShellScript<'a> {
@@ -57,6 +61,8 @@ struct ShellScript<'a> {
     variables: Variables,
     branches: Vec<Branch>,
     found: Found,
+    /// Variables that set flags, as the script or its command line sets them.
+    set: Variables,
 }
 
 impl ShellScript<'_> {
@@ -96,56 +102,80 @@ impl ShellScript<'_> {
     }
 
     fn command(&mut self, line: &str, number: usize) {
-        if let Some((name, value)) = assignment(line) {
+        let place = at(self.path, number);
+        let is_taken = self.branch() == Branch::Taken;
+        let assigned = assignment(line).filter(|(name, _)| Releases::of_variable(name).is_none());
+        if let Some((name, value)) = assigned {
             let words = split(value, &self.variables);
-            let is_known = words.unknown.is_empty() && self.branch() == Branch::Taken;
+            for (name, _) in words.unset.iter().filter(|_| is_taken) {
+                self.found.remark(&place, unset(name, None));
+            }
+            let is_known = words.unknown.is_empty() && is_taken;
             let value = is_known.then(|| words.words.join(" "));
             self.variables.insert(name.to_owned(), value);
             return;
         }
         if let Some(name) = line.strip_prefix("unset ") {
-            let value = (self.branch() == Branch::Taken).then(String::new);
+            let value = is_taken.then(String::new);
             self.variables.insert(name.trim().to_owned(), value);
             return;
         }
-        let words = split(line, &self.variables);
-        let Some(start) = start_of_flags(&words.words) else {
-            return;
+        let mut words = split(line, &self.variables);
+        let has_flags = |words: &[String], start: usize| {
+            words.get(start).is_some_and(|word| word.starts_with("--"))
         };
-        let place = at(self.path, number);
+        let runs =
+            start_of_flags(&words.words).is_some_and(|(start, _)| has_flags(&words.words, start));
+        let is_flag = |word: &String| {
+            let name = word.split_once('=').map(|(name, _)| name);
+            name.is_some_and(|name| Releases::of_variable(name).is_some())
+        };
+        if !runs && !words.words.iter().any(is_flag) {
+            return;
+        }
         for unknown in &words.unknown {
             let what =
                 format!("{unknown} cannot be evaluated here; add what it stands for by hand");
-            self.found.remarks.push((place.clone(), what));
+            self.found.remark(&place, what);
         }
-        if self.branch() == Branch::Unknown {
+        if !is_taken {
             let what = "this command depends on a condition that cannot be evaluated here; its flags are taken";
-            self.found.remarks.push((place.clone(), what.to_owned()));
+            self.found.remark(&place, what.to_owned());
         }
-        read_words(&words.words[start..], &place, &mut self.found);
+        words.drop_incomplete(|name, word| self.found.remark(&place, unset(name, word)));
+        // NAME=value before the program, after `export`, or after `docker run -e`.
+        for word in words.words.iter().filter(|word| is_flag(word)) {
+            if let Some((name, value)) = word.split_once('=') {
+                self.set.insert(name.to_owned(), Some(value.to_owned()));
+            }
+        }
+        words.words.retain(|word| !is_flag(word));
+        if let Some((start, releases)) = start_of_flags(&words.words) {
+            self.found.is_of(releases, &place);
+            if has_flags(&words.words, start) {
+                read_words(&words.words[start..], &place, &mut self.found);
+            }
+        }
     }
 }
 
-/// Position of the first flag of the reference node; `None` for another command.
-fn start_of_flags(words: &[String]) -> Option<usize> {
+/// Position after the reference node's program, where its flags begin, and its releases; `None` for another command.
+fn start_of_flags(words: &[String]) -> Option<(usize, Releases)> {
     if words.first()?.starts_with("--") {
-        return Some(0);
+        return Some((0, Releases::default()));
     }
     // The program itself, or the image of `docker run`, which names the program.
     let runs = matches!(
         words.first()?.as_str(),
         "docker" | "podman" | "sudo" | "exec" | "nohup"
     );
+    let is_program =
+        |word: &String| !word.starts_with("--") && Releases::of_program(word).is_some();
     let program = match runs {
-        true => words
-            .iter()
-            .rposition(|word| !word.starts_with("--") && is_program(word))?,
+        true => words.iter().rposition(is_program)?,
         false => words.first().filter(|word| is_program(word)).map(|_| 0)?,
     };
-    words
-        .get(program + 1)
-        .filter(|word| word.starts_with("--"))?;
-    Some(program + 1)
+    Some((program + 1, Releases::of_program(&words[program])?))
 }
 
 fn assignment(line: &str) -> Option<(&str, &str)> {
@@ -169,7 +199,7 @@ fn condition(line: &str, variables: &Variables) -> Branch {
         (_, Some(text)) => (false, text),
         _ => return Branch::Unknown,
     };
-    match expand(text.trim().trim_matches('"'), variables) {
+    match expand(text.trim().trim_matches('"'), variables).text {
         None => Branch::Unknown,
         Some(value) if value.is_empty() == wants_empty => Branch::Taken,
         Some(_) => Branch::Skipped,

@@ -98,6 +98,167 @@ fn a_compose_file_has_a_command_or_mounts_a_script() {
 }
 
 #[test]
+fn each_generation_has_its_programs_images_and_variables() {
+    for (text, releases) in [
+        ("wakunode2 --relay", "0.38 or before"),
+        ("exec /usr/bin/wakunode --relay", "0.38 or before"),
+        (
+            "exec /usr/local/bin/logosdeliverynode --relay",
+            "0.39 or later",
+        ),
+        ("docker run statusteam/nim-waku:v0.19.0 --relay", "0.19"),
+        (
+            "docker run -p 1:1 harbor.status.im/wakuorg/nwaku:v0.37.1-beta --relay",
+            "0.37",
+        ),
+        ("docker run wakuorg/nwaku:latest --relay", "any release"),
+        (
+            "podman run quay.io/wakuorg/nwaku-pr:4057-logosdeliverynode --relay",
+            "0.39 or later",
+        ),
+        (
+            "docker run harbor.status.im/wakuorg/nwaku:v0.39.0 --relay",
+            "0.39",
+        ),
+        (
+            "docker run harbor.status.im/wakuorg/logosdelivery:latest-release --relay",
+            "0.39 or later",
+        ),
+        ("WAKUNODE2_RELAY=true wakunode2", "0.38 or before"),
+        (
+            "docker run -e \"WAKUNODE2_RELAY=true\" wakuorg/nwaku:v0.36.0",
+            "0.36",
+        ),
+        (
+            "export LOGOS_DELIVERY_NODE_RELAY=true\nlogosdeliverynode",
+            "0.39 or later",
+        ),
+        ("--relay", "any release"),
+    ] {
+        let found = script(text, &[]);
+        assert_eq!(given(&found), [("relay", "true")], "{text}");
+        assert_eq!(found.releases.to_string(), releases, "{text}");
+        assert_eq!(found.remarks, [], "{text}");
+    }
+}
+
+#[test]
+fn the_newer_prefix_of_variables_goes_before_the_older_one() {
+    let variables = [
+        ("LOGOS_DELIVERY_NODE_TCP_PORT", "1"),
+        ("WAKUNODE2_STATICNODE", "[\"a\", \"b\"]"),
+        ("WAKUNODE2_TCP_PORT", "2"),
+    ];
+    let variables = variables.map(|(name, value)| (name.to_owned(), Some(value.to_owned())));
+    let found = flags_of(&variables.into(), ".env");
+    let expected = [("staticnode", "a"), ("staticnode", "b"), ("tcp-port", "1")];
+    assert_eq!(given(&found), expected);
+    let (place, what) = &found.remarks[0];
+    assert_eq!(place, ".env");
+    assert!(what.contains("0.39 or later is believed"), "{what}");
+}
+
+#[test]
+fn a_variable_that_is_set_nowhere_is_named_with_its_place() {
+    let text = "A=x${B}\nwakunode2 --tcp-port=${PORT} --rest ${EXTRA} \\\n \
+                --store-message-db-url=\"postgres://${PG}:secret@h/d\" --relay ${C:-${D}}\n";
+    let found = script(text, &[("SET", "1")]);
+    assert_eq!(given(&found), [("rest", "true"), ("relay", "true")]);
+    let told: Vec<_> = found
+        .remarks
+        .iter()
+        .map(|(place, what)| {
+            let line = place.rsplit(':').next().unwrap();
+            (line, what.split(';').next().unwrap())
+        })
+        .collect();
+    let expected = [
+        ("1", "${B} is set nowhere: it counts as empty"),
+        ("2", "${PORT} is set nowhere: --tcp-port is left out"),
+        ("2", "${EXTRA} is set nowhere: it counts as empty"),
+        (
+            "2",
+            "${PG} is set nowhere: --store-message-db-url is left out",
+        ),
+        ("2", "${D} is set nowhere: it counts as empty"),
+    ];
+    assert_eq!(told, expected);
+    // What only a condition asks for may be unset.
+    let text = "if [ -n \"${A}\" ]; then\n  X=1\nfi\nwakunode2 --rest\n";
+    assert_eq!(script(text, &[]).remarks, []);
+}
+
+#[test]
+fn a_variable_that_a_compose_file_lacks_is_named_with_its_place() {
+    let service = "    environment:\n      WAKUNODE2_REST: \"true\"\n      DOMAIN: ${DOMAIN}\n    \
+                   command:\n      - --nodekey=${NODEKEY}\n      - --relay\n";
+    let found = compose("", service).unwrap();
+    assert_eq!(given(&found), [("rest", "true"), ("relay", "true")]);
+    let told = |at: usize, end: &str, name: &str| {
+        let (place, what) = &found.remarks[at];
+        assert!(
+            place.ends_with(end) && what.contains(name),
+            "{place}: {what}"
+        );
+    };
+    told(0, "compose.yml:6", "${DOMAIN}");
+    told(
+        1,
+        "compose.yml:8",
+        "${NODEKEY} is set nowhere: --nodekey is left out",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("compose.yml");
+    fs::write(&path, "services:\n  node:\n    image: ${NODE_IMAGE}\n").unwrap();
+    let error = read_compose(&path, &Variables::new()).unwrap_err();
+    assert!(
+        error.to_string().contains("${NODE_IMAGE} is set nowhere"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_service_has_flags_in_its_entrypoint_and_in_files_of_variables() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("compose.yml");
+    fs::write(
+        folder.path().join("a.env"),
+        "LOGOS_DELIVERY_NODE_REST=true\nLOGOS_DELIVERY_NODE_STORE=1\n",
+    )
+    .unwrap();
+    fs::write(folder.path().join("b.env"), "LOGOS_DELIVERY_NODE_STORE=0\n").unwrap();
+    let expected = [
+        ("rest", "true"),
+        ("store", "0"),
+        ("relay", "true"),
+        ("filter", "false"),
+    ];
+    for (service, releases) in [
+        (
+            "    image: harbor.status.im/wakuorg/nwaku:v0.39.0-rc.2\n    env_file: [a.env, {path: b.env}]\n    \
+             entrypoint: [/usr/local/bin/logosdeliverynode, --relay=true]\n    command: [--filter=false]\n",
+            "0.39",
+        ),
+        (
+            "    build: .\n    env_file: [a.env, b.env]\n    \
+             entrypoint: logosdeliverynode --relay=true --filter=false\n",
+            "0.39 or later",
+        ),
+        (
+            "    image: wakuorg/nwaku:v0.39.1\n    env_file: [a.env, b.env]\n    \
+             command: [sh, -c, \"exec logosdeliverynode --relay=true --filter=false\"]\n",
+            "0.39",
+        ),
+    ] {
+        fs::write(&path, format!("services:\n  node:\n{service}")).unwrap();
+        let found = read_compose(&path, &Variables::new()).unwrap();
+        assert_eq!(given(&found), expected, "{service}");
+        assert_eq!(found.releases.to_string(), releases, "{service}");
+        assert_eq!(found.remarks, [], "{service}");
+    }
+}
+
+#[test]
 fn variables_that_double_are_unknown_before_they_are_long() {
     let mut text = "A=0123456789abcdef\n".to_owned();
     for _ in 0..60 {

@@ -15,6 +15,46 @@ pub(super) struct ShellWords {
     pub(super) words: Vec<String>,
     /// Names of variables and constructs whose value is unknown.
     pub(super) unknown: Vec<String>,
+    /// Variables that are set nowhere, each with the position of the word that lacks it, if it is one.
+    pub(super) unset: Vec<(String, Option<usize>)>,
+}
+
+impl ShellWords {
+    /// Takes out words that lack a variable; `tell` hears of each variable, with its word.
+    pub(super) fn drop_incomplete(&mut self, mut tell: impl FnMut(&str, Option<&str>)) {
+        let lacking =
+            |unset: &[(String, Option<usize>)], at| unset.iter().any(|(_, word)| *word == Some(at));
+        for (name, at) in &self.unset {
+            tell(name, at.map(|at| self.words[at].as_str()));
+        }
+        let mut at = 0..;
+        self.words
+            .retain(|_| !at.next().is_some_and(|at| lacking(&self.unset, at)));
+    }
+}
+
+/// A word that is not at its end.
+#[derive(Default)]
+struct OpenWord {
+    text: String,
+    is_started: bool,
+    /// Whether a part is unknown; then it becomes no word.
+    is_doubtful: bool,
+    /// Variables in it that are set nowhere.
+    unset: Vec<String>,
+}
+
+impl OpenWord {
+    fn end(&mut self, out: &mut ShellWords) {
+        let done = std::mem::take(self);
+        let is_word = done.is_started && !done.is_doubtful;
+        let at = is_word.then_some(out.words.len());
+        out.unset
+            .extend(done.unset.into_iter().map(|name| (name, at)));
+        if is_word {
+            out.words.push(done.text);
+        }
+    }
 }
 
 /// Splits a logical line into words, with variables replaced.
@@ -26,38 +66,37 @@ pub(super) fn split(line: &str, variables: &Variables) -> ShellWords {
 fn split_at(line: &str, variables: &Variables, depth: usize) -> ShellWords {
     let mut value_bytes: usize = 0;
     let mut out = ShellWords::default();
-    let mut word = String::new();
-    let (mut started, mut double) = (false, false);
-    // A word with an unknown part is not a word.
-    let mut doubtful = false;
+    let mut word = OpenWord::default();
+    let mut double = false;
     let mut rest = line;
     while let Some(c) = rest.chars().next() {
         rest = &rest[c.len_utf8()..];
         match c {
             '\'' if !double => {
-                started = true;
+                word.is_started = true;
                 let (inner, after) = rest.split_once('\'').unwrap_or((rest, ""));
-                word.push_str(inner);
+                word.text.push_str(inner);
                 rest = after;
             }
             '"' => {
                 double = !double;
-                started = true;
+                word.is_started = true;
             }
             '\\' => {
-                started = true;
+                word.is_started = true;
                 if let Some(next) = rest.chars().next() {
-                    word.push(next);
+                    word.text.push(next);
                     rest = &rest[next.len_utf8()..];
                 }
             }
             '`' => {
                 let (inner, after) = rest.split_once('`').unwrap_or((rest, ""));
                 out.unknown.push(format!("`{inner}`"));
-                (doubtful, started, rest) = (true, true, after);
+                (word.is_doubtful, word.is_started, rest) = (true, true, after);
             }
             '$' => {
-                let (value, after) = variable(rest, variables, &mut out.unknown, depth);
+                let lists = (&mut out.unknown, &mut word.unset);
+                let (value, after) = variable(rest, variables, lists, depth);
                 let text = &rest[..rest.len() - after.len()];
                 rest = after;
                 value_bytes += value.as_ref().map_or(0, String::len);
@@ -66,61 +105,65 @@ fn split_at(line: &str, variables: &Variables, depth: usize) -> ShellWords {
                     out.unknown.push(format!("${text}"));
                 }
                 match value {
-                    None => (doubtful, started) = (true, true),
-                    Some(value) if double => word.push_str(&value),
+                    None => (word.is_doubtful, word.is_started) = (true, true),
+                    Some(value) if double => word.text.push_str(&value),
                     // Without quotes, a value is split at spaces, and an empty one is no word.
                     Some(value) => {
                         for (index, part) in value.split(' ').enumerate() {
                             if index > 0 {
-                                end(&mut out, &mut word, &mut started, &mut doubtful);
+                                word.end(&mut out);
                             }
-                            word.push_str(part);
-                            started |= !part.is_empty();
+                            word.text.push_str(part);
+                            word.is_started |= !part.is_empty();
                         }
                     }
                 }
             }
-            '#' if !double && !started => break,
-            c if c.is_whitespace() && !double => {
-                end(&mut out, &mut word, &mut started, &mut doubtful);
-            }
+            '#' if !double && !word.is_started => break,
+            c if c.is_whitespace() && !double => word.end(&mut out),
             c => {
-                started = true;
-                word.push(c);
+                word.is_started = true;
+                word.text.push(c);
             }
         }
     }
-    end(&mut out, &mut word, &mut started, &mut doubtful);
+    word.end(&mut out);
     out
 }
 
-fn end(out: &mut ShellWords, word: &mut String, started: &mut bool, doubtful: &mut bool) {
-    let done = std::mem::take(word);
-    if std::mem::take(started) && !std::mem::take(doubtful) {
-        out.words.push(done);
-    }
-    *doubtful = false;
+/// A text with its variables replaced, which is not split.
+pub(super) struct Expanded {
+    /// `None` if a part is unknown.
+    pub(super) text: Option<String>,
+    /// Variables that are set nowhere; they count as empty.
+    pub(super) unset: Vec<String>,
 }
 
-/// Replaces a text's variables without splitting it; `None` if it has an unknown part.
-pub(super) fn expand(text: &str, variables: &Variables) -> Option<String> {
+/// Replaces a text's variables without splitting it.
+pub(super) fn expand(text: &str, variables: &Variables) -> Expanded {
     expand_at(text, variables, 0)
 }
 
-fn expand_at(text: &str, variables: &Variables, depth: usize) -> Option<String> {
+fn expand_at(text: &str, variables: &Variables, depth: usize) -> Expanded {
     if depth > MAX_DEPTH {
-        return None;
+        return Expanded {
+            text: None,
+            unset: Vec::new(),
+        };
     }
     let quoted = format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let words = split_at(&quoted, variables, depth);
-    words.unknown.is_empty().then(|| words.words.concat())
+    Expanded {
+        text: words.unknown.is_empty().then(|| words.words.concat()),
+        unset: words.unset.into_iter().map(|(name, _)| name).collect(),
+    }
 }
 
 /// Reads what follows a `$`: the value, `None` if it is unknown, and the rest of the text.
 fn variable<'a>(
     text: &'a str,
     variables: &Variables,
-    unknown: &mut Vec<String>,
+    (unknown, unset): (&mut Vec<String>, &mut Vec<String>),
     depth: usize,
 ) -> (Option<String>, &'a str) {
     if text.starts_with('(') {
@@ -155,15 +198,24 @@ fn variable<'a>(
         }
     };
     let is_set = variables.contains_key(name);
+    let mut default = |text| {
+        let default = expand_at(text, variables, depth + 1);
+        unset.extend(default.unset);
+        default.text
+    };
     let value = match operator.strip_prefix(":-") {
-        Some(default) if value.is_empty() => expand_at(default, variables, depth + 1),
+        Some(text) if value.is_empty() => default(text),
         Some(_) => Some(value),
         None => match operator.strip_prefix('-') {
-            Some(default) if !is_set => expand_at(default, variables, depth + 1),
-            _ if operator.is_empty() || operator.starts_with('-') || operator.starts_with(":?") => {
+            Some(text) if !is_set => default(text),
+            Some(_) => Some(value),
+            None if operator.is_empty() || operator.starts_with(":?") => {
+                if !is_set {
+                    unset.push(name.to_owned());
+                }
                 Some(value)
             }
-            _ => None,
+            None => None,
         },
     };
     if value.is_none() {

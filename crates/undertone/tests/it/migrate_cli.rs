@@ -215,6 +215,101 @@ fn what_is_wrong_is_told_before_anything_is_written() {
     assert!(!place.exists("new"));
 }
 
+/// A folder without any flags would be a node of a network of its own.
+#[test]
+fn without_a_source_nothing_is_made() {
+    let place = Place::new();
+    fs::write(place.path(".env"), "NODEKEY=12\n").unwrap();
+    fs::write(place.path("key"), NODE_KEY).unwrap();
+    for sources in ["", "--env .env", "--node-key-file key"] {
+        let line = format!("migrate nwaku {sources} --output new");
+        place.run(&line).failed(2, &["no source", "--compose"]);
+    }
+    let line = "migrate nwaku --env .env --release present --output new";
+    place
+        .run(line)
+        .failed(2, &["\"present\" is no release", "0.38"]);
+    assert!(!place.exists("new"));
+}
+
+#[test]
+fn a_variable_that_is_set_nowhere_is_named_when_the_flags_make_no_configuration_without_it() {
+    let place = Place::new();
+    fs::write(
+        place.path("run_node.sh"),
+        "PORT=${BASE}x\nwakunode2 --tcp-port=${PORT}\n",
+    )
+    .unwrap();
+    let line = "migrate nwaku --flags run_node.sh --output new";
+    place
+        .run(line)
+        .failed(1, &["tcp-port", "run_node.sh:1: ${BASE} is set nowhere"]);
+}
+
+/// What the deployments of both generations consist of: a compose file, a script that it mounts, variables.
+#[test]
+fn deployments_of_both_generations_move_with_the_defaults_of_their_release() {
+    let old = (
+        "harbor.status.im/wakuorg/nwaku:v0.37.1",
+        "exec /usr/bin/wakunode --cluster-id=66 --lightpush=true",
+        "WAKUNODE2_REST_PORT",
+        [
+            ("num-shards-in-network", "1"),
+            ("filter", "false"),
+            ("rest", "true"),
+        ],
+    );
+    let new = (
+        "harbor.status.im/wakuorg/nwaku:v0.39.0",
+        "exec /usr/bin/logosdeliverynode --entry-layer=kernel --cluster-id=66 --lightpush=true",
+        "LOGOS_DELIVERY_NODE_REST_PORT",
+        [
+            ("num-shards-in-network", "0"),
+            ("filter", "true"),
+            ("rest", "false"),
+        ],
+    );
+    for (image, command, variable, expected) in [old, new] {
+        let place = Place::new();
+        let compose = format!(
+            "services:\n  node:\n    image: ${{NODE_IMAGE:-{image}}}\n    environment:\n      {variable}: 18645\n      \
+             USER: ${{POSTGRES_USER}}\n      DOMAIN: ${{DOMAIN}}\n    volumes:\n      - ./run_node.sh:/opt/run_node.sh:Z\n    \
+             entrypoint: sh\n    command:\n      - /opt/run_node.sh\n"
+        );
+        fs::write(place.path("docker-compose.yml"), compose).unwrap();
+        let script = format!(
+            "{command} --store=true \\\n  --store-message-db-url=\"postgres://${{USER}}:secret@postgres:5432/postgres\"\n"
+        );
+        fs::write(place.path("run_node.sh"), script).unwrap();
+        fs::write(place.path(".env"), "POSTGRES_USER=waku\n").unwrap();
+        let line = "migrate nwaku --compose docker-compose.yml --env .env --output new --json";
+        let report = place.run(line).json(0);
+        for flag in ["lightpush", "store", "store-message-db-url", "rest-port"] {
+            assert_eq!(outcome(&report, flag), "kept", "{flag} of {image}");
+        }
+        let remarks = report["remarks"].to_string();
+        let unset = "docker-compose.yml:7: ${DOMAIN} is set nowhere";
+        assert!(remarks.contains(unset), "{remarks}");
+        assert!(!report.to_string().contains("secret"), "{report}");
+
+        let check = place.run("node --config-file new/undertone.toml --check --json");
+        let explained: Value = serde_json::from_str(&check.succeeded().stdout).unwrap();
+        let keys = explained.as_array().unwrap();
+        for (name, value) in expected
+            .into_iter()
+            .chain([("rest-port", "18645"), ("lightpush", "true")])
+        {
+            let key = keys.iter().find(|key| key["key"] == name).unwrap();
+            assert_eq!(key["value"], value, "{name} of {image}");
+        }
+        let toml = fs::read_to_string(place.path("new/undertone.toml")).unwrap();
+        assert!(
+            toml.contains("postgres://waku:secret@postgres:5432/postgres"),
+            "{toml}"
+        );
+    }
+}
+
 /// Every message is kept under the hash that the reference node computed.
 #[test]
 fn an_archive_that_a_reference_node_wrote_moves() {

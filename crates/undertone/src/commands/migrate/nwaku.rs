@@ -26,7 +26,8 @@ pub(super) struct Args {
     /// TOML file of the node, its --config-file
     #[arg(long, value_name = "FILE")]
     toml: Option<PathBuf>,
-    /// Variables of the script or compose file, NAME=value a line, usually .env
+    /// Variables of the script or compose file, NAME=value a line, usually .env; LOGOS_DELIVERY_NODE_* and WAKUNODE2_*
+    /// among them are flags
     #[arg(long, value_name = "FILE")]
     env: Option<PathBuf>,
     /// File with the node key, 64 hexadecimal digits, if it is not among the flags
@@ -46,6 +47,9 @@ pub(super) struct Args {
     /// Message archive in SQLite, to be copied: a file, often store.sqlite3
     #[arg(long, value_name = "FILE")]
     archive: Option<PathBuf>,
+    /// Release of the node, such as 0.38, if neither image nor program says it: defaults of flags depend on it
+    #[arg(long, value_name = "RELEASE")]
+    release: Option<String>,
     /// Folder to make: undertone.toml, and the folder data with keys and archive
     #[arg(long, value_name = "DIR")]
     output: PathBuf,
@@ -87,6 +91,7 @@ impl Args {
             env: self.env.clone(),
             node_key_file: self.node_key_file.clone(),
             archive: self.archive.clone(),
+            release: self.release.clone(),
             output: self.output.clone(),
         }
     }
@@ -95,7 +100,9 @@ impl Args {
 fn failure(error: MigrateError) -> Failure {
     let message = error.to_string();
     let failure = match error {
-        MigrateError::NoRateLimit => Failure::usage(message),
+        MigrateError::NoRateLimit | MigrateError::NoSource | MigrateError::Release { .. } => {
+            Failure::usage(message)
+        }
         _ => Failure::new(message),
     };
     match error.remedy() {
