@@ -102,7 +102,7 @@ fn hops_and_first_messages_count_where_they_can_be_told() {
     let mut run = like(&two, 1.0);
     run.hops.insert(2, 320);
     run.per_message[0].latency_ms = None;
-    let comparison = compare(&two, &Campaign::new(vec![run]));
+    let comparison = compare(&two, &Campaign::new(vec![run; BAND_SEEDS]));
     let differing: Vec<_> = comparison
         .rows
         .iter()
@@ -123,26 +123,44 @@ fn hops_and_first_messages_count_where_they_can_be_told() {
     assert!(text.contains("paper-100kb, one seed"), "{text}");
 }
 
-#[test]
-fn the_range_over_seeds_is_shown_and_does_not_change_a_verdict() {
+/// The last row of a comparison with runs of so many nodes at the fourth hop, where 103 are published.
+fn fourth_hop(nodes: impl Iterator<Item = u64>) -> (ComparedFigure, Comparison) {
     let two = published("paper-2kb").unwrap();
-    let with_nodes = |nodes: u64| {
+    let runs = nodes.map(|nodes| {
         let mut run = like(&two, 1.0);
         run.hops.insert(4, nodes);
         run
-    };
-    let last = |nodes: &[u64]| {
-        let runs = nodes.iter().copied().map(with_nodes).collect();
-        let comparison = compare(&two, &Campaign::new(runs));
-        let text = comparison.to_string();
-        (comparison.rows.last().unwrap().clone(), text)
-    };
-    let (row, text) = last(&[98, 120, 121, 122, 130]);
-    assert_eq!(row.range, Some([98.0, 130.0]));
-    assert_eq!(row.verdict, ComparisonVerdict::Differs, "{text}");
-    assert!(text.contains("98.0 to 130.0"), "{text}");
-    let (row, _) = last(&[98]);
-    assert_eq!(row.range, None, "one seed has no range");
+    });
+    let comparison = compare(&two, &Campaign::new(runs.collect()));
+    (comparison.rows.last().unwrap().clone(), comparison)
+}
+
+#[test]
+fn a_figure_of_one_network_is_shown_and_not_judged_by_few_seeds() {
+    for seeds in [1, 5, BAND_SEEDS - 1] {
+        let (row, comparison) = fourth_hop((0..seeds).map(|seed| 140 + seed as u64));
+        assert_eq!(row.rule, Some(ComparisonRule::TooFewSeeds));
+        assert_eq!(row.verdict, ComparisonVerdict::Shown);
+        assert!(comparison.agrees, "{comparison}");
+        assert!(comparison.to_string().contains("needs 20 seeds"));
+        assert_eq!(row.range.is_some(), seeds > 1, "one seed has no range");
+    }
+}
+
+#[test]
+fn a_figure_of_one_network_is_judged_by_the_band_of_many_seeds() {
+    // The median, 118.5, is outside of any tolerance that was set; the published 103 is one draw among these.
+    let (row, comparison) = fourth_hop((0..40).map(|seed| 99 + seed));
+    assert_eq!(row.rule, Some(ComparisonRule::Band([99.0, 137.0])));
+    assert_eq!(row.verdict, ComparisonVerdict::Agrees);
+    let text = comparison.to_string();
+    assert!(text.contains("in 99.0 to 137.0"), "{text}");
+    assert!(text.contains("99.0 to 138.0"), "the range: {text}");
+    // Of forty, the band leaves out the largest.
+    let (row, comparison) = fourth_hop((0..39).map(|seed| 62 + seed).chain([200]));
+    assert_eq!(row.rule, Some(ComparisonRule::Band([62.0, 100.0])));
+    assert_eq!(row.verdict, ComparisonVerdict::Differs);
+    assert!(!comparison.agrees);
 }
 
 #[test]

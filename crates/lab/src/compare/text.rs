@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use super::{Comparison, ComparisonVerdict};
+use super::{BAND_SEEDS, Comparison, ComparisonRule, ComparisonVerdict};
 use crate::report::{align, new_table};
 
 impl Display for Comparison {
@@ -13,7 +13,7 @@ impl Display for Comparison {
             "ours",
             "seeds",
             "ratio",
-            "tolerance",
+            "agrees if",
             "verdict",
         ]);
         for row in &self.rows {
@@ -33,8 +33,12 @@ impl Display for Comparison {
                     format!("{least:.1} to {most:.1}")
                 }),
                 number(row.ratio, 3),
-                row.tolerance
-                    .map_or(String::new(), |t| format!("{:.0} %", t * 100.0)),
+                match row.rule {
+                    Some(ComparisonRule::Tolerance(share)) => format!("± {:.0} %", share * 100.0),
+                    Some(ComparisonRule::Band([low, high])) => format!("in {low:.1} to {high:.1}"),
+                    Some(ComparisonRule::TooFewSeeds) => format!("needs {BAND_SEEDS} seeds"),
+                    None => String::new(),
+                },
                 verdict.to_owned(),
             ]);
         }
@@ -45,6 +49,11 @@ impl Display for Comparison {
             _ => writeln!(f, "{}, median over {seeds} seeds", self.scenario)?,
         }
         writeln!(f, "{table}")?;
+        writeln!(
+            f,
+            "±: our median beside the published value; in: the published value, that of one network, beside the middle 95 % of \
+             our seeds, {BAND_SEEDS} at least, and shown only with fewer"
+        )?;
         let outside = self
             .rows
             .iter()

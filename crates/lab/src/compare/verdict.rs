@@ -3,14 +3,17 @@
 use serde::Serialize;
 
 use super::PublishedRun;
-use crate::report::{Campaign, Summary, median};
+use crate::report::{Campaign, Sorted, Summary, median};
 
 const MEAN: f64 = 0.03;
 const QUANTILE: f64 = 0.05;
 const MIN: f64 = 0.01;
 const MAX: f64 = 0.08;
-const HOPS: f64 = 0.10;
 const FIRST_MESSAGE: f64 = 0.10;
+
+/// Share of our seeds within the band that judges figures of one network, and the fewest seeds that have such a band.
+const BAND: f64 = 0.95;
+pub(crate) const BAND_SEEDS: usize = 20;
 
 /// Quantiles that must agree: the deciles and the 95th percentile.
 const QUANTILES: [(&str, f64); 10] = [
@@ -35,12 +38,24 @@ const FIRST_MUST_AGREE: [&str; 2] = ["paper-100kb", "paper-500kb"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonVerdict {
-    /// The figure is within its tolerance.
+    /// The rule for the figure holds.
     Agrees,
-    /// The figure is outside its tolerance, or missing.
+    /// The rule does not hold, or the figure is missing.
     Differs,
-    /// The figure is shown for information; no tolerance was set.
+    /// The figure is shown for information; no rule judges it.
     Shown,
+}
+
+/// Rule that judges a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparisonRule {
+    /// Our median is within this share of the published value.
+    Tolerance(f64),
+    /// The published value, that of one network, is between these two, as 95 % of our networks are.
+    Band([f64; 2]),
+    /// The figure is that of one network, and our seeds are fewer than the 20 that have a band; it is shown.
+    TooFewSeeds,
 }
 
 /// Comparison of one figure.
@@ -56,8 +71,8 @@ pub struct ComparedFigure {
     pub range: Option<[f64; 2]>,
     /// Our value divided by the published one.
     pub ratio: Option<f64>,
-    /// Largest accepted difference, relative to the published value.
-    pub tolerance: Option<f64>,
+    /// Rule that judges the figure; `None` for one that is only shown.
+    pub rule: Option<ComparisonRule>,
     /// Verdict on the figure.
     pub verdict: ComparisonVerdict,
 }
@@ -71,7 +86,7 @@ pub struct Comparison {
     pub seeds: Vec<u64>,
     /// Comparison of each figure.
     pub rows: Vec<ComparedFigure>,
-    /// Whether every figure that has a tolerance is within it.
+    /// Whether the rule of every figure holds that has one.
     pub agrees: bool,
 }
 
@@ -79,11 +94,13 @@ pub struct Comparison {
 /// messages; hop populations are per message.
 pub fn compare(published: &PublishedRun, campaign: &Campaign) -> Comparison {
     let mut rows = Vec::new();
-    let mut push = |figure: &str, theirs: Option<f64>, ours: Option<Vec<f64>>, tolerance| {
-        if let Some(theirs) = theirs {
-            rows.push(row(figure, theirs, ours, tolerance));
-        }
-    };
+    let mut push =
+        |figure: &str, theirs: Option<f64>, ours: Option<Vec<f64>>, tolerance: Option<f64>| {
+            if let Some(theirs) = theirs {
+                let rule = tolerance.map(ComparisonRule::Tolerance);
+                rows.push(row(figure, theirs, &ours.unwrap_or_default(), rule));
+            }
+        };
     let latency = |field: fn(&crate::report::Latency) -> f64| {
         campaign.values_of(|run| run.latency_ms.as_ref().map(field))
     };
@@ -120,13 +137,9 @@ pub fn compare(published: &PublishedRun, campaign: &Campaign) -> Comparison {
         tolerance,
     );
     for (hops, nodes) in &published.hops {
-        let tolerance = (published.scenario == HOPS_MUST_AGREE).then_some(HOPS);
-        push(
-            &format!("nodes at hop {hops}"),
-            Some(*nodes),
-            campaign.hop_populations(*hops),
-            tolerance,
-        );
+        let ours = campaign.hop_populations(*hops).unwrap_or_default();
+        let rule = (published.scenario == HOPS_MUST_AGREE).then(|| band(&ours));
+        rows.push(row(&format!("nodes at hop {hops}"), *nodes, &ours, rule));
     }
     Comparison {
         scenario: published.scenario.to_owned(),
@@ -142,14 +155,23 @@ fn first_message_mean(run: &Summary) -> Option<f64> {
     Some(run.per_message.first()?.latency_ms?.mean)
 }
 
-/// Compares a figure; `values` are ours of every run, `None` if a run has none.
+/// The rule for a figure of one network: the band between the quantiles of our seeds.
+fn band(values: &[f64]) -> ComparisonRule {
+    let sorted = Sorted::new(values.to_vec());
+    let tail = (1.0 - BAND) / 2.0;
+    match (sorted.quantile(tail), sorted.quantile(1.0 - tail)) {
+        (Some(low), Some(high)) if values.len() >= BAND_SEEDS => ComparisonRule::Band([low, high]),
+        _ => ComparisonRule::TooFewSeeds,
+    }
+}
+
+/// Compares a figure; `values` are ours of every run, none if a run has none.
 fn row(
     figure: &str,
     published: f64,
-    values: Option<Vec<f64>>,
-    tolerance: Option<f64>,
+    values: &[f64],
+    rule: Option<ComparisonRule>,
 ) -> ComparedFigure {
-    let values = values.unwrap_or_default();
     let ours = median(values.iter().copied());
     let range = (values.len() > 1).then(|| {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -157,12 +179,12 @@ fn row(
         [least, most]
     });
     let ratio = ours.map(|ours| ours / published);
-    let verdict = match (tolerance, ratio) {
-        (None, _) => ComparisonVerdict::Shown,
-        (Some(tolerance), Some(ratio)) if (ratio - 1.0).abs() <= tolerance => {
-            ComparisonVerdict::Agrees
+    let holds = match rule {
+        None | Some(ComparisonRule::TooFewSeeds) => None,
+        Some(ComparisonRule::Tolerance(share)) => {
+            Some(ratio.is_some_and(|ratio| (ratio - 1.0).abs() <= share))
         }
-        _ => ComparisonVerdict::Differs,
+        Some(ComparisonRule::Band([low, high])) => Some((low..=high).contains(&published)),
     };
     ComparedFigure {
         figure: figure.to_owned(),
@@ -170,7 +192,11 @@ fn row(
         ours,
         range,
         ratio,
-        tolerance,
-        verdict,
+        rule,
+        verdict: match holds {
+            None => ComparisonVerdict::Shown,
+            Some(true) => ComparisonVerdict::Agrees,
+            Some(false) => ComparisonVerdict::Differs,
+        },
     }
 }

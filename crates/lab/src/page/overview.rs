@@ -1,5 +1,6 @@
 //! Overview at the top of the page: one row per experiment.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 
 use super::escape::Escaped;
@@ -51,14 +52,20 @@ impl Overview<'_> {
         };
         write!(
             f,
-            "<p class=\"lead\">{experiments}. Of {judged} figures with a tolerance set before \
+            "<p class=\"lead\">{experiments}. Of {judged} figures with a criterion set before \
              running, {} agree with the publication",
             judged - differ,
         )?;
         match differ {
-            0 => f.write_str(".</p>\n"),
-            n => writeln!(f, " and <strong class=\"differs\">{n} differ</strong>.</p>"),
+            0 => f.write_str(".")?,
+            n => write!(f, " and <strong class=\"differs\">{n} differ</strong>.")?,
         }
+        let commits: BTreeSet<&str> = self.records.iter().map(|r| r.commit.as_str()).collect();
+        for (number, commit) in commits.iter().enumerate() {
+            let before = if number == 0 { " Run at commit" } else { "," };
+            write!(f, "{before} <code>{}</code>", Escaped(commit))?;
+        }
+        f.write_str(".</p>\n")
     }
 }
 

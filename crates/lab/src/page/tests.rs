@@ -31,6 +31,19 @@ fn every_experiment_has_a_row_a_section_and_its_charts() {
 }
 
 #[test]
+fn the_page_names_the_commits_that_it_is_from() {
+    let mut records = records();
+    for record in &mut records {
+        record.commit = "0a1b2c".to_owned();
+    }
+    let one = "Run at commit <code>0a1b2c</code>.</p>";
+    assert!(page(&records).contains(one));
+    records[0].commit = "fedcba".to_owned();
+    let both = "Run at commit <code>0a1b2c</code>, <code>fedcba</code>.</p>";
+    assert!(page(&records).contains(both));
+}
+
+#[test]
 fn what_differs_says_so_and_why() {
     let records = records();
     let html = page(&records);

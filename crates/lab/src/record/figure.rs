@@ -17,6 +17,8 @@ pub enum Criterion {
     AtMost(f64),
     /// Our figure lies between these two values.
     Between(f64, f64),
+    /// The published value, that of one network, lies between these two, as 95 % of ours over many seeds do.
+    Band(f64, f64),
     /// No reference exists; the figure is only shown.
     Shown,
 }
@@ -143,6 +145,9 @@ impl Criterion {
             (Self::AtLeast(least), Some(ours)) => ours >= least,
             (Self::AtMost(most), Some(ours)) => ours <= most,
             (Self::Between(least, most), Some(ours)) => (least..=most).contains(&ours),
+            (Self::Band(low, high), Some(_)) => {
+                published.is_some_and(|published| (low..=high).contains(&published))
+            }
         };
         if holds {
             Verdict::Agrees
@@ -159,6 +164,12 @@ impl std::fmt::Display for Criterion {
             Self::AtLeast(least) => write!(f, "≥ {}", short(*least)),
             Self::AtMost(most) => write!(f, "≤ {}", short(*most)),
             Self::Between(least, most) => write!(f, "{} to {}", short(*least), short(*most)),
+            Self::Band(low, high) => write!(
+                f,
+                "published in {} to {}, 95 % of seeds",
+                short(*low),
+                short(*high)
+            ),
             Self::Shown => Ok(()),
         }
     }

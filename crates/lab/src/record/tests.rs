@@ -16,6 +16,14 @@ fn a_verdict_follows_from_its_criterion() {
         judge(Criterion::Between(1.0, 2.0), &[2.1]),
         Verdict::Differs
     );
+    // The published value is judged, and not our median.
+    let band = Criterion::Band(99.0, 101.0);
+    assert_eq!(judge(band, &[1e9]), Verdict::Agrees);
+    assert_eq!(
+        judge(Criterion::Band(101.0, 102.0), &[100.0]),
+        Verdict::Differs
+    );
+    assert_eq!(band.to_string(), "published in 99 to 101, 95 % of seeds");
     assert_eq!(judge(Criterion::Shown, &[1e9]), Verdict::Shown);
 }
 
