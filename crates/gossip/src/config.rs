@@ -199,7 +199,12 @@ impl Config {
         rule(degrees.d_score <= degrees.d_high, Rule::ScoreDegree)?;
         let bootstrapper = degrees.d == 0 && degrees.d_out == 0;
         let quota = degrees.d_out < degrees.d_low && degrees.d_out <= degrees.d / 2;
-        rule(bootstrapper || quota, Rule::OutboundDegree)?;
+        let outbound = Rule::OutboundDegree {
+            d_out: degrees.d_out,
+            d_low: degrees.d_low,
+            d: degrees.d,
+        };
+        rule(bootstrapper || quota, outbound)?;
         rule(!self.heartbeat.is_zero(), Rule::Heartbeat)?;
         let large = &self.large;
         let paced = large.group > 0 && !large.gap.is_zero() && !large.iwant_retry.is_zero();
@@ -312,8 +317,19 @@ pub enum Rule {
     #[error("mesh_deliveries_cap must not be below mesh_deliveries_threshold")]
     MeshDeliveriesCap,
     /// Outbound quota `d_out` below `d_low` and at most `d / 2`.
-    #[error("d_out must be below d_low and at most d / 2")]
-    OutboundDegree,
+    #[error(
+        "d_out = {d_out} must be below d_low = {d_low} and at most half of d = {d}; set d_out to {} or less, or d_low to {} or \
+         more and d to {} or more",
+        .d_low.saturating_sub(1).min(.d / 2), .d_out + 1, .d_out * 2
+    )]
+    OutboundDegree {
+        /// Connections of the mesh that the node has dialled.
+        d_out: usize,
+        /// Least degree of the mesh.
+        d_low: usize,
+        /// Degree of the mesh.
+        d: usize,
+    },
     /// Sign of the weights of P3, P3b, P4, P6, P7 and slow peers.
     #[error("weights of penalties must not be positive")]
     PenaltySign,

@@ -29,9 +29,7 @@ pub(crate) fn of_scenario(error: &scenario::ScenarioError) -> PyErr {
             "no scenario is called {name:?}; undertone.scenarios() lists those built in, a path names a file"
         ));
     }
-    let text = error.to_string();
-    let text = text.strip_prefix("--set ").unwrap_or(&text);
-    ScenarioError::new_err(text.to_owned())
+    ScenarioError::new_err(error.to_string().replace("--set ", ""))
 }
 
 pub(crate) fn of_sweep(error: &SweepError) -> PyErr {

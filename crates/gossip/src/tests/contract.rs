@@ -166,7 +166,14 @@ fn a_configuration_that_breaks_a_rule_is_refused_by_name() {
         (|c| c.degrees.d_low = 7, Rule::DegreeOrder),
         (|c| c.degrees.d = 9, Rule::DegreeOrder),
         (|c| c.degrees.d_score = 9, Rule::ScoreDegree),
-        (|c| c.degrees.d_out = 4, Rule::OutboundDegree),
+        (
+            |c| c.degrees.d_out = 4,
+            Rule::OutboundDegree {
+                d_out: 4,
+                d_low: 4,
+                d: 6,
+            },
+        ),
         (|c| c.heartbeat = Duration::ZERO, Rule::Heartbeat),
         (|c| c.history_gossip = 7, Rule::History),
         (|c| c.gossip_factor = f64::NAN, Rule::GossipFactor),

@@ -37,12 +37,12 @@ pub enum ScenarioError {
         /// Text of the override.
         text: String,
     },
-    /// An override makes the scenario wrong.
+    /// An override, or several that depend on each other, make the scenario wrong.
     #[error("--set {text}: {}", without_place(source))]
     Overridden {
-        /// Text of the override.
+        /// Text of the override; of several, each after the first behind another `--set`.
         text: String,
-        /// Mistake that the scenario does not have without it.
+        /// Mistake that the scenario does not have without any one of them.
         source: Box<Self>,
     },
     /// A folder has no results that a scenario can be read from.

@@ -104,7 +104,7 @@ fn read_document(
     })
 }
 
-/// Names the override with which a mistake began; the scenario's own mistakes stay as they are.
+/// Names the overrides of which a mistake is made; the scenario's own mistakes stay as they are.
 fn blame(
     error: ScenarioError,
     overrides: &[String],
@@ -114,16 +114,25 @@ fn blame(
         return error;
     }
     let said = error.to_string();
-    let is_same =
-        |count: &usize| again(&overrides[..*count]).is_some_and(|other| other.to_string() == said);
-    // The fewest overrides that have the mistake, and with them all of those that follow.
-    let most = (0..overrides.len()).rev().take_while(is_same).last();
-    match most.unwrap_or(overrides.len()).checked_sub(1) {
-        None => error,
-        Some(at) => ScenarioError::Overridden {
-            text: overrides[at].clone(),
-            source: Box::new(error),
-        },
+    let stays = |some: &[String]| again(some).is_some_and(|other| other.to_string() == said);
+    if stays(&[]) {
+        return error;
+    }
+    // Those without each of which the mistake would be none, or another one.
+    let mut needed: Vec<String> = overrides.to_vec();
+    for text in overrides {
+        let without: Vec<String> = needed
+            .iter()
+            .filter(|&other| other != text)
+            .cloned()
+            .collect();
+        if stays(&without) {
+            needed = without;
+        }
+    }
+    ScenarioError::Overridden {
+        text: needed.join(" --set "),
+        source: Box::new(error),
     }
 }
 

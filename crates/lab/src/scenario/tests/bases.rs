@@ -138,8 +138,24 @@ fn a_mistake_names_the_override_that_makes_it() {
                 "network.max_one_way_ms=2",
                 "relay.d=7",
             ],
-            "--set network.max_one_way_ms=2: s.toml:8: network.one_way_ms has no effect here: another kind of delay \
-             or queue is given",
+            "--set network.min_one_way_ms=1 --set network.max_one_way_ms=2: s.toml:8: network.one_way_ms has no effect \
+             here: another kind of delay or queue is given",
+        ),
+        // Neither is wrong alone: the second would have no effect without the first, which needs it.
+        (
+            &[
+                "topology.kind=regular",
+                "relay.d=7",
+                "topology.degree=4",
+                "topology.dials=3",
+            ],
+            "--set topology.kind=regular --set topology.degree=4 --set topology.dials=3: topology.dials has no effect \
+             here: another topology.kind would use it",
+        ),
+        (
+            &["relay.d_low=2", "relay.d=4"],
+            "--set relay.d_low=2 --set relay.d=4: [relay]: gossip configuration: d_out = 3 must be below d_low = 2 and at most half of \
+             d = 4; set d_out to 1 or less, or d_low to 4 or more and d to 6 or more",
         ),
         (
             &["scenario.nodes=1"],

@@ -193,7 +193,8 @@ fn limits_and_their_costs() {
     assert_eq!(rln.verification, expected);
     assert_eq!(
         error(LEAST, &[wait, "rln.single_ms=1"]),
-        "--set rln.single_ms=1: rln.single_ms has no effect here: the other kind of rln.verification would use it"
+        "--set rln={generation_ms=1, verification_ms=2} --set rln.single_ms=1: rln.single_ms has no effect here: the other \
+         kind of rln.verification would use it"
     );
 }
 

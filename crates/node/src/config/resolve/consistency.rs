@@ -80,7 +80,7 @@ pub(super) fn check_gossip(config: &NodeConfig, values: &Values) -> Result<(), C
     let names: &[&str] = match broken.0 {
         Rule::DegreeOrder => &["gossip.d-low", "gossip.d-high", "gossip.d"],
         Rule::ScoreDegree => &["gossip.d-score", "gossip.d-high"],
-        Rule::OutboundDegree => &["gossip.d-out", "gossip.d-low", "gossip.d"],
+        Rule::OutboundDegree { .. } => &["gossip.d-out", "gossip.d-low", "gossip.d"],
         Rule::History => &["gossip.history-gossip", "gossip.history-length"],
         _ => &[],
     };
