@@ -80,6 +80,17 @@ def test_samples_and_spans(tmp_path: Path) -> None:
     assert len(ut.Sweep("small", {"network.loss": ut.span(0.0, 0.05, 6)})) == 6
 
 
+def test_variants_have_names_and_set_several_keys(tmp_path: Path) -> None:
+    wide = {"network.one_way_ms": None, "network.min_one_way_ms": 10, "network.max_one_way_ms": 90}
+    meshes = [{"name": "thin", "relay.d": 4, "relay.d_out": 2}, {"name": "wide", **wide}]
+    result = ut.sweep("small", {"mesh": meshes}, out=tmp_path, progress=False)
+    points = pl.DataFrame(result.points)
+    assert points["mesh"].to_list() == ["thin", "wide"]
+    assert points["p50_ms"][0] != points["p50_ms"][1]
+    thin = ut.run("small", set={"relay.d": 4, "relay.d_out": 2}, progress=False)
+    assert pl.read_parquet(result.files[0]).equals(pl.DataFrame(thin.deliveries))
+
+
 def test_a_file_and_a_scenario_of_ones_own_can_be_swept(tmp_path: Path) -> None:
     (tmp_path / "loss.toml").write_text(
         '[sweep]\nscenario = "small"\nseeds = "1..2"\n[keys]\nnetwork.loss = [0.0, 0.01]\n'

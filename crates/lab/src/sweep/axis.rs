@@ -18,10 +18,10 @@ pub enum SweepScale {
 
 const SCALES: &[(&str, SweepScale)] = &[("linear", SweepScale::Linear), ("log", SweepScale::Log)];
 
-/// Key of the scenario with the values that it takes.
+/// Key of the scenario with the values that it takes, or a name for variants that set several keys at once.
 #[derive(Clone, Debug)]
 pub struct SweptKey {
-    /// Dotted path of the key.
+    /// Dotted path of the key, or the name of what the variants differ in.
     pub key: String,
     values: AxisValues,
 }
@@ -30,6 +30,8 @@ pub struct SweptKey {
 enum AxisValues {
     /// Values as the file states them, in TOML.
     Listed(Vec<String>),
+    /// Names of variants, each with its overrides.
+    Variants(Vec<(String, Vec<String>)>),
     Range {
         from: f64,
         to: f64,
@@ -44,6 +46,7 @@ impl SweptKey {
     /// Reads the values of a key: a list, or a table that describes a range. `in_grid` says whether a range needs steps.
     pub(super) fn read(key: String, entry: &TomlEntry, in_grid: bool) -> Result<Self, Error> {
         let values = match &entry.value {
+            TomlValue::List(items) if items.iter().any(has_name) => variants(&key, items)?,
             TomlValue::List(items) if !items.is_empty() => {
                 let items = items.iter().map(|item| item.value.to_toml().to_string());
                 AxisValues::Listed(items.map(|item| item.trim().to_owned()).collect())
@@ -65,14 +68,25 @@ impl SweptKey {
     pub(super) fn steps(&self) -> usize {
         match &self.values {
             AxisValues::Listed(values) => values.len(),
+            AxisValues::Variants(variants) => variants.len(),
             AxisValues::Range { steps, .. } => steps.unwrap_or(1) as usize,
         }
     }
 
-    /// The value of this number in a grid, in TOML.
+    /// The overrides of a value that [`SweptKey::step`] or [`SweptKey::at_share`] has given.
+    pub(super) fn overrides(&self, value: &str) -> Vec<String> {
+        if let AxisValues::Variants(variants) = &self.values {
+            let named = variants.iter().find(|(name, _)| name == value);
+            return named.map_or_else(Vec::new, |(_, overrides)| overrides.clone());
+        }
+        vec![format!("{}={value}", self.key)]
+    }
+
+    /// The value of this number in a grid, in TOML; of variants, the name.
     pub(super) fn step(&self, at: usize) -> String {
         match &self.values {
             AxisValues::Listed(values) => values[at].clone(),
+            AxisValues::Variants(variants) => variants[at].0.clone(),
             AxisValues::Range { .. } => {
                 let last = self.steps().saturating_sub(1).max(1);
                 self.between(at as f64 / last as f64)
@@ -80,12 +94,12 @@ impl SweptKey {
         }
     }
 
-    /// The value at a share of all values, 0 to less than 1, in TOML.
+    /// The value at a share of all values, 0 to less than 1, in TOML; of variants, the name.
     pub(super) fn at_share(&self, share: f64) -> String {
         match &self.values {
-            AxisValues::Listed(values) => {
-                let at = (share * values.len() as f64) as usize;
-                values[at.min(values.len() - 1)].clone()
+            AxisValues::Listed(_) | AxisValues::Variants(_) => {
+                let at = (share * self.steps() as f64) as usize;
+                self.step(at.min(self.steps() - 1))
             }
             AxisValues::Range { .. } => self.between(share),
         }
@@ -117,6 +131,51 @@ impl SweptKey {
 /// Twelve digits of a number.
 fn rounded(value: f64) -> f64 {
     format!("{value:.11e}").parse().unwrap_or(value)
+}
+
+/// Whether an item is one of several variants.
+fn has_name(item: &TomlEntry) -> bool {
+    item.as_table()
+        .is_some_and(|table| table.contains_key("name"))
+}
+
+fn variants(key: &str, items: &[TomlEntry]) -> Result<AxisValues, Error> {
+    let mut variants: Vec<(String, Vec<String>)> = Vec::new();
+    for item in items {
+        let table = item.as_table();
+        let name = table.and_then(|table| table.get("name")?.as_text());
+        let is_new = |name: &&str| variants.iter().all(|(known, _)| known != name);
+        let (Some(table), Some(name)) = (table, name.filter(is_new)) else {
+            return Err(Error::BadValue {
+                origin: item.origin.clone(),
+                value: item.value.to_string(),
+                expected: "variants, each a table with a name of its own and the keys that it sets"
+                    .to_owned(),
+                key: key.to_owned(),
+            });
+        };
+        let mut overrides = Vec::new();
+        let others = table.iter().filter(|(key, _)| *key != "name");
+        flatten(others, "", &mut overrides);
+        variants.push((name.to_owned(), overrides));
+    }
+    Ok(AxisValues::Variants(variants))
+}
+
+/// Lists the keys of a table and of those in it as overrides; an empty text takes a key away.
+fn flatten<'a>(
+    table: impl Iterator<Item = (&'a String, &'a TomlEntry)>,
+    above: &str,
+    overrides: &mut Vec<String>,
+) {
+    for (key, entry) in table {
+        let key = format!("{above}{key}");
+        match &entry.value {
+            TomlValue::Table(inner) => flatten(inner.iter(), &format!("{key}."), overrides),
+            TomlValue::Text(text) if text.is_empty() => overrides.push(format!("{key}=")),
+            value => overrides.push(format!("{key}={}", value.to_toml().to_string().trim())),
+        }
+    }
 }
 
 fn range(key: &str, entry: &TomlEntry, in_grid: bool) -> Result<AxisValues, Error> {

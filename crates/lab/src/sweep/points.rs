@@ -56,10 +56,8 @@ impl Sweep {
         source: &ScenarioSource,
         values: Vec<String>,
     ) -> Result<SweepPoint, SweepError> {
-        let keys = self.axes.iter().map(|axis| &axis.key);
-        let set = keys
-            .zip(&values)
-            .map(|(key, value)| format!("{key}={value}"));
+        let axes = self.axes.iter().zip(&values);
+        let set = axes.flat_map(|(axis, value)| axis.overrides(value));
         let set: Vec<String> = self.set.iter().cloned().chain(set).collect();
         let loaded = source.load(&set)?;
         Ok(SweepPoint {

@@ -43,6 +43,34 @@ fn a_grid_has_every_combination() {
 }
 
 #[test]
+fn variants_set_several_keys_at_once_under_a_name() {
+    let text = format!(
+        "{SMALL}[keys]\nnetwork.loss = [0, 0.01]\n[[keys.mesh]]\nname = \"thin\"\nrelay.d = 4\nrelay.d_out = 2\n\
+         [[keys.mesh]]\nname = \"thick\"\nrelay = {{ d = 8 }}\nnetwork.one_way_ms = \"\"\n\
+         network.min_one_way_ms = 5\nnetwork.max_one_way_ms = 9\n"
+    );
+    let sweep = sweep(&text).unwrap();
+    let points = sweep.points().unwrap();
+    let values: Vec<_> = points.iter().map(|point| point.values.join(" ")).collect();
+    assert_eq!(values, ["thin 0", "thin 0.01", "thick 0", "thick 0.01"]);
+    assert_eq!(
+        points[0].set[2..],
+        ["relay.d=4", "relay.d_out=2", "network.loss=0"]
+    );
+    assert_eq!(
+        points[2].set[2..6],
+        [
+            "network.max_one_way_ms=9",
+            "network.min_one_way_ms=5",
+            "network.one_way_ms=",
+            "relay.d=8"
+        ]
+    );
+    let degrees = points[2].loaded.scenario.relay.gossip.degrees;
+    assert_eq!((degrees.d, degrees.d_out), (8, 3));
+}
+
+#[test]
 fn samples_are_drawn_from_the_ranges_and_repeat_with_their_seed() {
     let sample = |kind: &str, seed: u32| {
         let text = format!(
@@ -105,6 +133,10 @@ fn mistakes_name_the_line_and_the_point() {
         (
             "[sweep]\nscenario = \"small\"\nsample = \"random\"\npoints = 3\n[keys]\nrelay.d = { from = 4, to = 6, steps = 2 }\n",
             "s.toml:6: keys.relay.d.steps has no effect here: a sample has as many values as points",
+        ),
+        (
+            "[sweep]\nscenario = \"small\"\n[keys]\nmesh = [{ name = \"a\", relay.d = 5 },\n{ name = \"a\" }]\n",
+            "s.toml:5: mesh = a table: expected variants, each a table with a name of its own and the keys that it sets",
         ),
     ] {
         assert_eq!(sweep(text).unwrap_err().to_string(), message);

@@ -80,7 +80,11 @@ class Sweep:
     """Points of a sweep and its seeds.
 
     Either ``Sweep("loss.toml")``, a file as docs/scenarios.md describes it, or a scenario with ``keys``: a list of values or a
-    ``span`` for each dotted key. ``seeds`` is a number of seeds, a list, or a text such as "1..10". ``sample`` is "grid",
+    ``span`` for each dotted key. What has to change together is a list of variants, each with a name:
+
+        undertone.Sweep("small", {"mesh": [{"name": "thin", "relay.d": 4, "relay.d_out": 2}, {"name": "thick", "relay.d": 8}]})
+
+    ``seeds`` is a number of seeds, a list, or a text such as "1..10". ``sample`` is "grid",
     "random" or "latin-hypercube", the latter two with ``points``.
     """
 
@@ -108,7 +112,7 @@ class Sweep:
         lines.append(f"sample = {value_text(sample)}")
         lines += [f"points = {points}"] if points is not None else []
         lines += [f"sample_seed = {sample_seed}"] if sample_seed is not None else []
-        lines += ["[keys]", *overrides(keys)]
+        lines += ["[keys]", *overrides({key: _values(values) for key, values in keys.items()})]
         self._made_of = (chosen, "\n".join(lines))
         self.name = chosen.name
         self._native = _native.NativeSweep.over(chosen._native, self._made_of[1])
@@ -155,6 +159,16 @@ def _restore(made_of: Any, text: str | None = None) -> Sweep:
     sweep.name = made_of.name
     sweep._native = _native.NativeSweep.over(made_of._native, text)
     return sweep
+
+
+def _values(values: Any) -> Any:
+    """Values of a key; None takes a key of a variant away, which is an empty text in the file."""
+    if not isinstance(values, (list, tuple)):
+        return values
+    return [
+        {key: "" if value is None else value for key, value in item.items()} if isinstance(item, Mapping) else item
+        for item in values
+    ]
 
 
 def _seeds(seeds: int | str | Iterable[int]) -> str:
