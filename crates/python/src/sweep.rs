@@ -83,6 +83,13 @@ impl NativeSweep {
             .collect()
     }
 
+    /// Values of the keys at each point.
+    #[getter]
+    fn points(&self) -> Vec<Vec<String>> {
+        let points = self.points.iter();
+        points.map(|point| point.values.clone()).collect()
+    }
+
     fn __len__(&self) -> usize {
         self.points.len() * self.sweep.seeds.len()
     }

@@ -29,6 +29,11 @@ def test_a_run_is_that_of_the_command_line(small: ut.Run) -> None:
     assert ut.run("small", seed=2, progress=False).trace_hash != small.trace_hash
 
 
+def test_a_notebook_shows_the_figures(small: ut.Run) -> None:
+    shown = small._repr_html_()
+    assert shown.startswith("<pre>small, seed 1") and "147 of 147 deliveries" in shown
+
+
 def test_tables_are_read_by_other_libraries_without_a_copy(small: ut.Run) -> None:
     one, other = pa.table(small.deliveries), pa.table(small.deliveries)
 

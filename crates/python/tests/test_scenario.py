@@ -96,6 +96,16 @@ def test_an_attribute_that_is_not_there_names_the_nearest() -> None:
         _ = ut.Scenario("small")["network.los"]
 
 
+def test_a_notebook_shows_what_a_scenario_sets_and_where() -> None:
+    faults = [{"kind": "leave", "at_s": 3, "nodes": 1}]
+    scenario = ut.Scenario({"base": "small", "faults": faults}, set={"network.loss": 0.02}, name="<mine>")
+    shown = scenario._repr_html_()
+    assert "<tr><td>network.loss</td><td>0.02</td><td>--set network.loss=0.02</td></tr>" in shown
+    assert "<td>faults.0.kind</td><td>leave</td>" in shown
+    assert "relay.d_lazy" not in shown, "defaults are left out"
+    assert "&lt;mine&gt;" in shown
+
+
 def test_a_scenario_can_be_sent_to_another_process() -> None:
     one = ut.Scenario("small", set={"network.loss": 0.02})
     other = pickle.loads(pickle.dumps(one))

@@ -24,6 +24,14 @@ def test_a_sweep_has_a_row_for_each_point_and_run(tmp_path: Path) -> None:
     assert "8 of 8 runs" in str(result)
 
 
+def test_a_notebook_shows_points_and_results(tmp_path: Path) -> None:
+    sweep = ut.Sweep("small", KEYS, seeds=2)
+    assert repr(sweep) == "<undertone.Sweep of small over network.loss, relay.d: 8 runs>"
+    assert "<caption>small: 4 points, 8 runs</caption>" in sweep._repr_html_()
+    assert "<tr><td>0.02</td><td>7</td></tr>" in sweep._repr_html_()
+    assert sweep.collect(tmp_path)._repr_html_().startswith("<pre>")
+
+
 def test_deliveries_of_a_sweep_are_grouped_by_the_values_of_its_keys(tmp_path: Path) -> None:
     result = ut.sweep("small", {"relay.d": [6, 8], "network.loss": [0.0, 0.05]}, seeds=2, out=tmp_path, progress=False)
     runs = pl.DataFrame(result.runs).lazy()

@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
+
+
+def as_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table for a notebook."""
+    lines = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    head = "".join(f"<th>{escape(name)}</th>" for name in header)
+    return f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def as_text(text: str) -> str:
+    """A text for a notebook, its lines as they are."""
+    return f"<pre>{escape(text)}</pre>"
 
 
 class Page(str):

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from . import _native
-from ._page import Page
+from ._page import Page, as_text
 from ._progress import Asked, RunProgress, shown
 from ._scenario import Scenario
 
@@ -94,6 +94,9 @@ class Run:
 
     def __str__(self) -> str:
         return self._native.text()
+
+    def _repr_html_(self) -> str:
+        return as_text(str(self))
 
     def __repr__(self) -> str:
         summary = self.summary

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ._native import NativeScenario, built_in
+from ._page import as_table
 from ._toml import overrides, plain
 
 
@@ -176,6 +177,10 @@ class Scenario:
         changes = "".join(f", {change}" for change in self._native.overrides)
         return f"<undertone.Scenario {self.name}{changes}: {self.scenario.nodes} nodes, {self.traffic.messages} messages>"
 
+    def _repr_html_(self) -> str:
+        given = _given(self._resolved["parameters"], self._resolved["from"])
+        return as_table(f"{self.name}: {self.description}", ["key", "value", "from"], given)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (*self._native.state(), self._native.overrides)
 
@@ -184,6 +189,19 @@ def _restore(is_resolved: bool, content: str, name: str, folder: os.PathLike[str
     if is_resolved:
         return Scenario._of(NativeScenario.from_resolved(content, name, changes))
     return Scenario._of(NativeScenario.given(content, name, folder, changes))
+
+
+def _given(values: Mapping[str, Any], origins: Any, above: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Parameters that are not defaults, each with its origin."""
+    for key, value in values.items():
+        origin = origins[key] if isinstance(origins, Mapping) and key in origins else origins
+        if isinstance(value, Mapping):
+            yield from _given(value, origin, f"{above}{key}.")
+        elif isinstance(origin, list):
+            for at, item in enumerate(value):
+                yield from _given(item, origin[at], f"{above}{key}.{at}.")
+        elif origin != "default":
+            yield above + key, value, origin
 
 
 def scenarios() -> dict[str, str]:

@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
+from ._page import as_table, as_text
 from ._progress import Asked, SweepProgress, shown
 from ._scenario import Scenario
 from ._toml import overrides, value_text
+
+
+_SHOWN = 50
+"""Points that a notebook shows."""
 
 
 def span(
@@ -71,6 +76,9 @@ class SweepResult:
     def __str__(self) -> str:
         return self._native.text()
 
+    def _repr_html_(self) -> str:
+        return as_text(str(self))
+
     def __repr__(self) -> str:
         there = self.runs_expected - self.left
         return f"<undertone.SweepResult in {self.folder}: {there} of {self.runs_expected} runs, {len(self.failures)} failed>"
@@ -123,6 +131,15 @@ class Sweep:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, self._made_of
+
+    def __repr__(self) -> str:
+        return f"<undertone.Sweep of {self.name} over {', '.join(self._native.keys)}: {len(self)} runs>"
+
+    def _repr_html_(self) -> str:
+        points = self._native.points
+        shown = f", the first {_SHOWN}" if len(points) > _SHOWN else ""
+        title = f"{self.name}: {len(points)} points{shown}, {len(self)} runs"
+        return as_table(title, self._native.keys, points[:_SHOWN])
 
     def folder(self, out: str | os.PathLike[str] | None = None) -> Path:
         """Folder of the results, ``sweep-results/NAME`` if none is named."""
