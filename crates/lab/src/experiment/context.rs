@@ -160,16 +160,7 @@ impl<'a> Context<'a> {
         line.finish();
         let outcome = outcome?;
         let summary = Summary::new(scenario, &outcome, measured, self.commit);
-        for outside in &summary.validity {
-            let mut known = self.validity.iter_mut();
-            match known.find(|known| known.outside == *outside) {
-                Some(known) => known.runs += 1,
-                None => self.validity.push(OutsideOfRuns {
-                    outside: outside.clone(),
-                    runs: 1,
-                }),
-            }
-        }
+        OutsideOfRuns::count(&mut self.validity, &summary.validity, 1);
         if let Some(violation) = summary.violations.first() {
             return Err(ExperimentError::Violation {
                 scenario: used.name.clone(),

@@ -12,7 +12,9 @@ use std::fmt::{self, Display};
 use super::chart::{Drawing, TreeDrawing};
 use super::document;
 use super::escape::Escaped;
+use super::section::outside_checked;
 use super::table::Rows;
+use crate::record::OutsideOfRuns;
 use crate::run::FinishedRun;
 
 /// A run with its name in legends.
@@ -71,6 +73,11 @@ impl Display for RunsPage<'_> {
                 write!(f, "{}", TreeDrawing { tree, id })?;
             }
         }
+        let mut validity = Vec::new();
+        for shown in runs {
+            OutsideOfRuns::count(&mut validity, &shown.run.summary.validity, 1);
+        }
+        outside_checked(f, &validity)?;
         for table in [figures::traffic(runs), figures::origins(runs)] {
             write!(f, "{}", Rows(&table))?;
         }

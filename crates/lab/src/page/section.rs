@@ -48,14 +48,7 @@ impl Display for PageSection<'_> {
             }
             f.write_str("</ul>\n")?;
         }
-        if !record.validity.is_empty() {
-            f.write_str("<h3>Outside what was checked</h3>\n<ul>\n")?;
-            for OutsideOfRuns { outside, runs } in &record.validity {
-                let says = Escaped(&outside.says);
-                writeln!(f, "<li>In {runs} simulations {says}.</li>")?;
-            }
-            f.write_str("</ul>\n")?;
-        }
+        outside_checked(f, &record.validity)?;
         self.run(f)?;
         f.write_str("</section>\n")
     }
@@ -99,6 +92,22 @@ impl PageSection<'_> {
         }
         f.write_str("</dd>\n</dl>\n")
     }
+}
+
+/// Writes the mechanisms of simulations that were outside what was checked.
+pub(super) fn outside_checked(
+    f: &mut fmt::Formatter<'_>,
+    validity: &[OutsideOfRuns],
+) -> fmt::Result {
+    if validity.is_empty() {
+        return Ok(());
+    }
+    f.write_str("<h3>Outside what was checked</h3>\n<ul>\n")?;
+    for known in validity {
+        let says = Escaped(&known.outside.says);
+        writeln!(f, "<li>In {} {says}.</li>", known.simulations())?;
+    }
+    f.write_str("</ul>\n")
 }
 
 fn scenario(f: &mut fmt::Formatter<'_>, used: &ScenarioUsed) -> fmt::Result {

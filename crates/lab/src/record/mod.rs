@@ -78,6 +78,29 @@ pub struct OutsideOfRuns {
     pub runs: u32,
 }
 
+impl OutsideOfRuns {
+    /// Number of simulations in words.
+    pub(crate) fn simulations(&self) -> String {
+        match self.runs {
+            1 => "one simulation".to_owned(),
+            runs => format!("{runs} simulations"),
+        }
+    }
+
+    /// Adds the mechanisms of some more simulations to those that are known.
+    pub(crate) fn count(known: &mut Vec<Self>, outside: &[OutsideChecked], runs: u32) {
+        for outside in outside {
+            match known.iter_mut().find(|known| known.outside == *outside) {
+                Some(known) => known.runs += runs,
+                None => known.push(Self {
+                    outside: outside.clone(),
+                    runs,
+                }),
+            }
+        }
+    }
+}
+
 /// A scenario with the overrides applied to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScenarioUsed {

@@ -40,9 +40,8 @@ impl Display for ExperimentRecord {
             let why = figure.why.as_deref().unwrap_or("not explained");
             writeln!(f, "DIFFERS: {}: {why}", figure.name)?;
         }
-        for OutsideOfRuns { outside, runs } in &self.validity {
-            let (rule, says) = (&outside.rule, &outside.says);
-            writeln!(f, "NOT CHECKED in {runs} simulations ({rule}): {says}")?;
+        for outside in &self.validity {
+            writeln!(f, "{outside}")?;
         }
         for note in &self.notes {
             writeln!(f, "- {note}")?;
@@ -56,6 +55,13 @@ impl Display for ExperimentRecord {
             self.measured.cpu_s,
             self.command,
         )
+    }
+}
+
+impl Display for OutsideOfRuns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rule, says) = (&self.outside.rule, &self.outside.says);
+        write!(f, "NOT CHECKED in {} ({rule}): {says}", self.simulations())
     }
 }
 

@@ -10,7 +10,9 @@ use super::folder::{RunFigures, SweepFolder, SweepFolderError, run_name};
 use super::points::SweepPoint;
 use super::table::SweepTable;
 use super::work::{FailedRun, WorkDone};
+use crate::record::OutsideOfRuns;
 use crate::run::{program_version, replay};
+use crate::validity::validity;
 
 /// File with the table.
 const TABLE: &str = "sweep.csv";
@@ -30,6 +32,8 @@ pub struct SweepReport {
     pub failures: Vec<FailedRun>,
     /// Medians over seeds of every point.
     pub table: SweepTable,
+    /// Mechanisms of the runs that are there that were outside what was checked.
+    pub validity: Vec<OutsideOfRuns>,
     /// The table as a file, and the index of the runs.
     pub files: [PathBuf; 2],
     /// The runs that are there.
@@ -67,6 +71,7 @@ impl SweepReport {
         let mut table = SweepTable::new(keys.clone());
         let mut index = format!("file,seed,scenario_hash,{}\n", keys.join(","));
         let (mut failures, mut left, mut there) = (done.failed, 0, Vec::new());
+        let mut outside = Vec::new();
         for (number, point) in points.iter().enumerate() {
             let mut runs = Vec::new();
             for seed in &sweep.seeds {
@@ -94,6 +99,10 @@ impl SweepReport {
                 });
                 runs.push(figures);
             }
+            if !runs.is_empty() {
+                let of_point = validity(&point.loaded.scenario);
+                OutsideOfRuns::count(&mut outside, &of_point, runs.len() as u32);
+            }
             table.push(point.values.clone(), &runs);
         }
         let files = [
@@ -106,6 +115,7 @@ impl SweepReport {
             left,
             failures,
             table,
+            validity: outside,
             files,
             there,
         })
@@ -125,6 +135,9 @@ impl fmt::Display for SweepReport {
         writeln!(f, "medians over seeds, with their bootstrap bands of 95 %")?;
         for failed in &self.failures {
             writeln!(f, "FAILED {}: {}", failed.why, failed.replay)?;
+        }
+        for outside in &self.validity {
+            writeln!(f, "{outside}")?;
         }
         let there = self.runs - self.left;
         writeln!(

@@ -1,6 +1,6 @@
 //! Rules of validity, one for each mechanism that was not checked, or is known to be off.
 
-use undertone_sim::scenario::{FaultKind, TcpProfile};
+use undertone_sim::scenario::{Dialling, FaultKind, TcpProfile, Topology};
 
 use super::ValidityRule;
 use super::facts::RunFacts;
@@ -20,6 +20,8 @@ const BUSY: f64 = 0.5;
 /// Packets that handshakes open a window to, about; below, their number decides how many rounds a first message takes.
 const FEW_PACKETS_BYTES: u64 = 10 * KB;
 const MANY_PACKETS_BYTES: u64 = 150 * KB;
+/// Degree of the runs with nodes that dial one by one that were compared.
+const COMPARED_DEGREE: usize = 6;
 /// Send buffer of a new connection in Shadow.
 const SHADOW_BUFFER_BYTES: u64 = 128 << 10;
 
@@ -106,6 +108,21 @@ pub const RULES: &[ValidityRule] = &[
         name: "shared-uplinks",
         says: "messages follow so fast that copies of several share an uplink; no run with many senders was compared",
         applies: |run| run.load() > BUSY,
+    },
+    ValidityRule {
+        name: "star",
+        says: "the network is a star, whose middle has every connection and forwards every message; no star was compared with \
+               another network",
+        applies: |run| matches!(run.scenario.topology, Topology::Star),
+    },
+    ValidityRule {
+        name: "one-by-one-degree",
+        says: "nodes dial one by one: their meshes stop growing at relay.d_low, so that relay.d hardly changes them, and were \
+               compared with relay.d = 6 only",
+        applies: |run| {
+            let degree = run.scenario.relay.gossip.degrees.d;
+            run.scenario.dialling == Dialling::OneByOne && degree != COMPARED_DEGREE
+        },
     },
     ValidityRule {
         name: "router-profile",

@@ -116,6 +116,17 @@ const CASES: &[(&str, &[&str], &str)] = &[
         "traffic.spacing_s=1",
     ),
     (
+        "star",
+        &["topology={kind=\"star\"}"],
+        "topology={kind=\"line\"}",
+    ),
+    ("one-by-one-degree", &["relay.d=8"], "relay.d=6"),
+    (
+        "one-by-one-degree",
+        &["relay.d=8"],
+        "topology.dialling=\"at-once\"",
+    ),
+    (
         "router-profile",
         &["relay.profile=nim"],
         "relay.profile=undertone",

@@ -261,6 +261,9 @@ fn a_sweep_goes_on_where_it_was_stopped() {
         stderr.contains("--set 'network.loss=1' --set 'relay.d_lazy=4' --seed 1"),
         "{stderr}"
     );
+    let outside = printed["validity"].as_array().unwrap();
+    let loss = outside.iter().find(|outside| outside["rule"] == "loss");
+    assert_eq!(loss.unwrap()["runs"], 4, "of the points with losses");
     let (again, ..) = sweep("");
     assert_eq!(counts(&again), [8, 0, 0]);
     assert_eq!(again["table"], printed["table"]);

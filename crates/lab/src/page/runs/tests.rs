@@ -41,6 +41,18 @@ fn runs_lie_over_one_another_in_every_chart() {
 }
 
 #[test]
+fn the_page_says_what_was_not_checked() {
+    let star = run(1, &["topology={kind=\"star\"}"]);
+    let other = run(1, &[]);
+    let html = run_page(&[shown("star", &star), shown("other", &other)]);
+    assert!(
+        html.contains("<li>In one simulation the network is a star, "),
+        "{html}"
+    );
+    assert!(!run_page(&[shown("other", &other)]).contains("is a star"));
+}
+
+#[test]
 fn the_tree_has_every_node_once_after_the_one_before_it() {
     let run = run(1, &[]);
     let tree = tree::slowest(&shown("run", &run)).unwrap();
