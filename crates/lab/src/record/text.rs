@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 
 use super::figure::short;
-use super::{ExperimentRecord, Figure, OutsideOfRuns, Verdict};
+use super::{ExperimentRecord, Figure, OutsideOfRuns, Table, Verdict};
 use crate::report::{align, new_table};
 
 impl Display for ExperimentRecord {
@@ -11,13 +11,7 @@ impl Display for ExperimentRecord {
         writeln!(f, "{}: {}", self.id, self.title)?;
         writeln!(f, "{}", self.source)?;
         for table in &self.tables {
-            let columns: Vec<&str> = table.columns.iter().map(String::as_str).collect();
-            let mut drawn = new_table(&columns);
-            for row in &table.rows {
-                drawn.add_row(row);
-            }
-            align(&mut drawn);
-            writeln!(f, "\n{}\n{drawn}", table.title)?;
+            writeln!(f, "\n{}\n{}", table.title, table.drawn())?;
         }
         if !self.figures.is_empty() {
             let header = [
@@ -55,6 +49,19 @@ impl Display for ExperimentRecord {
             self.measured.cpu_s,
             self.command,
         )
+    }
+}
+
+impl Table {
+    /// The table for the terminal, without its title.
+    pub(crate) fn drawn(&self) -> comfy_table::Table {
+        let columns: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+        let mut drawn = new_table(&columns);
+        for row in &self.rows {
+            drawn.add_row(row);
+        }
+        align(&mut drawn);
+        drawn
     }
 }
 

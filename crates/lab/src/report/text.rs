@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
-use comfy_table::{CellAlignment, Table};
+use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use super::histogram::{bar, histogram};
 use super::{Campaign, Latency, Summary};
@@ -169,11 +169,12 @@ pub(crate) fn latency_table(name: &str, rows: &[(String, Option<Latency>)]) -> T
     table
 }
 
-/// A table with a header and no rows.
+/// A table with a header and no rows. In a terminal it is no wider than that, and cells have several lines instead.
 pub(crate) fn new_table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table
         .load_preset(UTF8_BORDERS_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
         .set_header(header.iter().copied());
     table
 }

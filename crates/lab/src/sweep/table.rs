@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::folder::RunFigures;
 use super::statistics::{Band, median_band};
-use crate::report::{align, new_table};
+use crate::record::Table;
 
 /// Figure of a run that is a column of the table.
 #[derive(Clone, Copy, Debug)]
@@ -130,21 +130,27 @@ fn csv_line(cells: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(",") + "\n"
 }
 
-impl Display for SweepTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl SweepTable {
+    /// The table in words, as people read it.
+    pub(crate) fn in_words(&self) -> Table {
         let keys = self.keys.iter().map(String::as_str);
-        let header: Vec<&str> = keys
-            .chain(["runs"])
-            .chain(self.columns.iter().copied())
-            .collect();
-        let mut table = new_table(&header);
-        for row in &self.rows {
+        let header = keys.chain(["runs"]).chain(self.columns.iter().copied());
+        let rows = self.rows.iter().map(|row| {
             let figures = row.figures.iter().map(|band| shown(band.as_ref()));
             let cells = row.values.iter().cloned().chain([row.runs.to_string()]);
-            table.add_row(cells.chain(figures).collect::<Vec<_>>());
+            cells.chain(figures).collect()
+        });
+        Table {
+            title: "Medians over seeds, with their bootstrap bands of 95 %".to_owned(),
+            columns: header.map(str::to_owned).collect(),
+            rows: rows.collect(),
         }
-        align(&mut table);
-        writeln!(f, "{table}")
+    }
+}
+
+impl Display for SweepTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.in_words().drawn())
     }
 }
 

@@ -66,7 +66,7 @@ fn variants_set_several_keys_at_once_under_a_name() {
             "relay.d=8"
         ]
     );
-    let degrees = points[2].loaded.scenario.relay.gossip.degrees;
+    let degrees = &points[2].loaded.scenario.relay.gossip.degrees;
     assert_eq!((degrees.d, degrees.d_out), (8, 3));
 }
 
@@ -236,6 +236,15 @@ fn a_run_is_found_again_by_what_was_run() {
     assert!(lines[1].starts_with("6,\"\"\"x\"\"\",2,1,1,1,"), "{csv}");
     assert_eq!(lines[2], "7,y,0,,,,,,,,,,,,,,,,,,");
     assert!(table.to_string().contains("delivered_share"));
+
+    let mut drawn = table.in_words().drawn();
+    let wide = drawn.to_string();
+    assert!(wide.lines().any(|line| line.chars().count() > 60));
+    let narrow = drawn.set_width(60).to_string();
+    assert!(
+        narrow.lines().all(|line| line.chars().count() <= 60),
+        "{narrow}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
-use comfy_table::{CellAlignment, Table};
+use comfy_table::{CellAlignment, ContentArrangement, Table};
 use serde::Serialize;
 use undertone_fleet::experiments::RealMachine;
 use undertone_lab::experiment::{Context, EXPERIMENTS, Experiment};
@@ -175,7 +175,10 @@ impl fmt::Display for Finished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut table = Table::new();
         let header = ["experiment", "agree", "differ", "s", "record"];
-        table.load_preset(UTF8_BORDERS_ONLY).set_header(header);
+        table
+            .load_preset(UTF8_BORDERS_ONLY)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_header(header);
         for item in &self.experiments {
             let id = item.id.to_owned();
             match &item.record {
