@@ -65,6 +65,7 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
     killer.join(timeout=1)
     assert len(killed) == 1
     assert (result.made, result.left, result.failures) == (12, 0, [])
+    assert "12 of 12 runs, 12 of them made now" in str(result)
     here = sweep.run(out=tmp_path / "here", progress=False)
     assert len(here.files) == 12
     for one, other in zip(result.files, here.files, strict=True):

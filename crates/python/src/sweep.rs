@@ -4,10 +4,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use undertone_lab::run::threads;
+use undertone_lab::page::sweep_page;
+use undertone_lab::run::{replay, threads};
 use undertone_lab::scenario::ScenarioSource;
 use undertone_lab::sweep::{
-    Sweep, SweepFolder, SweepPoint, SweepReport, SweepShard, SweepWork, WorkDone,
+    FailedRun, Sweep, SweepFolder, SweepPoint, SweepReport, SweepShard, SweepWork, WorkDone,
 };
 use undertone_lab::tables::{sweep_points, sweep_runs};
 
@@ -152,9 +153,22 @@ impl NativeSweep {
         self.report(&folder, done.map_err(unwritten)?)
     }
 
-    /// Sums up what is in a folder.
-    fn collect(&self, folder: PathBuf) -> PyResult<SweepOutcome> {
-        self.report(&open(&folder)?, WorkDone::default())
+    /// Sums up what is in a folder, of which so many runs were made now; of those that could not be made, point, seed and
+    /// reason.
+    #[pyo3(signature = (folder, made = 0, failed = Vec::new()))]
+    fn collect(
+        &self,
+        folder: PathBuf,
+        made: usize,
+        failed: Vec<(usize, u64, String)>,
+    ) -> PyResult<SweepOutcome> {
+        let failed = failed.into_iter().filter_map(|(point, seed, why)| {
+            let set = &self.points.get(point)?.set;
+            let replay = replay(&self.sweep.scenario, set, seed);
+            Some(FailedRun { seed, why, replay })
+        });
+        let failed = failed.collect();
+        self.report(&open(&folder)?, WorkDone { made, failed })
     }
 }
 
@@ -199,6 +213,11 @@ impl SweepOutcome {
     /// One row per run.
     fn runs(&self) -> ArrowTable {
         ArrowTable::new(sweep_runs(&self.report))
+    }
+
+    /// A page that draws the figures over the values of the keys.
+    fn html(&self, name: &str) -> String {
+        sweep_page(name, &self.report)
     }
 
     /// The table as the command line prints it.

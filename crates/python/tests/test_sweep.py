@@ -29,7 +29,10 @@ def test_a_notebook_shows_points_and_results(tmp_path: Path) -> None:
     assert repr(sweep) == "<undertone.Sweep of small over network.loss, relay.d: 8 runs>"
     assert "<caption>small: 4 points, 8 runs</caption>" in sweep._repr_html_()
     assert "<tr><td>0.02</td><td>7</td></tr>" in sweep._repr_html_()
-    assert sweep.collect(tmp_path)._repr_html_().startswith("<pre>")
+    nothing = sweep.collect(tmp_path)
+    assert nothing._repr_html_().startswith("<pre>")
+    assert "p50_ms over network.loss" in nothing.html(tmp_path / "sweep.html")
+    assert (tmp_path / "sweep.html").read_text() == nothing.html()
 
 
 def test_deliveries_of_a_sweep_are_grouped_by_the_values_of_its_keys(tmp_path: Path) -> None:
@@ -138,6 +141,7 @@ def test_jobs_of_submitit_make_the_parts(tmp_path: Path) -> None:
     sweep = ut.Sweep("small", KEYS, seeds=2)
     result = undertone.slurm.run(sweep, out=tmp_path / "out", jobs=2, logs=tmp_path / "logs", cluster="local", timeout_min=5)
     assert (result.made, result.left) == (8, 0)
+    assert "8 of 8 runs, 8 of them made now" in str(result)
     here = sweep.run(out=tmp_path / "here", progress=False)
     for one, other in zip(result.files, here.files, strict=True):
         assert pl.read_parquet(one).equals(pl.read_parquet(other))

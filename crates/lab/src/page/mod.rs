@@ -1,4 +1,4 @@
-//! Records, and runs of one's own, each as one self-contained HTML page: no script, no font, no network access.
+//! Records, and runs and sweeps of one's own, each as one self-contained HTML page: no script, no font, no network access.
 //!
 //! The page follows the reader's light or dark theme and can be printed; all colours are in `style.css`.
 //! The same records and runs give the same bytes.
@@ -10,6 +10,7 @@ mod figures;
 mod overview;
 mod runs;
 mod section;
+mod sweep;
 mod table;
 
 #[cfg(test)]
@@ -22,6 +23,7 @@ use overview::Overview;
 use section::PageSection;
 
 pub use runs::{RunShown, run_page};
+pub use sweep::sweep_page;
 
 /// Renders the page, with a section for each record in the order given.
 pub fn page(records: &[ExperimentRecord]) -> String {

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
-from ._page import as_table, as_text
+from ._page import Page, as_table, as_text
 from ._progress import Asked, SweepProgress, shown
 from ._scenario import Scenario
 from ._toml import overrides, value_text
@@ -72,6 +72,13 @@ class SweepResult:
     def files(self) -> list[Path]:
         """Files with the deliveries of every run, for ``polars.scan_parquet`` and the like."""
         return self._native.files
+
+    def html(self, path: str | os.PathLike[str] | None = None) -> Page:
+        """The figures over the values of the keys in pictures; written to a file if one is named."""
+        page = Page(self._native.html(self.folder.name))
+        if path is not None:
+            page.save(path)
+        return page
 
     def __str__(self) -> str:
         return self._native.text()
@@ -164,8 +171,10 @@ class Sweep:
 
     def collect(self, out: str | os.PathLike[str] | None = None) -> SweepResult:
         """Sums up what is in the folder, and runs nothing."""
-        folder = self.folder(out)
-        return SweepResult(folder, self._native.collect(folder))
+        return self._collect(self.folder(out), 0, [])
+
+    def _collect(self, folder: Path, made: int, failed: list[tuple[int, int, str]]) -> SweepResult:
+        return SweepResult(folder, self._native.collect(folder, made, failed))
 
 
 def _restore(made_of: Any, text: str | None = None) -> Sweep:

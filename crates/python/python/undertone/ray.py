@@ -18,7 +18,7 @@ import ray as _ray
 
 from . import _native
 from ._progress import Asked, SweepProgress, shown
-from ._sweep import FailedRun, Sweep, SweepResult
+from ._sweep import Sweep, SweepResult
 
 __all__ = ["run"]
 
@@ -49,8 +49,8 @@ def run(
     at_once = in_flight or 4 * max(1, int(_ray.cluster_resources().get("CPU", 1)))
     waiting = iter(missing)
     scenarios: dict[int, tuple[Any, str]] = {}
-    made_by: dict[Any, tuple[str, int]] = {}
-    failed: list[FailedRun] = []
+    made_by: dict[Any, tuple[str, int, int]] = {}
+    failed: list[tuple[int, int, str]] = []
     ended = 0
 
     def begin() -> None:
@@ -58,7 +58,7 @@ def run(
             if point not in scenarios:
                 native = sweep._native.scenario(point)
                 scenarios[point] = (_ray.put(native.resolved()), native.name)
-            made_by[task.remote(*scenarios[point], seed)] = (name, seed)
+            made_by[task.remote(*scenarios[point], seed)] = (name, point, seed)
             if len(made_by) >= at_once:
                 return
 
@@ -67,18 +67,15 @@ def run(
             begin()
             while made_by:
                 ready, _ = _ray.wait(list(made_by), num_returns=1)
-                name, seed = made_by.pop(ready[0])
+                name, point, seed = made_by.pop(ready[0])
                 try:
                     sweep._native.keep(folder, name, _ray.get(ready[0]))
                 except _ray.exceptions.RayError as error:
-                    failed.append(FailedRun(seed, str(error), ""))
+                    failed.append((point, seed, str(error)))
                 ended += 1
                 report(SweepProgress(ended, len(failed), len(missing)))
                 begin()
         finally:
             for left in made_by:
                 _ray.cancel(left, force=True)
-    result = sweep.collect(folder)
-    result.made = ended - len(failed)
-    result.failures += failed
-    return result
+    return sweep._collect(folder, ended - len(failed), failed)

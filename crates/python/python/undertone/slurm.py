@@ -57,6 +57,4 @@ def run(sweep: Sweep, *, out: str | os.PathLike[str], jobs: int, **parameters: A
     failed = [error for error in (job.exception() for job in submitted) if error is not None]
     if failed:
         raise failed[0]
-    result = sweep.collect(out)
-    result.made = sum(job.result() for job in submitted)
-    return result
+    return sweep._collect(sweep.folder(out), sum(job.result() for job in submitted), [])

@@ -264,7 +264,16 @@ fn a_sweep_goes_on_where_it_was_stopped() {
     let outside = printed["validity"].as_array().unwrap();
     let loss = outside.iter().find(|outside| outside["rule"] == "loss");
     assert_eq!(loss.unwrap()["runs"], 4, "of the points with losses");
-    let (again, ..) = sweep("");
+    let page = folder.path().join("sweep.html");
+    let (again, ..) = sweep(&format!("--html {}", page.display()));
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("p50_ms over network.loss"));
+    assert_eq!(
+        page.matches("relay.d_lazy 6 ").count(),
+        6,
+        "a series in each chart"
+    );
+    assert!(page.contains("packets are lost at random"), "not checked");
     assert_eq!(counts(&again), [8, 0, 0]);
     assert_eq!(again["table"], printed["table"]);
     let row = &printed["table"]["rows"][0];

@@ -1,9 +1,11 @@
 //! `undertone sweep`: runs one scenario over values of its keys and over seeds, and goes on where it was stopped.
 
+use std::fs;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use undertone_lab::page::sweep_page;
 use undertone_lab::report::estimated_bytes;
 use undertone_lab::run::threads;
 use undertone_lab::sweep::{
@@ -35,6 +37,9 @@ pub(crate) struct Args {
     /// Print the table of what is there, and run nothing
     #[arg(long)]
     no_run: bool,
+    /// Draw the figures over the values of the keys into this page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -61,6 +66,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         false => make(args, &work, &points, &interrupt)?,
     };
     let report = SweepReport::new(&sweep, &points, &folder, done, COMMIT).map_err(unwritten)?;
+    if let Some(page) = &args.html {
+        let name = args.file.file_stem().unwrap_or_default().to_string_lossy();
+        fs::write(page, sweep_page(&name, &report)).map_err(|error| Failure::at(page, error))?;
+    }
     output::print(&report, args.json)?;
     if interrupt.is_asked() {
         return Err(Failure::interrupted(format!(
