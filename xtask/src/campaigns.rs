@@ -80,7 +80,7 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
             PYTHON_ENVIRONMENT,
             "cd crates/python && MATURIN_PEP517_ARGS='--profile release' \
              {target}/python/venv/bin/pip install --quiet '.[test,ray]'",
-            "cd crates/python && {target}/python/venv/bin/python -m pytest campaigns/test_ray.py",
+            "cd crates/python && {target}/python/venv/bin/python -m pytest campaigns/test_ray.py tests/test_examples.py",
         ],
     },
     Campaign {

@@ -1,5 +1,6 @@
 """Simulate networks of GossipSub and Waku Relay with the protocol code that nodes run.
 
+    import polars
     import undertone as ut
 
     run = ut.run("paper-2kb", set={"network.loss": 0.01})

@@ -97,6 +97,8 @@ class Sweep:
     Either ``Sweep("loss.toml")``, a file as docs/scenarios.md describes it, or a scenario with ``keys``: a list of values or a
     ``span`` for each dotted key. What has to change together is a list of variants, each with a name:
 
+        import undertone
+
         undertone.Sweep("small", {"mesh": [{"name": "thin", "relay.d": 4, "relay.d_out": 2}, {"name": "thick", "relay.d": 8}]})
 
     ``seeds`` is a number of seeds, a list, or a text such as "1..10". ``sample`` is "grid",
@@ -220,7 +222,11 @@ def sweep(
 ) -> SweepResult:
     """Runs a scenario over values of its keys and over seeds: ``Sweep(...).run(...)`` in one call.
 
-        undertone.sweep("small", {"relay.d": [4, 6, 8], "network.loss": undertone.span(0, 0.05, 6)}, seeds=10)
+        import undertone
+
+        undertone.sweep("small", {"relay.d": [6, 7, 8], "network.loss": undertone.span(0, 0.05, 6)}, seeds=10)
+
+    What is in the folder ``out`` already is not run again.
     """
     made = Sweep(scenario, keys, seeds=seeds, set=set, sample=sample, points=points, sample_seed=sample_seed)
     return made.run(out=out, threads=threads, progress=progress)
