@@ -35,6 +35,8 @@ pub(super) struct PlotFrame {
     pub(super) y: AxisScale,
     /// Whether `x` has words, between which there are no values.
     pub(super) has_words: bool,
+    /// Words that are too long for the axis, which has their numbers; they stand below the drawing.
+    pub(super) listed: Vec<String>,
     x_ticks: Vec<(f64, Label)>,
     y_ticks: Vec<(f64, String)>,
     x_label: Vec<String>,
@@ -76,12 +78,22 @@ impl PlotFrame {
             .max()
             .unwrap_or(0);
         let left = 14.0 + widest.min(MAX_LABEL_CHARS) as f64 * LETTER;
-        let left = left.max(room_for_slanted(&chart.x.categories, left));
+        let words = chart.x.categories.as_slice();
+        let listed = match words.iter().any(|word| chars(word) > MAX_LABEL_CHARS) {
+            true if !stand_upright(words, slot(words, left)) => words.to_vec(),
+            _ => Vec::new(),
+        };
+        let numbers: Vec<String> = (1..=listed.len()).map(|at| at.to_string()).collect();
+        let words = match listed.is_empty() {
+            true => words,
+            false => numbers.as_slice(),
+        };
+        let left = left.max(room_for_slanted(words, left));
         let x_log = chart.x.log && chart.x.categories.is_empty();
         let x = AxisScale::new(across.unwrap_or(default(x_log)), x_log);
         let x = if x_log { x.rounded(TICKS_ACROSS) } else { x };
         let x = x.placed(left, WIDTH - RIGHT);
-        let x_ticks = match chart.x.categories.as_slice() {
+        let x_ticks = match words {
             [] => upright(&x),
             words => categories(&x, words),
         };
@@ -101,6 +113,7 @@ impl PlotFrame {
             .collect();
         Self {
             has_words: !chart.x.categories.is_empty(),
+            listed,
             labels_height: x_ticks
                 .iter()
                 .map(|(_, label)| label.height())
@@ -173,7 +186,7 @@ fn categories(x: &AxisScale, words: &[String]) -> Vec<(f64, Label)> {
     let upright = stand_upright(words, slot);
     let label = |word: &String| match upright {
         true => Label::Upright(wrap(word, letters(slot))),
-        false => Label::Slanted(shorten(word, MAX_LABEL_CHARS)),
+        false => Label::Slanted(word.clone()),
     };
     let labels = words.iter().map(label).enumerate();
     labels
@@ -193,14 +206,19 @@ fn letters(width: f64) -> usize {
     (width / LETTER) as usize
 }
 
+/// Width of the slot of one word.
+fn slot(words: &[String], left: f64) -> f64 {
+    (WIDTH - RIGHT - left) / words.len().max(1) as f64
+}
+
 /// Left margin of the plot that keeps the first word, if words are slanted, from being cut off.
 fn room_for_slanted(words: &[String], left: f64) -> f64 {
-    let slot = (WIDTH - RIGHT - left) / words.len().max(1) as f64;
+    let slot = slot(words, left);
     let first = match words.first() {
-        Some(word) if !stand_upright(words, slot) => chars(word).min(MAX_LABEL_CHARS),
+        Some(word) if !stand_upright(words, slot) => chars(word),
         _ => return 0.0,
     };
-    first as f64 * LETTER * COS_35 - slot / 2.0
+    (first + 1) as f64 * LETTER * COS_35 - slot / 2.0
 }
 
 impl Label {

@@ -82,7 +82,15 @@ impl Display for Drawing<'_> {
                 }
             )?;
         }
-        f.write_str("</svg>\n</figure>\n")
+        f.write_str("</svg>\n")?;
+        if !frame.listed.is_empty() {
+            f.write_str("<ol class=\"words-below\">\n")?;
+            for word in &frame.listed {
+                writeln!(f, "<li>{}</li>", Escaped(word))?;
+            }
+            f.write_str("</ol>\n")?;
+        }
+        f.write_str("</figure>\n")
     }
 }
 

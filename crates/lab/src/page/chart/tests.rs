@@ -183,8 +183,31 @@ fn words_stand_upright_while_they_fit() {
         "Laptop M2",
         "Raspberry Pi 4"
     ]));
-    assert!(slanted(&["Incomprehensibilities"; 5]));
+    assert!(slanted(&["Incomprehensibly"; 5]));
     assert!(slanted(&["word"; 40]));
+}
+
+#[test]
+fn words_that_are_too_long_for_the_axis_are_whole_below_it() {
+    let words = [
+        "Bare Metal 256GB AMD EPYC 7502P 32-Core",
+        "Raspberry Pi 4B 4GB",
+    ];
+    let crowd = [words[0], words[1], "a", "b", "c", "d"];
+    let chart = |words: &[&str]| draw(&Chart::new("t", Axis::words("x", words), Axis::linear("y")));
+    let listed = chart(&crowd);
+    let list = listed.split("<ol class=\"words-below\">").nth(1).unwrap();
+    for word in crowd {
+        assert!(list.contains(&format!("<li>{word}</li>")), "{list}");
+    }
+    assert!(
+        listed.contains(">6</text>") && !listed.contains('…'),
+        "{listed}"
+    );
+    assert!(!listed.contains("rotate(-35)"));
+    // Two have room for their lines.
+    let upright = chart(&words);
+    assert!(upright.contains("7502P 32-Core</text>") && !upright.contains("words-below"));
 }
 
 proptest! {
@@ -238,7 +261,7 @@ proptest! {
         let axis = |log| if log { Axis::log("a") } else { Axis::linear("a") };
         let x = Axis { categories: words, ..axis(log.0) };
         let svg = draw(&Chart::new("t", x, axis(log.1)).with("s", Role::Ours, shape));
-        prop_assert!(svg.ends_with("</svg>\n</figure>\n"));
+        prop_assert!(svg.ends_with("</figure>\n"));
         prop_assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
     }
 }
