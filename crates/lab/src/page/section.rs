@@ -73,7 +73,7 @@ impl PageSection<'_> {
         writeln!(f, "<dt>scale</dt><dd>{}</dd>", scale(record.scale))?;
         writeln!(f, "<dt>seeds</dt><dd>{}</dd>", seeds(&record.seeds))?;
         if !record.scenarios.is_empty() {
-            f.write_str("<dt>scenarios</dt><dd>")?;
+            f.write_str("<dt>scenarios</dt><dd class=\"scenarios\">")?;
             for (number, used) in record.scenarios.iter().enumerate() {
                 let comma = if number == 0 { "" } else { "; " };
                 f.write_str(comma)?;
