@@ -297,6 +297,8 @@ pub struct MetricsSnapshot {
     pub gossip: GossipSnapshot,
     /// Topics that the node is subscribed to.
     pub topics: Vec<TopicSnapshot>,
+    /// Peers below which a mesh is grafted.
+    pub mesh_low: usize,
     /// Totals that the driver itself counts.
     pub totals: NodeTotals,
     /// Proofs whose verdict the relay waits for.

@@ -354,6 +354,7 @@ impl EventLoop {
                 .unwrap_or_default(),
             gossip: self.gossip(),
             topics: router.joined().iter().map(topic).collect(),
+            mesh_low: router.config().degrees.d_low,
             totals: self.totals.clone(),
             checks_waiting: self.relay.checks_waiting(),
             certificate_expires_unix_s: self

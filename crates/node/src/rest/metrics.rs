@@ -30,12 +30,14 @@ use crate::traces::TraceTotals;
 mod chain;
 mod dashboards;
 mod passage;
+mod process;
 mod rendezvous;
 mod services;
 mod shards;
 mod sync;
 
 use dashboards::{LaterPrefixed, LibP2pNames, WakuNames};
+use process::ProcessNames;
 use rendezvous::RendezvousNames;
 use services::ServiceNames;
 use sync::SyncDetails;
@@ -91,6 +93,7 @@ async fn page(
         None => None,
     };
     let mut registry = Registry::default();
+    registry.register_collector(Box::new(ProcessNames));
     let ours = registry.sub_registry_with_prefix("undertone");
     ours.register_collector(Box::new(snapshot.clone()));
     if let Some(counts) = services.and_then(ServicesHandle::archive_counts) {
@@ -472,7 +475,7 @@ impl MetricsPage<'_> {
     /// Writes a histogram of jobs; `sum` is the number of proofs of all jobs together.
     fn sizes(&mut self, name: &str, help: &str, sizes: &JobSizes, sum: u64) -> fmt::Result {
         let bounds = JobSizes::BOUNDS.iter().map(|bound| *bound as f64);
-        let buckets: Vec<_> = bounds.chain([f64::MAX]).zip(sizes.counts).collect();
+        let buckets: Vec<_> = bounds.chain([f64::INFINITY]).zip(sizes.counts).collect();
         let count = sizes.counts.iter().sum();
         let mut metric = self.metric(name, help, None, MetricType::Histogram)?;
         metric.encode_histogram::<NoLabelSet>(sum as f64, count, &buckets, None)

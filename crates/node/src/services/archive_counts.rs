@@ -7,6 +7,8 @@ use super::totals::DurationHistogram;
 pub struct ArchiveCounts {
     /// Messages that were written.
     pub kept: u64,
+    /// Messages in the archive: the number of less than a minute ago, and those that were written since.
+    pub held: u64,
     /// Messages that are not to be kept: ephemeral ones, and those of another time.
     pub refused: u64,
     /// Messages that the archive took too long for.

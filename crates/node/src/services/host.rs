@@ -84,6 +84,7 @@ impl ServicesHost {
         limiters: ServiceLimiters,
         publisher: Publisher,
         pusher: Pusher,
+        totals: ServiceTotals,
         (done, results): (
             mpsc::UnboundedSender<FinishedWork>,
             mpsc::UnboundedReceiver<FinishedWork>,
@@ -99,7 +100,7 @@ impl ServicesHost {
             forget_peers_from: PEERS_MAX,
             next_request: 0,
             waiting: BTreeMap::new(),
-            totals: ServiceTotals::default(),
+            totals,
             done,
             results,
         }

@@ -40,6 +40,7 @@ pub(crate) struct KeeperCounts(Arc<CountCells>);
 #[derive(Debug, Default)]
 struct CountCells {
     kept: AtomicU64,
+    held: AtomicU64,
     refused: AtomicU64,
     lost: AtomicU64,
     pending: AtomicU64,
@@ -54,6 +55,7 @@ impl KeeperCounts {
         let counts = &*self.0;
         ArchiveCounts {
             kept: counts.kept.load(Ordering::Relaxed),
+            held: counts.held.load(Ordering::Relaxed),
             refused: counts.refused.load(Ordering::Relaxed),
             lost: counts.lost.load(Ordering::Relaxed),
             pending: self.pending(),
@@ -110,7 +112,7 @@ pub(super) fn start(archive: Archive, index: Option<SyncIndex>) -> (KeeperQueue,
         writer.await;
         drop(writing);
     });
-    tokio::spawn(maintain(archive, ended));
+    tokio::spawn(maintain(archive, counts.clone(), ended));
     let queue = KeeperQueue {
         waiting,
         counts: counts.clone(),
@@ -126,6 +128,7 @@ async fn write(
 ) {
     let mut batch = Vec::new();
     let mut failure: Option<String> = None;
+    count(&archive, &counts).await;
     while let Some(first) = messages.recv().await {
         batch.push(first);
         fill(&mut batch, &mut messages);
@@ -140,6 +143,7 @@ async fn write(
                     }
                     let kept = report.inserted as u64;
                     counts.0.kept.fetch_add(kept, Ordering::Relaxed);
+                    counts.0.held.fetch_add(kept, Ordering::Relaxed);
                     if let Some(index) = &index {
                         index.add(&batch);
                     }
@@ -175,8 +179,15 @@ fn fill(batch: &mut Vec<StoredMessage>, messages: &mut mpsc::Receiver<StoredMess
     }
 }
 
-/// Applies the retention regularly until the writer has ended.
-async fn maintain(archive: Archive, mut ended: oneshot::Receiver<()>) {
+/// Counts what the archive holds. A write at the same time may be missed or counted twice until the next count.
+async fn count(archive: &Archive, counts: &KeeperCounts) {
+    if let Ok(stats) = archive.stats().await {
+        counts.0.held.store(stats.messages, Ordering::Relaxed);
+    }
+}
+
+/// Applies the retention regularly, and counts what is left, until the writer has ended.
+async fn maintain(archive: Archive, counts: KeeperCounts, mut ended: oneshot::Receiver<()>) {
     let started = Instant::now();
     let mut clock = None;
     let mut interval = tokio::time::interval(MAINTAINING);
@@ -186,8 +197,12 @@ async fn maintain(archive: Archive, mut ended: oneshot::Receiver<()>) {
             // Nothing is ever sent.
             _ = &mut ended => return,
         }
+        let is_start = clock.is_none();
         if let Err(error) = retain(&archive, &mut clock, unix_now_ns(), started.elapsed()).await {
             tracing::warn!(%error, "old messages cannot be dropped from the archive");
+        }
+        if !is_start {
+            count(&archive, &counts).await;
         }
     }
 }

@@ -47,6 +47,7 @@ use super::sender::{
 use super::service_peers::{ConfiguredPeers, ServicePeers};
 use super::store_watch::StoreWatch;
 use super::sync::{self, HistoryCheck, PastProofs, SyncOptions, SyncParts};
+use super::totals::ServiceTotals;
 use super::{resume, resume::ResumeParts};
 use crate::config::{NodeConfig, ServicesConfig};
 use crate::driver::{Clock, PeerNews};
@@ -269,6 +270,7 @@ impl PreparedServices {
             clock_ahead_ns,
             news,
         } = self;
+        let totals = ServiceTotals::new(&config);
         let configured = ConfiguredPeers {
             store: config.store_peers.clone(),
             filter: config.filter_peers.clone(),
@@ -439,6 +441,7 @@ impl PreparedServices {
             ServiceLimiters::new(&rate_limits),
             Publisher::new(node.clone(), needs_proof),
             Pusher::new(channels.opener, done.clone()),
+            totals,
             (done, results),
         );
         tokio::spawn(host.run(HostChannels {

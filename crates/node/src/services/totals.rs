@@ -1,9 +1,12 @@
 //! Totals of what peers ask of this node's services.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use undertone_services::{filter, lightpush, peer_exchange, rendezvous, store};
+
+use crate::config::ServicesConfig;
+use crate::driver::without_peer_id;
 
 /// Protocols of the services, by which requests are counted.
 pub(crate) const SERVICE_PROTOCOLS: [&str; 7] = [
@@ -71,6 +74,8 @@ pub struct RendezvousTotals {
 pub struct ServiceTotals {
     /// Totals by protocol id, of those that were ever used.
     pub protocols: BTreeMap<&'static str, ProtocolTotals>,
+    /// Peers that the configuration names for services: the protocol, and the address without the peer's id.
+    pub named_peers: BTreeSet<(&'static str, String)>,
     /// Peers that have filter subscriptions now; `None` without the service.
     pub filter_peers: Option<usize>,
     /// Node records given by peer exchange; `None` without the service.
@@ -85,6 +90,25 @@ pub struct ServiceTotals {
 }
 
 impl ServiceTotals {
+    /// Makes the totals of a node to which nothing has happened yet.
+    pub(super) fn new(config: &ServicesConfig) -> Self {
+        let named = [
+            (store::PROTOCOL_ID, &config.store_peers),
+            (filter::SUBSCRIBE_PROTOCOL_ID, &config.filter_peers),
+            (lightpush::PROTOCOL_ID, &config.lightpush_peers),
+            (lightpush::legacy::PROTOCOL_ID, &config.lightpush_peers),
+            (peer_exchange::PROTOCOL_ID, &config.exchange_peers),
+        ];
+        let named = named.into_iter().flat_map(|(protocol, peers)| {
+            let address = |peer| without_peer_id(peer).to_string();
+            peers.iter().map(move |peer| (protocol, address(peer)))
+        });
+        Self {
+            named_peers: named.collect(),
+            ..Self::default()
+        }
+    }
+
     /// Counts a request of a peer. One of a protocol that is no service's is not counted.
     pub(super) fn count_request(&mut self, protocol: &str, is_allowed: bool, bytes: usize) {
         if let Some(totals) = self.of(protocol) {

@@ -170,6 +170,7 @@ pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
         let (series, value) = line.rsplit_once(' ').unwrap();
         // The last four are those that the reference node gave no prefix up to 0.38.
         let prefixes = [
+            "process_",
             "undertone_",
             "libp2p_",
             "waku_",

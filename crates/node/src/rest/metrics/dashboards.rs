@@ -1,6 +1,7 @@
 //! Metrics that dashboards made for the reference node (nwaku) query, under its names.
 
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -113,9 +114,38 @@ impl MetricsPage<'_> {
         let help = "Peers subscribed";
         let name = "libp2p_gossipsub_peers_per_topic_gossipsub";
         self.gauges(name, help, "topic", subscribers)?;
+        let with = |peers: Range<usize>| mesh().filter(|(_, mesh)| peers.contains(mesh)).count();
+        let low = snapshot.mesh_low;
+        for (name, help, peers) in [
+            ("no", "Topics without a peer in the mesh", 0..1),
+            ("low", "Topics whose mesh has too few peers", 1..low),
+            (
+                "healthy",
+                "Topics whose mesh has enough peers",
+                low..usize::MAX,
+            ),
+        ] {
+            let name = format!("libp2p_gossipsub_{name}_peers_topics");
+            self.gauge(&name, help, with(peers))?;
+        }
         let (received, sent) = (&stats.received, &stats.sent);
         let rejected = totals.rejected.values().sum();
         for (name, help, total) in [
+            (
+                "libp2p_total_dial_attempts",
+                "Dials that have ended",
+                totals.dials_succeeded + totals.dials_failed,
+            ),
+            (
+                "libp2p_successful_dials",
+                "Dials that led to a connection",
+                totals.dials_succeeded,
+            ),
+            (
+                "libp2p_failed_dials",
+                "Dials that did not",
+                totals.dials_failed,
+            ),
             (
                 "libp2p_pubsub_subscriptions",
                 "Topics joined so far",
@@ -215,7 +245,7 @@ impl MetricsPage<'_> {
         self.gauges("version", "Version", "version", version)?;
         let sizes = &snapshot.totals.message_sizes;
         let bounds = MessageSizes::BOUNDS_KB.iter().map(|bound| *bound as f64);
-        let buckets: Vec<_> = bounds.chain([f64::MAX]).zip(sizes.counts).collect();
+        let buckets: Vec<_> = bounds.chain([f64::INFINITY]).zip(sizes.counts).collect();
         let count = sizes.counts.iter().sum();
         let sum_kb = sizes.sum_bytes as f64 / 1000.0;
         let (name, help) = ("histogram_message_size", "Payloads, in kB");
@@ -231,19 +261,25 @@ impl MetricsPage<'_> {
             .collect();
         let spam = totals.rejected.get(SPAM).copied().unwrap_or_default();
         let all = totals.delivered + invalid.iter().map(|(_, n)| n).sum::<u64>();
-        self.counter("rln_messages", "Messages checked for their proof", all)?;
+        // nwaku ends the names of these counters in `_total`, to which the format adds another one.
+        self.counter(
+            "rln_messages_total",
+            "Messages checked for their proof",
+            all,
+        )?;
         let help = "Messages of members over their limit";
-        self.counter("rln_spam_messages", help, spam)?;
+        self.counter("rln_spam_messages_total", help, spam)?;
         let help = "Messages refused for their proof";
         self.counters(
-            "rln_invalid_messages",
+            "rln_invalid_messages_total",
             help,
             "type",
             invalid.into_iter().filter(|(reason, _)| *reason != SPAM),
         )?;
         let topics = snapshot.topics.iter();
         let valid = topics.map(|topic| (topic.topic.as_str(), topic.payloads.messages));
-        self.counters("rln_valid_messages", "Messages found valid", "shard", valid)?;
+        let (name, help) = ("rln_valid_messages_total", "Messages found valid");
+        self.counters(name, help, "shard", valid)?;
         let (checked, made) = (&rln.verifier, &rln.proofs);
         let help = "Time for the check of the last proof, seconds";
         self.seconds(
@@ -258,9 +294,10 @@ impl MetricsPage<'_> {
             made.last_took,
         )?;
         let help = "Proofs made by this node";
-        self.counter("rln_total_generated_proofs", help, made.generated)?;
+        let generated = usize::try_from(made.generated).unwrap_or(usize::MAX);
+        self.gauge("rln_total_generated_proofs", help, generated)?;
         let verified = checked.checked_total;
-        self.counter("rln_proof_verification", "Proofs checked", verified)?;
+        self.counter("rln_proof_verification_total", "Proofs checked", verified)?;
         if let Some(allowance) = rln.allowance {
             let left = usize::try_from(allowance.left).unwrap_or(usize::MAX);
             let help = "Messages that this node may still publish in the epoch";
@@ -272,7 +309,7 @@ impl MetricsPage<'_> {
         }
     }
 
-    fn share(&mut self, name: &str, help: &str, value: f64) -> fmt::Result {
+    pub(super) fn share(&mut self, name: &str, help: &str, value: f64) -> fmt::Result {
         let mut metric = self.metric(name, help, None, MetricType::Gauge)?;
         metric.encode_gauge(&value)
     }
@@ -283,8 +320,9 @@ impl MetricsPage<'_> {
     }
 
     fn waku_archive(&mut self, counts: &ArchiveCounts) -> fmt::Result {
-        let kept = [("stored", counts.kept)].into_iter();
-        self.counters("archive_messages", "Messages of the store", "type", kept)?;
+        let held = usize::try_from(counts.held).unwrap_or(usize::MAX);
+        let held = [("stored", held)].into_iter();
+        self.gauges("archive_messages", "Messages in the archive", "type", held)?;
         let (name, help) = (
             "archive_insert_duration_seconds",
             "Time for a write, seconds",

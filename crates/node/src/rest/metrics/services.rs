@@ -22,6 +22,13 @@ impl Collector for ServiceNames {
         let (mut page, totals) = (MetricsPage(encoder), &self.0);
         page.requests(totals)?;
         page.service_bytes(totals)?;
+        let (name, help) = ("service_peers", "Peers that the configuration names");
+        let mut metric = page.metric(name, help, None, MetricType::Gauge)?;
+        for (protocol, address) in &totals.named_peers {
+            // The label is called so, and has the address.
+            let labels = [("protocol", *protocol), ("peerId", address.as_str())];
+            metric.encode_family(&labels)?.encode_gauge(&1_i64)?;
+        }
         let of = |id: &str| totals.protocols.get(id).copied().unwrap_or_default();
         let queries = of(store::PROTOCOL_ID).served;
         page.counter("store_queries", "History queries of peers", queries)?;
@@ -95,7 +102,7 @@ impl MetricsPage<'_> {
     ) -> fmt::Result {
         let bounds = DurationHistogram::BOUNDS_MS.iter();
         let bounds = bounds.map(|bound_ms| *bound_ms as f64 / 1000.0);
-        let buckets: Vec<_> = bounds.chain([f64::MAX]).zip(times.counts).collect();
+        let buckets: Vec<_> = bounds.chain([f64::INFINITY]).zip(times.counts).collect();
         let count = times.counts.iter().sum();
         let mut metric = self.metric(name, help, None, MetricType::Histogram)?;
         metric.encode_histogram::<NoLabelSet>(times.sum.as_secs_f64(), count, &buckets, None)

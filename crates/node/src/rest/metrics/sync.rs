@@ -53,7 +53,7 @@ impl MetricsPage<'_> {
     fn histogram(&mut self, name: &str, help: &str, histogram: &SessionHistogram) -> fmt::Result {
         let bounds = histogram.bounds.iter().map(|bound| *bound as f64);
         let counts = histogram.counts.iter().copied();
-        let buckets: Vec<_> = bounds.chain([f64::MAX]).zip(counts).collect();
+        let buckets: Vec<_> = bounds.chain([f64::INFINITY]).zip(counts).collect();
         let count = histogram.counts.iter().sum();
         let mut metric = self.metric(name, help, None, MetricType::Histogram)?;
         metric.encode_histogram::<NoLabelSet>(histogram.sum as f64, count, &buckets, None)

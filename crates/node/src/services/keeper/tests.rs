@@ -29,6 +29,7 @@ async fn what_is_offered_is_found_in_the_archive() {
     let counts = counts.counts();
     let expected = ArchiveCounts {
         kept: 1,
+        held: 1,
         refused: 1,
         write_times: counts.write_times,
         ..ArchiveCounts::default()

@@ -150,6 +150,7 @@ async fn a_store_that_cannot_write_says_so_and_makes_up_for_it() {
         well["undertone_store_messages_total{outcome=\"kept\"}"],
         2.0
     );
+    assert_eq!(well["waku_archive_messages{type=\"stored\"}"], 2.0);
 }
 
 #[tokio::test]
