@@ -300,7 +300,7 @@ table! {
         clock_ahead_ms: i64 = "0" [-1_000_000_000..=1_000_000_000], "clock-ahead-ms",
             "milliseconds, -1000000000 to 1000000000",
             "how far our clock is ahead of the system's, to test what wrong clocks do";
-        log_level: LogLevel = "info", "log-level", "error, warn, info, debug or trace",
+        log_level: LogLevel = "info", "log-level", "error, warn, info, debug or trace, in any case",
             "least severe level";
         log_format: LogFormat = "text", "log-format", "text or json", "form of a log line";
     }

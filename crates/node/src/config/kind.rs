@@ -82,6 +82,14 @@ impl FromEntry for StrategyKind {
     }
 }
 
+impl FromEntry for LogLevel {
+    const KIND: Kind = Kind::Text;
+
+    fn from_entry(entry: &TomlEntry) -> Option<Self> {
+        Self::by_name(entry.as_text()?)
+    }
+}
+
 /// Types that serde reads, by way of JSON.
 macro_rules! from_serde {
     ($($kind:ident: $($type:ty),+;)+) => {$($(
@@ -99,7 +107,7 @@ from_serde! {
     Bool: bool;
     Integer: u16, u32, u64, usize, i64;
     Float: f64;
-    Text: String, IpAddr, PathBuf, LogFormat, LogLevel, MetricsNames, Mode, RestAuth;
+    Text: String, IpAddr, PathBuf, LogFormat, MetricsNames, Mode, RestAuth;
 }
 
 /// IP addresses to listen on, each once: one, or a list of them.

@@ -12,8 +12,7 @@ pub struct LogConfig {
 }
 
 /// Severity of a log line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogLevel {
     /// Failures of the node or of an operation.
     Error,
@@ -25,6 +24,21 @@ pub enum LogLevel {
     Debug,
     /// Everything, including the router's reports.
     Trace,
+}
+
+impl LogLevel {
+    /// Returns the level with a name or its three letters, in any case. Of the reference node's levels, one between
+    /// two of ours is the coarser one.
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
+        match name.to_ascii_uppercase().as_str() {
+            "TRACE" | "TRC" => Some(Self::Trace),
+            "DEBUG" | "DBG" => Some(Self::Debug),
+            "INFO" | "INF" => Some(Self::Info),
+            "NOTICE" | "NTC" | "WARN" | "WRN" => Some(Self::Warn),
+            "ERROR" | "ERR" | "FATAL" | "FTL" => Some(Self::Error),
+            _ => None,
+        }
+    }
 }
 
 /// Form of a log line.

@@ -412,6 +412,22 @@ fn a_file_that_is_not_there_is_named() {
 }
 
 #[test]
+fn a_log_level_may_be_written_in_any_case_and_as_the_reference_node_does() {
+    for (text, level) in [
+        ("INFO", LogLevel::Info),
+        ("Debug", LogLevel::Debug),
+        ("trc", LogLevel::Trace),
+        ("NOTICE", LogLevel::Warn),
+        ("FATAL", LogLevel::Error),
+    ] {
+        let config = load_flags(&[("log-level", text)]).unwrap();
+        assert_eq!(config.log.level, level, "{text}");
+    }
+    let config = load_file("log-level = \"TRACE\"").unwrap();
+    assert_eq!(config.log.level, LogLevel::Trace);
+}
+
+#[test]
 fn a_bad_value_is_named_with_its_source() {
     assert_eq!(
         file_error("rest = true\ntcp-port = 70000"),

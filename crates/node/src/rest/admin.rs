@@ -321,17 +321,10 @@ async fn filter_subscriptions(State(app): State<App>) -> JsonResult<Vec<FilterSu
     ),
 )]
 async fn log_level(State(app): State<App>, Path(text): Path<String>) -> Result<Response, ApiError> {
-    let level = match text.to_ascii_uppercase().as_str() {
-        "TRACE" | "TRC" => LogLevel::Trace,
-        "DEBUG" | "DBG" => LogLevel::Debug,
-        "INFO" | "INF" => LogLevel::Info,
-        "NOTICE" | "NTC" | "WARN" | "WRN" => LogLevel::Warn,
-        "ERROR" | "ERR" | "FATAL" | "FTL" => LogLevel::Error,
-        _ => {
-            return Err(ApiError::BadRequest(format!(
-                "Invalid log-level: {text}; TRACE, DEBUG, INFO, NOTICE, WARN, ERROR or FATAL"
-            )));
-        }
+    let Some(level) = LogLevel::by_name(&text) else {
+        return Err(ApiError::BadRequest(format!(
+            "Invalid log-level: {text}; TRACE, DEBUG, INFO, NOTICE, WARN, ERROR or FATAL"
+        )));
     };
     match app.config.log_level {
         Some(set) if set(level) => Ok(ok()),

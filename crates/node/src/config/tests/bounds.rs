@@ -48,7 +48,11 @@ fn each_bound_is_checked() {
             "relay",
             "one or more protocol ids, each starting with a slash",
         ),
-        ("log-level", "loud", "error, warn, info, debug or trace"),
+        (
+            "log-level",
+            "loud",
+            "error, warn, info, debug or trace, in any case",
+        ),
         ("log-format", "xml", "text or json"),
         ("rln-epoch-s", "0", "seconds, 1 to 1000000000"),
         ("rln-user-message-limit", "65536", "a number, 1 to 65535"),
