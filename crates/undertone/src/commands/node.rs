@@ -176,7 +176,7 @@ async fn operate(
     tracing::info!("{name}: stopping");
     tokio::select! {
         outcome = node.stop() => finish(outcome),
-        name = signals.stop() => Err(Failure::new(format!(
+        name = signals.stop_again(name) => Err(Failure::new(format!(
             "a second signal ({name}) ended the node at once; messages that waited for the archive are lost"
         ))),
     }

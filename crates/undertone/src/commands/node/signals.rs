@@ -1,8 +1,14 @@
 //! Signals by which a supervisor or a terminal tells a node what to do.
 
+use std::time::{Duration, Instant};
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::commands::Failure;
+
+/// Time within which a second SIGTERM is the first one again: a supervisor that tells a whole group of processes, and a
+/// parent that passes signals on, both send one.
+const ECHO: Duration = Duration::from_secs(1);
 
 /// Signals that a node listens for from its start on, because the system's way with them is to kill the process.
 pub(super) struct NodeSignals {
@@ -50,5 +56,40 @@ impl NodeSignals {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
         }
+    }
+
+    /// Waits for a signal that asks the node once more to stop, after the one called `first`, which has just come.
+    pub(super) async fn stop_again(&mut self, first: &str) -> &'static str {
+        let told = Instant::now();
+        loop {
+            let name = self.stop().await;
+            if !is_echo(first, name, told.elapsed()) {
+                return name;
+            }
+        }
+    }
+}
+
+/// Whether a signal to stop that comes some time after another one says nothing new.
+fn is_echo(first: &str, name: &str, after: Duration) -> bool {
+    (first, name) == ("SIGTERM", "SIGTERM") && after <= ECHO
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_second_sigterm_within_a_second_is_an_echo() {
+        assert!(is_echo("SIGTERM", "SIGTERM", Duration::ZERO));
+        assert!(is_echo("SIGTERM", "SIGTERM", ECHO));
+        assert!(!is_echo(
+            "SIGTERM",
+            "SIGTERM",
+            ECHO + Duration::from_millis(1)
+        ));
+        assert!(!is_echo("SIGTERM", "SIGINT", Duration::ZERO));
+        assert!(!is_echo("SIGINT", "SIGINT", Duration::ZERO));
+        assert!(!is_echo("SIGINT", "SIGTERM", Duration::ZERO));
     }
 }

@@ -110,25 +110,44 @@ fn a_node_under_load_ends_in_time_and_has_all_that_it_acknowledged() {
     assert!(lost.is_empty(), "delivered and lost: {lost:?}");
 }
 
+/// Begins a request whose body does not come, which holds up the end.
+fn hold_up(node: &NodeProcess) -> TcpStream {
+    let mut client = TcpStream::connect(&node.rest).unwrap();
+    let rest = &node.rest;
+    let head = format!(
+        "POST /relay/v1/subscriptions HTTP/1.1\r\nhost: {rest}\r\ncontent-type: application/json\r\n\
+         content-length: 100\r\n\r\n["
+    );
+    client.write_all(head.as_bytes()).unwrap();
+    thread::sleep(Duration::from_millis(200));
+    client
+}
+
 #[test]
 fn a_second_signal_ends_a_node_at_once() {
-    for second in [Signal::TERM, Signal::INT] {
+    for (first, name, second) in [
+        (Signal::TERM, "SIGTERM", Signal::INT),
+        (Signal::INT, "SIGINT", Signal::INT),
+    ] {
         let home = Home::new();
         let node = home.start(&[]);
-        // A request whose body does not come holds up the end.
-        let mut client = TcpStream::connect(&node.rest).unwrap();
-        let rest = &node.rest;
-        let head = format!(
-            "POST /relay/v1/subscriptions HTTP/1.1\r\nhost: {rest}\r\ncontent-type: application/json\r\n\
-             content-length: 100\r\n\r\n["
-        );
-        client.write_all(head.as_bytes()).unwrap();
-        thread::sleep(Duration::from_millis(200));
-        node.signal(Signal::TERM);
-        node.says("SIGTERM: stopping");
+        let _client = hold_up(&node);
+        node.signal(first);
+        node.says(&format!("{name}: stopping"));
         node.signal(second);
         assert_eq!(node.ended().code(), Some(1), "{second:?}");
     }
+}
+
+#[test]
+fn a_sigterm_that_comes_twice_at_once_is_one() {
+    let home = Home::new();
+    let node = home.start(&[]);
+    let _client = hold_up(&node);
+    node.signal(Signal::TERM);
+    node.says("SIGTERM: stopping");
+    node.signal(Signal::TERM);
+    assert_eq!(node.ended().code(), Some(0));
 }
 
 #[test]
