@@ -50,6 +50,18 @@ pub(crate) fn by_name(name: &str) -> Option<&'static KnownFlag> {
     FLAGS.iter().find(|flag| flag.name == name)
 }
 
+/// Says what a flag of the reference node is here; `name` has no dashes before it. `None` if that node has no such flag.
+#[must_use]
+pub fn explain_flag(name: &str) -> Option<String> {
+    let is = match by_name(name)?.fate {
+        Key(key, _) => format!("is --{} here", key.replace('.', "-")),
+        Used(what) => format!("is for `undertone migrate nwaku`: {what}"),
+        Not(why) => format!("is not needed here: {why}"),
+        None_(why) => format!("has no counterpart here: {why}"),
+    };
+    Some(format!("--{name} of the reference node {is}"))
+}
+
 /// Flags without a key of ours whose value is true or false.
 const BOOLS: &[&str] = &[
     "execute",
@@ -128,12 +140,12 @@ flags! {
     "max-msg-size" => Key("max-message-bytes", values::bytes);
     "execute" => Not(ONCHAIN);
     "protected-shard" => None_(NO_SIGNED);
-    "preset" => Used("the network");
+    "preset" => Used("the key network");
     "entry-layer" => Not(ONLY_ONE);
     "mode" => Used("relay, filter, lightpush and store, as far as no other flag sets them");
     "cluster-id" => Key("cluster-id", values::same);
     "agent-string" => Not("the node tells peers its own name and version");
-    "nodekey" => Used("the file node-key");
+    "nodekey" => Used("the file node-key, or the one that the key node-key-file names");
     "listen-address" => Key("listen-address", values::same);
     "tcp-port" => Key("tcp-port", values::same);
     "ports-shift" => Key("ports-shift", values::same);

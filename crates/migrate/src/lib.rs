@@ -19,6 +19,7 @@ pub mod yaml;
 
 pub use archive::ArchiveCopy;
 pub use error::MigrateError;
+pub use flags::explain_flag;
 pub use identity::{FoundKeystore, MovedMember};
 pub use mapping::{FlagLine, FlagOutcome};
 pub use migration::{Migration, NwakuSources};

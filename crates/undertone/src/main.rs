@@ -12,7 +12,7 @@ use clap::{Parser, Subcommand};
 
 #[cfg(feature = "chat")]
 use commands::chat;
-use commands::{Failure, doctor, migrate, node, registry, rln, store};
+use commands::{Failure, doctor, migrate, node, node_flags, registry, rln, store};
 #[cfg(feature = "lab")]
 use commands::{demo, lab, model, sim, sweep, testbed};
 
@@ -64,7 +64,8 @@ enum Command {
 
 fn main() -> ExitCode {
     // On wrong usage clap prints its own message and exits with status 2 here.
-    let result = match &Cli::parse().command {
+    let cli = Cli::try_parse().unwrap_or_else(|error| node_flags::with_tip(error).exit());
+    let result = match &cli.command {
         #[cfg(feature = "chat")]
         Command::Chat(args) => chat::run(args),
         #[cfg(feature = "lab")]

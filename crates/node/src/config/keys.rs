@@ -135,6 +135,7 @@ table! {
             "the secret key of the certificate, in PEM []";
         quic_support: bool = "false", "quic-support", BOOL, "listen for QUIC too, and dial it first";
         quic_port: u16 = "60000", "quic-port", PORT, "UDP port of QUIC";
+        ports_shift: u16 = "0", "ports-shift", "a number, 0 to 65535", "added to every non-zero port";
         nat: String = "none", "nat", "none, any, upnp, pmp or extip:IP",
             "how others reach the node through a router: by ports that it opens, asked by UPnP or NAT-PMP (any: either), \
              or at a public IP address whose ports lead here";
@@ -158,7 +159,6 @@ table! {
             "time after which a circuit is closed";
         circuit_relay_bytes: u64 = "131072" [1024..], "circuit-relay-bytes", "bytes, 1024 or more",
             "bytes after which a circuit is closed, in each direction";
-        ports_shift: u16 = "0", "ports-shift", "a number, 0 to 65535", "added to every non-zero port";
         rest: bool = "true", "rest", BOOL, "serve the REST API";
         rest_address: IpAddr = "127.0.0.1", "rest-address", IP, "where the REST API listens";
         rest_port: u16 = "8645", "rest-port", PORT, "port of the REST API";
@@ -200,7 +200,6 @@ table! {
         dns_discovery_name_server: Vec<String>, "dns-discovery-name-server",
             "a list of IP addresses, each with or without :PORT",
             "name servers to ask for them [the system's]";
-        node_key_file: PathBuf, "node-key-file", PATH, "the node's secret key [<data-dir>/node-key]";
         max_connections: u32 = "150" [1..], "max-connections", "a number, 1 or more",
             "most connections, without those of clients";
         max_clients: u32 = "512" [1..], "max-clients", "a number, 1 or more",
@@ -294,6 +293,7 @@ table! {
         rln_suspect_s: u64 = "60" [0..=86_400], "rln-suspect-s", "seconds, 0 to 86400",
             "check a peer's proofs singly after a bad one";
         data_dir: PathBuf = "undertone-data", "data-dir", PATH, "what the node remembers";
+        node_key_file: PathBuf, "node-key-file", PATH, "the node's secret key [<data-dir>/node-key]";
         delivery_log: PathBuf, "delivery-log", PATH,
             "append a line of JSON for each message delivered and each proof made []";
         // About eleven days.

@@ -13,6 +13,7 @@ pub(crate) mod migrate;
 #[cfg(feature = "lab")]
 pub(crate) mod model;
 pub(crate) mod node;
+pub(crate) mod node_flags;
 pub(crate) mod registry;
 pub(crate) mod rln;
 #[cfg(feature = "lab")]
@@ -25,7 +26,6 @@ pub(crate) mod testbed;
 
 mod chain;
 mod failure;
-mod node_flags;
 mod output;
 mod progress;
 

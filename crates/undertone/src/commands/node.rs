@@ -1,6 +1,7 @@
 //! `undertone node`: runs a node until SIGTERM or SIGINT; SIGHUP makes it read its configuration again.
 
 mod check;
+mod groups;
 mod reload;
 #[cfg(feature = "lab")]
 mod router;
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use undertone_node::assemble::{
     Assembled, MakeProofs, StopOutcome, assemble_with, check as check_files,
 };
-use undertone_node::config::{KEYS, Kind, NodeConfig, Sources};
+use undertone_node::config::{KEYS, NodeConfig, Sources};
 use undertone_node::{logging, raise_files_limit};
 
 use self::reload::Reloader;
@@ -70,26 +71,11 @@ impl clap::Args for Args {
             .help(
                 "Check the configuration, explain each key and where its value comes from, and end",
             );
-        let keys = KEYS.iter().map(|key| {
-            let flag = clap::Arg::new(key.name)
-                .long(key.flag().trim_start_matches("--").to_owned())
-                .value_name("VALUE")
-                .allow_negative_numbers(true)
-                .help(format!("{} [{}]", key.help, key.variable()));
-            // `--rest-admin` alone reads as `--rest-admin true`.
-            if key.kind == Kind::Bool {
-                flag.num_args(0..=1)
-                    .default_missing_value("true")
-                    .require_equals(true)
-            } else {
-                flag
-            }
-        });
         let command = command.arg(file);
         // The laboratory reads this file, with the parameters of a scenario.
         #[cfg(feature = "lab")]
         let command = command.arg(router::flag());
-        command.arg(json).arg(check).args(keys)
+        command.arg(json).arg(check).args(groups::flags())
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {

@@ -4,7 +4,50 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use undertone_migrate::explain_flag;
 use undertone_node::config::{ConfigKey, KEYS, Kind, Sources};
+
+/// Commands that take every key of a node.
+const COMMANDS: [&str; 2] = ["doctor", "node"];
+
+/// Makes the flag of a key.
+pub(crate) fn flag(key: &ConfigKey, help: &str, heading: &'static str) -> clap::Arg {
+    let flag = clap::Arg::new(key.name)
+        .long(key.flag().trim_start_matches("--").to_owned())
+        .value_name("VALUE")
+        .allow_negative_numbers(true)
+        .help_heading(heading)
+        .help(format!("{help} [{}]", key.variable()));
+    // `--rest-admin` alone reads as `--rest-admin true`.
+    match key.kind {
+        Kind::Bool => flag
+            .num_args(0..=1)
+            .default_missing_value("true")
+            .require_equals(true),
+        _ => flag,
+    }
+}
+
+/// Gives an error about a flag of the reference node a tip that says what it is here. The parser's own tip is the flag
+/// with the most similar letters.
+pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
+    let command = std::env::args_os().nth(1);
+    let takes_keys = command.is_some_and(|given| COMMANDS.iter().any(|name| given == *name));
+    if error.kind() != ErrorKind::UnknownArgument || !takes_keys {
+        return error;
+    }
+    let flag = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(flag)) => flag.strip_prefix("--"),
+        _ => None,
+    };
+    if let Some(tip) = flag.and_then(explain_flag) {
+        error.remove(ContextKind::SuggestedArg);
+        let tips = ContextValue::StyledStrs(vec![tip.into()]);
+        error.insert(ContextKind::Suggested, tips);
+    }
+    error
+}
 
 /// Choice of the keys that a command takes.
 pub(crate) trait NodeKeySelection {
@@ -95,22 +138,10 @@ impl<S: NodeKeySelection> clap::Args for NodeFlags<S> {
             .value_parser(clap::value_parser!(PathBuf))
             .help_heading(S::HEADING)
             .help("TOML file with the keys of a node; environment and flags override it");
-        let keys = KEYS.iter().filter(|key| S::takes(key)).map(|key| {
-            let flag = clap::Arg::new(key.name)
-                .long(key.flag().trim_start_matches("--").to_owned())
-                .value_name("VALUE")
-                .allow_negative_numbers(true)
-                .help_heading(S::HEADING)
-                .hide_short_help(!S::is_common(key))
-                .help(format!("{} [{}]", S::help(key), key.variable()));
-            if key.kind == Kind::Bool {
-                flag.num_args(0..=1)
-                    .default_missing_value("true")
-                    .require_equals(true)
-            } else {
-                flag
-            }
-        });
+        let keys = KEYS
+            .iter()
+            .filter(|key| S::takes(key))
+            .map(|key| flag(key, S::help(key), S::HEADING).hide_short_help(!S::is_common(key)));
         command.arg(file).args(keys)
     }
 

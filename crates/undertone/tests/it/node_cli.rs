@@ -57,6 +57,59 @@ fn a_clock_that_is_behind_may_be_written_with_a_space() {
 }
 
 #[test]
+fn a_flag_of_the_reference_node_is_answered_with_what_it_is_here() {
+    for (flag, tip) in [
+        (
+            "--rln-relay-eth-client-address=http://127.0.0.1:1",
+            "--rln-relay-eth-client-address of the reference node is --rln-eth-rpc here",
+        ),
+        (
+            "--websocket-support",
+            "--websocket-support of the reference node is --websocket here",
+        ),
+        (
+            "--staticnode=/ip4/127.0.0.1/tcp/1",
+            "--staticnode of the reference node is --static-peers here",
+        ),
+        ("--preset=twn", "the key network"),
+        ("--keep-alive=true", "is not needed here: connections are"),
+        ("--mix=true", "has no counterpart here: there is no mix"),
+    ] {
+        let (status, said) = refused(&[flag]);
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains(tip), "{flag}: {said}");
+        assert_eq!(said.matches("tip:").count(), 1, "{flag}: {said}");
+    }
+    let (_, said) = refused(&["--tcp-prt=1"]);
+    assert!(
+        said.contains("similar argument exists: '--tcp-port'"),
+        "{said}"
+    );
+}
+
+#[test]
+fn help_begins_with_the_keys_that_matter_first() {
+    let help = |form: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+        let output = command.args(["node", form]).output();
+        String::from_utf8(output.expect("the program was built").stdout).expect("it says text")
+    };
+    let (short, long) = (help("-h"), help("--help"));
+    let place = |text: &str| long.find(text).unwrap_or_else(|| panic!("{text}: {long}"));
+    let places = [
+        "Begin with:",
+        "--network ",
+        "--store[",
+        "Network and shards:",
+        "--cluster-id ",
+    ];
+    assert!(places.map(place).is_sorted(), "{long}");
+    assert!(place("Router (GossipSub):") < place("--gossip-d "));
+    assert!(short.contains("--rln-identity-file "), "{short}");
+    assert!(!short.contains("--rln-batch-max "), "{short}");
+}
+
+#[test]
 fn no_flag_makes_a_spammer_of_a_node() {
     let (status, said) = refused(&["--network", "local", "--spam"]);
     assert_eq!(status, Some(2), "{said}");
