@@ -217,7 +217,7 @@ impl Mapped {
             );
         }
         if self.is("relay", "false") {
-            for key in ["store", "store-sync", "store-resume", "filter", "lightpush"] {
+            for key in ["filter", "lightpush"] {
                 if self.is(key, "true") {
                     self.keys.remove(key);
                     self.remarks

@@ -162,6 +162,8 @@ pub struct ServicesConfig {
     pub lightpush: bool,
     /// Whether the node's own membership pays for messages of light clients that have no proof.
     pub lightpush_proofs: bool,
+    /// Keys of services that are asked for and not offered, because the node does not relay.
+    pub unserved: Vec<&'static str>,
     /// Whether peers are told of other peers.
     pub peer_exchange: bool,
     /// Whether peers can register and are told of those that have.
@@ -178,6 +180,25 @@ pub struct ServicesConfig {
     pub send_queue: Option<PathBuf>,
     /// Limits on requests.
     pub rate_limits: RateLimits,
+}
+
+impl ServicesConfig {
+    /// Returns what to tell an operator who asks for services that a node without relay does not offer.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        (!self.unserved.is_empty()).then(|| {
+            let keys = self.unserved.join(", ");
+            format!(
+                "{keys}: not served, because relay is false; set relay = true, or leave this out"
+            )
+        })
+    }
+
+    /// Whether messages of other stores are taken into the archive.
+    pub(crate) fn takes_history(&self) -> bool {
+        let store = self.store.as_ref();
+        store.is_some_and(|store| store.sync.is_some() || store.resume)
+    }
 }
 
 /// Bandwidth that shards may use, both directions together.

@@ -20,6 +20,10 @@ pub use diagnosis::{CheckOutcome, Diagnosis};
 /// Examines the machine for a node of this configuration; all examinations that wait for others run at a time.
 pub async fn examine(config: &NodeConfig, ntp: Option<NtpServer>) -> Vec<Diagnosis> {
     let mut findings = disk::examine(config);
+    findings.extend(config.services.warning().map(|warning| Diagnosis {
+        verdict: CheckOutcome::Warning,
+        ..Diagnosis::good("services", warning)
+    }));
     findings.extend(ports::examine(config));
     let (clock, peers, lists, records) = tokio::join!(
         clock::examine(ntp),

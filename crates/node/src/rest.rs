@@ -84,6 +84,8 @@ pub struct RestConfig {
     pub access: Access,
     /// Whether `/relay` is served.
     pub relay: bool,
+    /// Keys of services that are asked for and not offered, because the node does not relay; health says so.
+    pub unserved: Vec<&'static str>,
     /// Whether `/admin` is served.
     pub admin: bool,
     /// Messages kept for each topic until they are fetched.

@@ -245,3 +245,14 @@ fn presets_are_those_of_the_release() {
     };
     assert_eq!(["0.37", "0.38", "0.39"].map(shards), ["1", "8", "8"]);
 }
+
+#[test]
+fn a_replica_without_relay_keeps_its_store() {
+    let flags = ["store", "store-sync", "filter"].map(|name| (name, "true"));
+    let mapped = mapped(&[&flags[..], &[("relay", "false")]].concat());
+    let toml = mapped.to_toml(Path::new("/d"));
+    for line in ["relay = false", "store = true", "store-sync = true"] {
+        assert!(toml.contains(line), "{line} not in {toml}");
+    }
+    assert!(!toml.contains("filter = true"), "{toml}");
+}

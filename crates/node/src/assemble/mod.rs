@@ -239,6 +239,9 @@ async fn assemble_all(
     make_proofs: Option<MakeProofs>,
 ) -> Result<Assembled, AssembleError> {
     check(config)?;
+    if let Some(warning) = config.services.warning() {
+        tracing::warn!("{warning}");
+    }
     std::fs::create_dir_all(&config.data_dir).map_err(|error| AssembleError::DataDir {
         path: config.data_dir.clone(),
         error,
@@ -369,6 +372,7 @@ async fn assemble_all(
             log_level: Some(crate::logging::set_level),
             access,
             relay: config.relay,
+            unserved: config.services.unserved.clone(),
             admin: listen.admin,
             relay_cache_capacity: listen.relay_cache_capacity,
             clock_ahead_ns,
@@ -383,10 +387,16 @@ async fn assemble_all(
     Ok(assembled)
 }
 
-/// Whether the node has to do with proofs. One that does not relay checks none, and makes them only as a member.
-fn has_proofs(config: &NodeConfig) -> bool {
+/// Whether the node makes proofs, as one that relays or is a member does.
+pub(crate) fn makes_proofs(config: &NodeConfig) -> bool {
     let rln = config.rln.as_ref();
     rln.is_some_and(|rln| config.relay || rln.identity_file.exists())
+}
+
+/// Whether the node has to do with proofs. One that does not relay checks only those of other stores' messages.
+fn has_proofs(config: &NodeConfig) -> bool {
+    let checks = config.rln.is_some() && config.services.takes_history();
+    checks || makes_proofs(config)
 }
 
 fn content_topics(config: &NodeConfig) -> Vec<(String, PubsubTopic)> {

@@ -63,6 +63,8 @@ pub(super) struct FakeNode {
     pub(super) light: Arc<Mutex<LightStatus>>,
     /// Whether the node does not relay.
     pub(super) is_light: bool,
+    /// Services that it is asked for all the same.
+    pub(super) unserved: Vec<&'static str>,
 }
 
 impl Fake {
@@ -89,6 +91,7 @@ impl Fake {
             log_level: None,
             access: Access::default(),
             relay: !node.is_light,
+            unserved: node.unserved.clone(),
             admin: true,
             relay_cache_capacity: 3,
             clock_ahead_ns: 0,

@@ -71,6 +71,7 @@ pub(super) async fn report(app: &App) -> Result<HealthReport, ApiError> {
             }
             if !app.config.relay {
                 report.protocols.iter_mut().for_each(unmount_relay);
+                name_unserved(&mut report, &app.config.unserved);
                 report.connection = light_connection(&report.protocols);
                 report.shards.clear();
             }
@@ -84,6 +85,17 @@ fn unmount_relay(health: &mut ProtocolHealth) {
     if health.protocol == "Relay" {
         health.status = HealthStatus::NotMounted;
         health.desc = None;
+    }
+}
+
+/// Reports services that the operator asks for and that the node does not offer, as it does not relay.
+fn name_unserved(report: &mut HealthReport, unserved: &[&str]) {
+    for health in &mut report.protocols {
+        let name = health.protocol.to_ascii_lowercase();
+        if unserved.contains(&name.trim_start_matches("legacy ")) {
+            health.status = HealthStatus::NotReady;
+            health.desc = Some("not served, because relay is false".to_owned());
+        }
     }
 }
 

@@ -196,6 +196,7 @@ pub(crate) async fn prepare(
     };
     let rate_limit = crate::assemble::relay_config(config)
         .rln
+        .filter(|_| crate::assemble::makes_proofs(config))
         .map(|rln| SenderRateLimit {
             epoch_s: rln.policy.epoch_size_s,
             max_clock_gap: Duration::from_nanos(rln.policy.max_clock_gap_ns),

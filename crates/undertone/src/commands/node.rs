@@ -117,6 +117,9 @@ pub(crate) fn run_with(
     let config = args.load()?;
     if args.check {
         check_files(&config).map_err(|error| Failure::usage(error.to_string()))?;
+        if let Some(warning) = config.services.warning() {
+            eprintln!("warning: {warning}");
+        }
         let explained = check::explain(&args.sources())?;
         return output::print(&explained, args.json);
     }

@@ -79,7 +79,9 @@ impl Resolver {
             let is_meant = raw.rln_eth_contract.is_set()
                 || raw.rln_eth_chain_id.is_set()
                 || raw.rln_eth_mode.is_set();
-            let needs_it = raw.relay.get()? && !raw.rln_registry.is_set();
+            // A replica checks the proofs of what other stores give it.
+            let checks = raw.relay.get()? || raw.store_sync.get()? || raw.store_resume.get()?;
+            let needs_it = checks && !raw.rln_registry.is_set();
             return match of_network {
                 _ if is_meant => Err(raw.rln_eth_rpc.bad()),
                 Some(chain) if needs_it => {
@@ -155,7 +157,7 @@ impl Resolver {
 fn missing(network: &NetworkPreset, chain: ChainParams) -> String {
     format!(
         "an endpoint (https:// or wss://) of chain {}, where the memberships of network {} are; or rln-registry=FILE for \
-         memberships of one's own, rln=false to relay without rate limiting, or relay=false",
+         memberships of one's own, rln=false to relay without rate limiting, or relay=false without store-sync and store-resume",
         chain.chain_id, network.name
     )
 }

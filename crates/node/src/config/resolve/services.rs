@@ -13,14 +13,15 @@ impl Resolver {
     pub(super) fn services(&self) -> Result<ServicesConfig, ConfigError> {
         let raw = &self.raw;
         let relays = raw.relay.get()?;
-        if !relays {
-            self.refuse_services_of_relays()?;
-        }
         Ok(ServicesConfig {
             store: self.store()?,
             filter: raw.filter.get()? && relays,
             lightpush: raw.lightpush.get()? && relays,
             lightpush_proofs: raw.lightpush_proofs.get()?,
+            unserved: match relays {
+                true => Vec::new(),
+                false => self.asked_of_relays(),
+            },
             peer_exchange: raw.peer_exchange.get()?,
             rendezvous: raw.rendezvous.get()? && relays,
             store_peers: Self::peers(&raw.storenode)?,
@@ -32,21 +33,12 @@ impl Resolver {
         })
     }
 
-    /// Refuses services that give away what the relay brings, or publish by it, on a node without relay.
-    fn refuse_services_of_relays(&self) -> Result<(), ConfigError> {
+    /// Keys of services that a source asks for and that only a relay can offer.
+    fn asked_of_relays(&self) -> Vec<&'static str> {
         let raw = &self.raw;
-        let services = [
-            &raw.store,
-            &raw.filter,
-            &raw.lightpush,
-            &raw.lightpush_proofs,
-        ];
-        match services.iter().find(|service| service.is_asked_for()) {
-            Some(service) => Err(service.bad_because(
-                "false, because relay is false and the service needs it; set relay = true, or leave this key out",
-            )),
-            None => Ok(()),
-        }
+        let services = [&raw.filter, &raw.lightpush, &raw.lightpush_proofs];
+        let asked = services.iter().filter(|service| service.is_asked_for());
+        asked.map(|service| service.name()).collect()
     }
 
     fn store(&self) -> Result<Option<StoreConfig>, ConfigError> {

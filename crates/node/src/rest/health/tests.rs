@@ -118,6 +118,24 @@ async fn a_node_without_relay_is_judged_by_its_service_peers() {
 }
 
 #[tokio::test]
+async fn services_that_need_relay_and_are_asked_for_without_it_are_named() {
+    let node = FakeNode {
+        is_light: true,
+        unserved: vec!["filter", "lightpush"],
+        ..FakeNode::default()
+    };
+    let said = health(MountedServices::default(), node).await;
+    assert_eq!(said["nodeHealth"], "READY");
+    let entries = said["protocolsHealth"].as_array().unwrap();
+    for service in ["Filter", "Lightpush", "Legacy Lightpush"] {
+        let entry = entries.iter().find(|one| one.get(service).is_some());
+        let expected =
+            json!({ service: "NOT_READY", "desc": "not served, because relay is false" });
+        assert_eq!(entry.unwrap(), &expected);
+    }
+}
+
+#[tokio::test]
 async fn subscriptions_that_no_filter_peer_has_are_named() {
     let node = FakeNode {
         peers: vec![PeerSnapshot {

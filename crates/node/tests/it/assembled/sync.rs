@@ -179,3 +179,57 @@ async fn proofs_come_with_synchronised_messages_and_are_checked() {
     let now = metrics(bob.rest.unwrap()).await;
     assert_eq!(now["undertone_sync_messages_kept_total"], 1.0);
 }
+
+/// A node without relay gets its archive by synchronisation, serves it, and checks the proofs of what it gets.
+#[tokio::test]
+async fn a_store_without_relay_is_a_replica() {
+    let places = [Place::new(), Place::new(), Place::new()];
+    keep(&places[0], now_ns(), &[("kept", 20)]).await;
+    let sync = [("store-sync", "true"), ("store-sync-interval", "1")];
+    let sync = [&STORE[..], &sync].concat();
+    let relay = start(&places[0], &[], &sync).await;
+    let light = [&sync[..], &[("relay", "false"), ("filter", "true")]].concat();
+    let replica = start(&places[1], &[address(&relay)], &light).await;
+    has(&replica, &["kept"]).await;
+    let storenode = address(&replica);
+    let asks = [
+        ("rln", "false"),
+        ("relay", "false"),
+        ("storenode", storenode.as_str()),
+    ];
+    let client = start(&places[2], &[], &asks).await;
+    has(&client, &["kept"]).await;
+
+    // With rate limiting, a stranger's message without a proof is refused.
+    let member = Place::new();
+    member.join(b"other");
+    let checking = Place::with_registry_of(&member);
+    let limited = [&sync[1..], &[("relay", "false")]].concat();
+    let limited = start(&checking, &[address(&relay)], &limited).await;
+    let refused = "undertone_sync_messages_refused_total{reason=\"no_proof\"}";
+    metrics_until(&limited, |now| now.get(refused).is_some_and(|n| *n >= 1.0)).await;
+    assert!(texts(&limited).await.is_empty());
+}
+
+/// A partner that was connected to by hand is dialled again when it is back.
+#[tokio::test]
+async fn a_partner_that_was_gone_is_dialled_again() {
+    let places = [Place::new(), Place::new()];
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    drop(listener);
+    let sync = [("store-sync", "true"), ("store-sync-interval", "1")];
+    let sync = [&STORE[..], &sync].concat();
+    let at_port = [&sync[..], &[("tcp-port", port.as_str())]].concat();
+    keep(&places[0], now_ns(), &[("before", 20)]).await;
+    let partner = start(&places[0], &[], &at_port).await;
+    let light = [&sync[..], &[("relay", "false")]].concat();
+    let replica = start(&places[1], &[], &light).await;
+    let named = address(&partner).parse().unwrap();
+    replica.node.handle.connect(named).await.unwrap();
+    has(&replica, &["before"]).await;
+    partner.stop().await;
+    keep(&places[0], now_ns(), &[("away", 10)]).await;
+    let _partner = start(&places[0], &[], &at_port).await;
+    has(&replica, &["before", "away"]).await;
+}

@@ -107,6 +107,7 @@ pub(crate) fn config() -> RestConfig {
         log_level: None,
         access: Access::default(),
         relay: true,
+        unserved: Vec::new(),
         admin: true,
         relay_cache_capacity: 3,
         clock_ahead_ns: 0,
