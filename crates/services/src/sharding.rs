@@ -1,9 +1,9 @@
-//! Shards of a network: which topics a server accepts, and how it derives an absent one.
+//! Shards of a network: how a server derives a topic that a request does not name.
 
 use std::{num::NonZeroU16, sync::Arc};
 
 use thiserror::Error;
-use undertone_message::{ContentTopic, ContentTopicError, PubsubTopic, Shard, shard_of};
+use undertone_message::{ContentTopic, ContentTopicError, Shard, shard_of};
 
 #[cfg(test)]
 mod tests;
@@ -28,14 +28,6 @@ pub enum ShardingError {
     /// No topic is named, and the content topic has not the form of RFC 23.
     #[error("Invalid content-topic: {0}")]
     ContentTopic(#[from] ContentTopicError),
-    /// The topic is that of another network, or of a shard that the network does not have.
-    #[error("pubsub topic {topic} is not of this network: cluster {cluster}")]
-    OtherNetwork {
-        /// Topic that was named.
-        topic: Arc<str>,
-        /// Cluster id of the network.
-        cluster: u16,
-    },
 }
 
 impl Sharding {
@@ -50,29 +42,5 @@ impl Sharding {
             index: shard_of(&ContentTopic::parse(content_topic)?, num_shards),
         };
         Ok(shard.to_string().into())
-    }
-
-    /// Checks that a topic is one of this network. Named topics pass: the relay knows which it has.
-    ///
-    /// # Errors
-    /// [`ShardingError::OtherNetwork`] when it is not.
-    pub fn check(&self, topic: &Arc<str>) -> Result<(), ShardingError> {
-        let known = match PubsubTopic::parse_any(topic) {
-            Ok(PubsubTopic::Static(shard)) => {
-                let within = self
-                    .num_shards
-                    .is_none_or(|count| shard.index < count.get());
-                shard.cluster == self.cluster && within
-            }
-            Ok(PubsubTopic::Named(_)) => true,
-            Err(_) => false,
-        };
-        if known {
-            return Ok(());
-        }
-        Err(ShardingError::OtherNetwork {
-            topic: topic.clone(),
-            cluster: self.cluster,
-        })
     }
 }

@@ -43,7 +43,7 @@ pub enum PublishRefusal {
     /// The server would have to make a proof and has used up the messages of its membership.
     #[error("could not get new message id to generate an rln proof: limit of the epoch reached")]
     ProofLimit,
-    /// The topic is not of the relay's network, or not one that the relay has.
+    /// The topic is not one that the relay carries.
     #[error("pubsub topic is not supported by this node")]
     UnsupportedTopic,
     /// The node is stopping.
@@ -80,12 +80,7 @@ impl LightpushRefusal {
     pub(super) fn status(&self) -> LightpushStatus {
         match self {
             Self::Malformed(_) | Self::EmptyRequest => LightpushStatus::BAD_REQUEST,
-            Self::Sharding(ShardingError::OtherNetwork { .. }) => {
-                LightpushStatus::UNSUPPORTED_PUBSUB_TOPIC
-            }
-            Self::Sharding(ShardingError::TopicRequired | ShardingError::ContentTopic(_)) => {
-                LightpushStatus::INVALID_MESSAGE
-            }
+            Self::Sharding(_) => LightpushStatus::INVALID_MESSAGE,
             Self::PeerBusy | Self::TooManyRequests => LightpushStatus::TOO_MANY_REQUESTS,
             Self::Busy => LightpushStatus::SERVICE_NOT_AVAILABLE,
             Self::Publish(refusal) => match refusal {

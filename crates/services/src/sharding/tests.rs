@@ -27,18 +27,3 @@ fn topics_are_not_derived_without_autosharding_or_from_other_text() {
         Err(ShardingError::ContentTopic(_))
     ));
 }
-
-#[test]
-fn shards_of_other_networks_are_refused() {
-    for (sharding, topic, accepted) in [
-        (AUTO, "/waku/2/rs/1/7", true),
-        (AUTO, "/waku/2/rs/1/8", false),
-        (STATIC, "/waku/2/rs/1/8", true),
-        (AUTO, "/waku/2/rs/2/0", false),
-        (STATIC, "/waku/2/rs/2/0", false),
-        (STATIC, "/waku/2/rs/1/", false),
-        (AUTO, "/waku/2/default-waku/proto", true),
-    ] {
-        assert_eq!(sharding.check(&topic.into()).is_ok(), accepted, "{topic}");
-    }
-}

@@ -225,6 +225,33 @@ async fn subscribers_get_messages_and_lightpush_publishes_them() {
     );
 }
 
+/// A shard beyond those of autosharding, which the relays were told of while they ran.
+#[tokio::test]
+async fn lightpush_serves_each_shard_that_the_relay_carries() {
+    let pair = Pair::start().await;
+    let (client, _place) = pair.client().await;
+    let far = PubsubTopic::Static(Shard::new(66, 1000).unwrap());
+    let mut relayed = pair.relay.node.handle.messages(10);
+    let light = &client.services.handle;
+    let push = || {
+        let message = WakuMessage::new(b"far".to_vec(), "far");
+        light.push(LightpushVersion::V3, Some(far.clone()), message)
+    };
+    until("a lightpush peer is found", async || {
+        matches!(
+            push().await,
+            Err(ServiceFailure::Refused { status: 421, .. })
+        )
+    })
+    .await;
+    for node in [&pair.relay, &pair.store] {
+        node.node.handle.subscribe(far.clone()).await.unwrap();
+    }
+    until("it is published", async || push().await == Ok(1)).await;
+    let got = tokio::time::timeout(HANG, relayed.recv()).await.unwrap();
+    assert_eq!(got.unwrap().pubsub_topic, far);
+}
+
 /// More than a connection may have streams, and far more than are answered at once.
 #[tokio::test]
 async fn a_client_may_push_two_hundred_messages_at_once() {
