@@ -30,6 +30,9 @@ pub struct ServicePeer {
     pub services: Services,
     /// Pubsub topics that the peer serves; `None` if unknown, which counts as all.
     pub pubsub_topics: Option<Vec<Arc<str>>>,
+    /// Whether the operator names the peer to get messages from: it is asked for those of all topics, as what is known of
+    /// its topics may be out of date.
+    pub filters_all: bool,
     /// Standing of the peer.
     pub standing: Standing,
     /// Network that the peer is connected from, as in [`Witness::network`].

@@ -55,6 +55,7 @@ struct PooledPeer {
     witness: Witness,
     services: Services,
     topics: Option<Vec<Arc<str>>>,
+    filters_all: bool,
     connection: PeerConnection,
     standings: [ServiceStanding; 3],
     /// Standings from before the peer could not be reached, while it cannot.
@@ -72,7 +73,8 @@ impl PooledPeer {
             None => true,
             Some(list) => list.iter().any(|t| &**t == topic),
         };
-        offered && topic.is_none_or(serves)
+        let serves_all = self.filters_all && service == PeerService::Filter;
+        offered && (serves_all || topic.is_none_or(serves))
     }
 
     fn failures(&self) -> u32 {
@@ -122,6 +124,7 @@ impl PeerPool {
             peer.witness = witness;
             peer.services = found.services;
             peer.topics = topics;
+            peer.filters_all = found.filters_all;
             return None;
         }
         let mut forgotten = None;
@@ -143,6 +146,7 @@ impl PeerPool {
             witness,
             services: found.services,
             topics,
+            filters_all: found.filters_all,
             connection: PeerConnection::Down,
             standings: [ServiceStanding::default(); 3],
             reachable_standings: None,

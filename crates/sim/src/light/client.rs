@@ -105,6 +105,7 @@ fn service_peer(world: &World, at: usize) -> ServicePeer {
             store: setup.is_some_and(|setup| setup.store),
         },
         pubsub_topics: None,
+        filters_all: false,
         standing: Standing::Known,
         network: None,
     }

@@ -205,7 +205,8 @@ impl LightDriver {
         let mut reason = NO_PEER;
         for (peer, _) in self.peers.offers() {
             let topics = peer.pubsub_topics.as_ref();
-            let serves = topics.is_none_or(|topics| topics.contains(&criterion.pubsub_topic));
+            let serves = peer.filters_all
+                || topics.is_none_or(|topics| topics.contains(&criterion.pubsub_topic));
             if !peer.services.filter || !serves {
                 continue;
             }

@@ -217,6 +217,7 @@ impl SenderDriver {
                 peer: OWN_ARCHIVE,
                 services,
                 pubsub_topics: None,
+                filters_all: false,
                 standing: Standing::Named,
                 network: None,
             };

@@ -385,6 +385,7 @@ impl ServicePeerTable {
             None => services == Services::default(),
         };
         if is_known {
+            filters_all: named.filter,
             return None;
         }
         peer.told = Some(found.clone());

@@ -64,6 +64,7 @@ fn found(peer: u64, services: Services, topics: Option<&[&str]>) -> ServicePeerE
         peer: PeerNo(peer),
         services,
         pubsub_topics: topics,
+        filters_all: false,
         standing: Standing::Known,
         network: None,
     })
@@ -73,6 +74,7 @@ fn found(peer: u64, services: Services, topics: Option<&[&str]>) -> ServicePeerE
 fn found_named(peer: u64, services: Services) -> ServicePeerEvent {
     match found(peer, services, None) {
         Found(peer) => Found(ServicePeer {
+            filters_all: peer.services.filter,
             standing: Standing::Named,
             ..peer
         }),

@@ -395,3 +395,29 @@ async fn a_light_member_proves_what_it_publishes_and_others_need_a_peer_that_doe
     );
     assert!(!stranger_place.path("registry.sqlite").exists());
 }
+
+/// What a filter peer said of its shards when it was connected may be out of date; a named one is asked all the same.
+#[tokio::test]
+async fn a_named_filter_peer_is_asked_whatever_it_said_of_its_shards() {
+    let (place, other) = (Place::new(), Place::new());
+    let first = relay(&place, &[], &[]).await;
+    let mut light = Light::start(&[address(&first)], &[], &[]).await;
+    light.subscribe().await;
+    light.held_by(1).await;
+    let later = PubsubTopic::Static(Shard::new(66, 5).unwrap());
+    let second = relay(&other, &[address(&first)], &[]).await;
+    for node in [&first, &second] {
+        node.node.handle.subscribe(later.clone()).await.unwrap();
+    }
+    let topics = vec!["far".to_owned()];
+    let services = &light.node.services.handle;
+    services
+        .subscribe(Some(later.clone()), topics)
+        .await
+        .unwrap();
+    let mesh = format!("undertone_mesh_peers{{topic=\"{later}\"}}");
+    metrics_until(&second, |now| now.get(&mesh).is_some_and(|n| *n >= 1.0)).await;
+    let sent = WakuMessage::new(b"of a later shard".to_vec(), "far");
+    second.node.handle.publish(later, sent).await.unwrap();
+    light.gets("of a later shard").await;
+}

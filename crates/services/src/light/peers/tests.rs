@@ -32,6 +32,7 @@ fn peer(number: u64) -> ServicePeer {
             store: true,
         },
         pubsub_topics: None,
+        filters_all: false,
         standing: Standing::Known,
         network: None,
     }
@@ -169,4 +170,21 @@ fn a_stranger_is_asked_for_filter_or_lightpush_only_when_the_known_ones_fail() {
     assert_eq!(pick(&pool, store), Some(PeerNo(0)), "stores take turns");
     pool.failed(seconds(0), PeerNo(1), PeerService::Lightpush, None);
     assert_eq!(pick(&pool, PeerService::Lightpush), Some(PeerNo(0)));
+}
+
+#[test]
+fn a_peer_named_for_filter_is_asked_for_pushes_of_topics_that_it_is_not_known_to_serve() {
+    let mut pool = pool(0);
+    let of_one_topic = |number, filters_all| ServicePeer {
+        pubsub_topics: Some(vec!["/waku/2/rs/1/0".into()]),
+        filters_all,
+        ..peer(number)
+    };
+    pool.found(of_one_topic(0, false));
+    let other = Some("/waku/2/rs/1/5");
+    assert!(!pool.offers(PeerService::Filter, other));
+    pool.found(of_one_topic(1, true));
+    let pick = pool.pick(seconds(1), PeerService::Filter, other, |_| false);
+    assert_eq!(pick, Some(PeerNo(1)));
+    assert!(!pool.offers(PeerService::Store, other));
 }

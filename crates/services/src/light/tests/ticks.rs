@@ -26,6 +26,7 @@ fn a_ping_is_not_due_while_its_peer_is_away() {
             peer: PEER,
             services,
             pubsub_topics: None,
+            filters_all: false,
             standing: Standing::Known,
             network: None,
         }),

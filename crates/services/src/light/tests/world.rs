@@ -90,6 +90,7 @@ impl World {
                 peer,
                 services: *services,
                 pubsub_topics: None,
+                filters_all: false,
                 standing: Standing::Known,
                 network: None,
             }));

@@ -115,6 +115,7 @@ fn the_word_of_a_lightpush_peer_is_not_taken_for_false_because_a_single_store_de
                 peer: PeerNo(2),
                 services: store,
                 pubsub_topics: Some(vec!["/waku/2/rs/1/7".into()]),
+                filters_all: false,
                 standing: Standing::Known,
                 network: None,
             }),

@@ -158,6 +158,7 @@ fn after_a_restart_a_message_that_may_be_out_is_not_given_up_before_stores_are_f
             peer: crate::PeerNo(1),
             services: services(false, true),
             pubsub_topics: None,
+            filters_all: false,
             standing: crate::trust::Standing::Known,
             network: None,
         }),

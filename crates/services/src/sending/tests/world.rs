@@ -133,6 +133,7 @@ impl World {
                 peer: PeerNo(at as u64),
                 services: self.servers[at].services,
                 pubsub_topics: None,
+                filters_all: false,
                 standing: self.servers[at].standing,
                 network: self.servers[at].network,
             };
