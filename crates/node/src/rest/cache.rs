@@ -1,6 +1,6 @@
 //! Cache of messages to be fetched by pubsub topic or by content topic, bounded for each topic.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use parking_lot::Mutex;
 use undertone_message::{PubsubTopic, WakuMessage};
@@ -15,6 +15,9 @@ pub(super) const MAX_CONTENT_TOPICS: usize = 4096;
 
 /// Most unsubscribed content topics that are remembered as seen.
 const SEEN_TOPICS_MAX: usize = 4096;
+
+/// Most content topics that are remembered as unsubscribed from.
+const DROPPED_TOPICS_MAX: usize = 4096;
 
 /// Longest seen content topic that is remembered, bytes, because peers choose it.
 const SEEN_TOPIC_BYTES_MAX: usize = 256;
@@ -35,6 +38,8 @@ struct Kept {
     content: BTreeMap<String, ContentQueue>,
     /// Content topics that came on subscribed pubsub topics, each with the number of its last message.
     seen: BTreeMap<String, u64>,
+    /// Content topics that were unsubscribed from: their messages are those of pubsub topics only.
+    dropped: BTreeSet<String>,
 }
 
 /// A subscribed content topic: the pubsub topic that carries it, `None` for any, and its messages.
@@ -90,13 +95,19 @@ impl MessageCache {
             queue: VecDeque::new(),
         };
         kept.content.insert(topic.to_owned(), content);
+        kept.dropped.remove(topic);
         Ok(true)
     }
 
-    /// Forgets a content topic, and its messages unless a pubsub topic keeps them.
+    /// Forgets a content topic, and its messages unless a pubsub topic keeps them. Later ones are not kept for it
+    /// either, until it is subscribed to again.
     pub(super) fn unsubscribe_content(&self, topic: &str) {
         let mut kept = self.kept.lock();
         kept.seen.remove(topic);
+        if kept.dropped.len() >= DROPPED_TOPICS_MAX {
+            kept.dropped.pop_first();
+        }
+        kept.dropped.insert(topic.to_owned());
         let content = kept.content.remove(topic);
         let queue = content.map(|content| content.queue).unwrap_or_default();
         queue.into_iter().for_each(|number| kept.release(number));
@@ -133,7 +144,11 @@ impl MessageCache {
     /// messages came on a subscribed pubsub topic.
     pub(super) fn take_content(&self, topic: &str) -> Option<Vec<WakuMessage>> {
         let mut kept = self.kept.lock();
-        if !kept.content.contains_key(topic) && !kept.seen.contains_key(topic) {
+        if let Some(content) = kept.content.get_mut(topic) {
+            let numbers = std::mem::take(&mut content.queue);
+            return Some(kept.take(numbers.into()));
+        }
+        if !kept.seen.contains_key(topic) {
             return None;
         }
         let is_of = |message: &WakuMessage| *message.content_topic == *topic;
@@ -172,7 +187,7 @@ impl Kept {
     }
 
     fn remember(&mut self, topic: &str, number: u64) {
-        if topic.len() > SEEN_TOPIC_BYTES_MAX {
+        if topic.len() > SEEN_TOPIC_BYTES_MAX || self.dropped.contains(topic) {
             return;
         }
         if let Some(last) = self.seen.get_mut(topic) {

@@ -144,3 +144,23 @@ fn topics_that_others_choose_are_remembered_within_bounds() {
     kept.remember(&"x".repeat(SEEN_TOPIC_BYTES_MAX + 1), 0);
     assert_eq!(kept.seen.len(), SEEN_TOPICS_MAX);
 }
+
+#[test]
+fn a_content_topic_that_was_unsubscribed_from_is_gone_although_its_shard_stays() {
+    let cache = MessageCache::new(4);
+    cache.subscribe_pubsub(shard(0));
+    deliver(&cache, shard(0), 1);
+    cache.unsubscribe_content(TOPIC);
+    deliver(&cache, shard(0), 2);
+    assert_eq!(cache.take_content(TOPIC), None);
+    assert_eq!(cache.subscribe_content(TOPIC, Some(shard(0))), Ok(true));
+    assert_eq!(
+        cache.take_content(TOPIC),
+        Some(vec![]),
+        "not those of before"
+    );
+    deliver(&cache, shard(0), 3);
+    assert_eq!(cache.take_content(TOPIC), Some(vec![message(3)]));
+    let of_shard = vec![message(1), message(2)];
+    assert_eq!(cache.take_pubsub(&shard(0)), Some(of_shard));
+}
