@@ -209,7 +209,8 @@ impl NodeHandle {
     }
 
     /// Publishes a message now or when a peer for its topic is connected; the topic need not be subscribed.
-    /// With `restamp`, the timestamp is replaced if the message has waited.
+    /// With `restamp`, the timestamp is replaced if the message has waited, unless the sinks of a subscribed topic had it at
+    /// once and others still accept that.
     pub async fn post(
         &self,
         pubsub_topic: PubsubTopic,

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
-use tokio::sync::oneshot;
 use undertone_gossip::{RequestId, Topic};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::{self as relay, Input, ProofFailure, PublishError, Rejection};
@@ -12,7 +11,7 @@ use undertone_relay::{self as relay, Input, ProofFailure, PublishError, Rejectio
 use super::connections::PeerConnections;
 use super::event_loop::EventLoop;
 use super::peers::{KnownPeer, is_of_one_link, without_peer_id};
-use super::requests::PendingPublish;
+use super::requests::{PendingPublish, PublishAnswer};
 use super::rln::RlnService;
 use crate::command::{
     AddressGiver, Command, ConnectFailure, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot,
@@ -48,7 +47,8 @@ impl EventLoop {
                 reply,
             } => {
                 if self.joined.contains(&pubsub_topic) {
-                    self.publish(pubsub_topic, message, for_client, reply);
+                    let answer = PublishAnswer::Caller(reply);
+                    self.publish(pubsub_topic, message, for_client, answer);
                 } else {
                     let topic = pubsub_topic;
                     let _ = reply.send(Err(PublishFailure::NotSubscribed { topic }));
@@ -140,38 +140,57 @@ impl EventLoop {
         topic: PubsubTopic,
         message: WakuMessage,
         for_client: bool,
-        reply: oneshot::Sender<Result<Published, PublishFailure>>,
+        answer: PublishAnswer,
+    ) {
+        let message = self.stamped(message);
+        let fragments = self.fragmenter.split(&message);
+        let parts = fragments.unwrap_or_else(|| vec![message.clone()]);
+        let publishing = PendingPublish {
+            pubsub_topic: topic,
+            message,
+            for_client,
+            answer,
+        };
+        self.publish_parts(publishing, parts, false);
+    }
+
+    /// Publishes a message, whole or in fragments; with `is_repeated` as it was published before.
+    pub(super) fn publish_parts(
+        &mut self,
+        publishing: PendingPublish,
+        parts: Vec<WakuMessage>,
+        is_repeated: bool,
     ) {
         // The relay compares the timestamp with its clock, and the wall clock may have been set since.
         self.set_clock();
         let first = RequestId(self.next_request);
-        let message = self.stamped(message);
-        let publishing = PendingPublish {
-            pubsub_topic: topic.clone(),
-            message: message.clone(),
-            for_client,
-            reply,
-        };
+        let topic = publishing.pubsub_topic.clone();
         self.publishing.insert(first, publishing);
-        let fragments = self.fragmenter.split(&message);
-        if let Some(fragments) = &fragments {
-            self.fragmenter.begin(first, fragments.len());
+        if parts.len() > 1 {
+            self.fragmenter.begin(first, parts.len());
         }
-        for message in fragments.unwrap_or_else(|| vec![message]) {
+        for message in parts {
             let request = RequestId(self.next_request);
             self.next_request += 1;
             let topic = topic.clone();
             self.traces.publishing(request, &topic, &message);
-            self.input(Input::Publish {
-                topic,
-                message,
-                request,
+            self.input(match is_repeated {
+                false => Input::Publish {
+                    topic,
+                    message,
+                    request,
+                },
+                true => Input::Republish {
+                    topic,
+                    message,
+                    request,
+                },
             });
         }
     }
 
     /// Sets a missing timestamp. The fragments of a message carry its timestamp, so it is set before the split.
-    fn stamped(&self, mut message: WakuMessage) -> WakuMessage {
+    pub(super) fn stamped(&self, mut message: WakuMessage) -> WakuMessage {
         if message.timestamp_ns() == 0 {
             let unix_ns = self.clock.unix_ns_at_zero() + self.clock.now().as_nanos();
             message.timestamp = Some(i64::try_from(unix_ns).unwrap_or(i64::MAX));
@@ -186,6 +205,7 @@ impl EventLoop {
     ) {
         self.proving_since.remove(&request);
         self.traces.published(request, &outcome);
+        self.posts.keep_part(request);
         let Some((request, outcome)) = self.fragmenter.settled(request, outcome) else {
             return;
         };
@@ -207,7 +227,10 @@ impl EventLoop {
             }),
             Err(error) => Err(self.failure(error)),
         };
-        let _ = publishing.reply.send(answer);
+        match publishing.answer {
+            PublishAnswer::Caller(reply) => self.after_deliveries(move || drop(reply.send(answer))),
+            PublishAnswer::Post(id) => self.post_sent(id, answer),
+        }
     }
 
     pub(super) fn failure(&self, error: PublishError) -> PublishFailure {

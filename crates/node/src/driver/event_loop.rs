@@ -18,12 +18,13 @@ use super::fallbacks::Fallbacks;
 use super::fragmenter::Fragmenter;
 use super::kept::KeptPeers;
 use super::opened_ports::OpenedPorts;
+use super::outputs::OutwardItem;
 use super::passage::PassageState;
 use super::peer_news::PeerNews;
 use super::peers::PeerTable;
 use super::posts::Posts;
 use super::record::NodeRecord;
-use super::requests::{PendingDial, PendingPublish, ProofReply};
+use super::requests::{PendingDial, PendingPublish, ProofReply, PublishAnswer};
 use super::rln::{RlnEvent, RlnService};
 use super::runtime_load::RuntimeLoad;
 use super::shard_changes::ShardChanges;
@@ -32,7 +33,6 @@ use super::time::Clock;
 use super::traced::MessageTraces;
 use super::waiting_dials::WaitingDials;
 use crate::command::{Command, NodeTotals, PayloadTotals, PublishFailure};
-use crate::handle::Delivery;
 use crate::swarm::{Behaviour, Boxed, CertificateWatch, Gate, InTransit, Received, TrustedNames};
 
 /// Interval at which named peers are looked after and scores are reported to admission.
@@ -59,7 +59,7 @@ pub(crate) struct EventLoop {
     pub(crate) rln: Option<RlnService>,
     pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
     pub(crate) commands: mpsc::Receiver<Command>,
-    pub(crate) deliveries: mpsc::UnboundedSender<Delivery>,
+    pub(crate) deliveries: mpsc::UnboundedSender<OutwardItem>,
     pub(crate) events: Option<mpsc::UnboundedSender<TimedEvent>>,
     /// Channel for what the services need to know about peers.
     pub(crate) peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
@@ -219,7 +219,9 @@ impl EventLoop {
         self.close_connections().await;
         self.ports.give_back().await;
         for (_, publishing) in std::mem::take(&mut self.publishing) {
-            let _ = publishing.reply.send(Err(PublishFailure::ShuttingDown));
+            if let PublishAnswer::Caller(reply) = publishing.answer {
+                let _ = reply.send(Err(PublishFailure::ShuttingDown));
+            }
         }
         let waiting = self.posts.waiting.len();
         if waiting > 0 {
@@ -265,6 +267,12 @@ impl EventLoop {
         while let Some(output) = self.relay.poll() {
             self.output(output);
         }
+    }
+
+    /// Does something once the application has what was delivered before, such as a message that it hears is published.
+    pub(crate) fn after_deliveries(&self, action: impl FnOnce() + Send + 'static) {
+        // The delivery task lives as long as the runtime that this runs on.
+        let _ = self.deliveries.send(OutwardItem::Then(Box::new(action)));
     }
 
     pub(crate) fn event(&mut self, event: NodeEvent) {

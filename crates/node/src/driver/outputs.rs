@@ -10,6 +10,15 @@ use super::events::NodeEvent;
 use super::offered::PrunedOffer;
 use crate::handle::Delivery;
 
+/// Item for the task that gives the application its deliveries.
+#[expect(clippy::large_enum_variant, reason = "nearly all items are deliveries")]
+pub(crate) enum OutwardItem {
+    /// Message to be delivered.
+    Deliver(Delivery),
+    /// Action that comes after the deliveries before it.
+    Then(Box<dyn FnOnce() + Send>),
+}
+
 impl EventLoop {
     pub(crate) fn output(&mut self, output: Output) {
         match output {
@@ -112,6 +121,12 @@ impl EventLoop {
                 received,
                 from,
             } => {
+                if from.is_none() {
+                    if self.posts.is_repeating {
+                        return; // The application has it from the first time.
+                    }
+                    self.posts.last_own = Some(message.clone());
+                }
                 self.totals.delivered += 1;
                 let payload_bytes = message.payload.len();
                 self.totals.message_sizes.count(payload_bytes);
@@ -127,7 +142,7 @@ impl EventLoop {
                 };
                 self.traces.delivered(&delivery);
                 // The delivery task lives as long as the runtime that this runs on.
-                let _ = self.deliveries.send(delivery);
+                let _ = self.deliveries.send(OutwardItem::Deliver(delivery));
             }
             Output::Published { request, outcome } => self.answer_publish(request, outcome),
             Output::Subscribed { topic, outcome } => match outcome {

@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use tokio::sync::oneshot;
 use undertone_gossip::Topic;
 use undertone_message::{PubsubTopic, WakuMessage};
 
 use super::event_loop::EventLoop;
 use super::posts::{Caller, SendingPost, WaitingPost};
-use crate::command::{Post, PostState, PublishFailure};
+use super::requests::{PendingPublish, PublishAnswer};
+use crate::command::{Post, PostState, PublishFailure, Published};
 
 impl EventLoop {
     /// Sends a message now, or when a peer of its topic is connected.
@@ -27,11 +27,6 @@ impl EventLoop {
             content_topic: message.content_topic.to_string(),
             state: PostState::Sending,
         };
-        if self.has_receiver(&topic) {
-            self.posts.note(post);
-            self.send_post(id, topic, message, Some(caller));
-            return;
-        }
         let bytes = message.encoded_len();
         let now_ns = self.unix_now_ns();
         let waiting = WaitingPost {
@@ -41,7 +36,15 @@ impl EventLoop {
             message,
             restamp,
             bytes,
+            parts: Vec::new(),
         };
+        // Published without a peer, a message of a joined topic reaches this node's own readers at once.
+        let is_own_topic = self.joined.contains(&waiting.topic) && self.posts.has_room(bytes);
+        if is_own_topic || self.has_receiver(&waiting.topic) {
+            self.posts.note(post);
+            self.send_post(waiting, Some(caller));
+            return;
+        }
         let brings_proof = waiting
             .message
             .rate_limit_proof
@@ -81,72 +84,95 @@ impl EventLoop {
         subscribers.iter().any(|ix| router.score(*ix) >= threshold)
     }
 
-    fn send_post(
-        &mut self,
-        id: u64,
-        topic: PubsubTopic,
-        message: WakuMessage,
-        caller: Option<Caller>,
-    ) {
-        let (reply, outcome) = oneshot::channel();
+    /// Publishes a message, or again what was published of it.
+    fn send_post(&mut self, mut post: WaitingPost, caller: Option<Caller>) {
+        post.message = self.stamped(post.message);
+        let (id, topic, message) = (post.id, post.topic.clone(), post.message.clone());
+        let parts = post.parts.clone();
+        let first = self.next_request;
         self.posts.sending.push(SendingPost {
-            id,
-            outcome,
+            post,
+            requests: first..u64::MAX,
             caller,
         });
-        self.publish(topic, message, false, reply);
+        let answer = PublishAnswer::Post(id);
+        if parts.is_empty() {
+            self.publish(topic, message, false, answer);
+        } else {
+            let publishing = PendingPublish {
+                pubsub_topic: topic,
+                message,
+                for_client: false,
+                answer,
+            };
+            self.posts.is_repeating = true;
+            self.publish_parts(publishing, parts, true);
+            self.posts.is_repeating = false;
+        }
+        let mut sending = self.posts.sending.iter_mut();
+        if let Some(sending) = sending.find(|one| one.post.id == id) {
+            sending.requests.end = self.next_request;
+        }
     }
 
-    /// Sends waiting messages whose topic has a peer now, and records the outcomes of sent ones.
+    /// Sends waiting messages whose topic has a peer now.
     pub(super) fn look_after_posts(&mut self) {
-        if self.posts.is_idle() {
+        if self.posts.waiting.is_empty() {
             return;
         }
-        self.posts.expire(self.unix_now_ns());
+        let now_ns = self.unix_now_ns();
+        self.posts.expire(now_ns);
         let mut still = VecDeque::new();
-        for waiting in std::mem::take(&mut self.posts.waiting) {
+        for mut waiting in std::mem::take(&mut self.posts.waiting) {
             if !self.has_receiver(&waiting.topic) {
                 still.push_back(waiting);
                 continue;
             }
-            let mut message = waiting.message;
-            if waiting.restamp {
-                message.timestamp = None;
+            let parts = &waiting.parts;
+            if !parts.iter().all(|one| self.posts.is_recent(one, now_ns)) {
+                waiting.parts.clear();
+            }
+            if waiting.parts.is_empty() && waiting.restamp {
+                waiting.message.timestamp = None;
             }
             self.posts.settle(waiting.id, PostState::Sending);
-            self.send_post(waiting.id, waiting.topic, message, None);
+            self.send_post(waiting, None);
         }
+        still.append(&mut self.posts.waiting);
         self.posts.waiting = still;
-        for mut sending in std::mem::take(&mut self.posts.sending) {
-            let outcome = match sending.outcome.try_recv() {
-                Err(oneshot::error::TryRecvError::Empty) => {
-                    self.posts.sending.push(sending);
-                    continue;
-                }
-                Err(oneshot::error::TryRecvError::Closed) => Err(PublishFailure::ShuttingDown),
-                Ok(outcome) => outcome,
-            };
-            let state = match &outcome {
-                Ok(published) => PostState::Sent {
-                    peers: published.peers,
-                    hash: published.hash(),
-                },
-                Err(failure) => PostState::Failed {
-                    reason: failure.clone(),
-                },
-            };
-            self.posts.settle(sending.id, state.clone());
-            let Some(caller) = sending.caller else {
-                continue;
-            };
-            let answer = outcome.map(|published| Post {
-                id: sending.id,
-                pubsub_topic: published.pubsub_topic,
-                content_topic: published.message.content_topic.to_string(),
+    }
+
+    /// Takes the outcome of a publication: without a peer, the message waits for one.
+    pub(super) fn post_sent(&mut self, id: u64, outcome: Result<Published, PublishFailure>) {
+        let sending = &mut self.posts.sending;
+        let Some(at) = sending.iter().position(|one| one.post.id == id) else {
+            return;
+        };
+        let SendingPost { post, caller, .. } = sending.swap_remove(at);
+        let pubsub_topic = post.topic.clone();
+        let content_topic = post.message.content_topic.to_string();
+        let outcome = match outcome {
+            Ok(published) => Ok(PostState::Sent {
+                peers: published.peers,
+                hash: published.hash(),
+            }),
+            Err(PublishFailure::NoPeers) if !post.parts.is_empty() => {
+                self.posts.wait(post).map(|()| PostState::Waiting)
+            }
+            Err(failure) => Err(failure),
+        };
+        let failed = |reason| PostState::Failed { reason };
+        let state = outcome.clone().unwrap_or_else(failed);
+        self.posts.settle(id, state);
+        if let Some(caller) = caller {
+            let answer = outcome.map(|state| Post {
+                id,
+                pubsub_topic,
+                content_topic,
                 state,
             });
             // The caller may be gone.
-            let _ = caller.send(answer);
+            self.after_deliveries(move || drop(caller.send(answer)));
         }
     }
 

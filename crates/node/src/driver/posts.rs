@@ -1,13 +1,15 @@
 //! Own messages that may wait for a peer, and their states.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 use tokio::sync::oneshot;
+use undertone_gossip::RequestId;
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::RelayConfig;
 use undertone_rln::Epoch;
 
-use crate::command::{Post, PostState, PublishFailure, Published};
+use crate::command::{Post, PostState, PublishFailure};
 
 #[cfg(test)]
 mod tests;
@@ -38,13 +40,16 @@ pub(super) struct WaitingPost {
     /// Time until which receivers would accept the message, Unix nanoseconds.
     pub(super) until_ns: u64,
     pub(super) bytes: usize,
+    /// What this node's own readers have got of it and no peer has: the message, or its fragments, with their proofs.
+    pub(super) parts: Vec<WakuMessage>,
 }
 
 /// A message that is being proved and sent.
 #[derive(Debug)]
 pub(super) struct SendingPost {
-    pub(super) id: u64,
-    pub(super) outcome: oneshot::Receiver<Result<Published, PublishFailure>>,
+    pub(super) post: WaitingPost,
+    /// Numbers of its publications.
+    pub(super) requests: Range<u64>,
     pub(super) caller: Option<Caller>,
 }
 
@@ -57,6 +62,10 @@ pub(crate) struct Posts {
     pub(super) next: u64,
     pub(super) waiting: VecDeque<WaitingPost>,
     pub(super) sending: Vec<SendingPost>,
+    /// Own message that was delivered last.
+    pub(super) last_own: Option<WakuMessage>,
+    /// Whether a message is being sent that was delivered before.
+    pub(super) is_repeating: bool,
     pub(super) known: BTreeMap<u64, Post>,
 }
 
@@ -70,12 +79,28 @@ impl Posts {
             next: 1,
             waiting: VecDeque::new(),
             sending: Vec::new(),
+            last_own: None,
+            is_repeating: false,
             known: BTreeMap::new(),
         }
     }
 
-    pub(super) fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.sending.is_empty()
+    /// Keeps what was delivered of a posted message, whose publication has just ended.
+    pub(super) fn keep_part(&mut self, request: RequestId) {
+        let part = self.last_own.take();
+        let sending = self.sending.iter_mut();
+        let sending = sending
+            .into_iter()
+            .find(|one| one.requests.contains(&request.0));
+        if let Some(sending) = sending {
+            sending.post.parts.extend(part);
+        }
+    }
+
+    /// Whether others accept what was published of a message, as far as its timestamp goes.
+    pub(super) fn is_recent(&self, message: &WakuMessage, now_ns: u64) -> bool {
+        let stamp_ns = u64::try_from(message.timestamp_ns()).unwrap_or(0);
+        self.epoch_ns.is_none() || now_ns <= stamp_ns.saturating_add(self.max_clock_gap_ns)
     }
 
     pub(super) fn note(&mut self, post: Post) {
@@ -108,11 +133,15 @@ impl Posts {
         }
     }
 
+    /// Whether one more message of this length may wait.
+    pub(super) fn has_room(&self, bytes: usize) -> bool {
+        let held: usize = self.waiting.iter().map(|one| one.bytes).sum();
+        self.waiting.len() < WAITING_MAX && held + bytes <= WAITING_BYTES_MAX
+    }
+
     /// Queues a message for later. Fails if the queue is full.
     pub(super) fn wait(&mut self, waiting: WaitingPost) -> Result<(), PublishFailure> {
-        let held: usize = self.waiting.iter().map(|one| one.bytes).sum();
-        let is_full = self.waiting.len() >= WAITING_MAX || held + waiting.bytes > WAITING_BYTES_MAX;
-        if is_full {
+        if !self.has_room(waiting.bytes) {
             return Err(PublishFailure::NoPeers);
         }
         self.waiting.push_back(waiting);

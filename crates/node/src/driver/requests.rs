@@ -14,7 +14,15 @@ pub(crate) struct PendingPublish {
     pub(crate) message: WakuMessage,
     /// Whether the message is a light client's.
     pub(crate) for_client: bool,
-    pub(crate) reply: oneshot::Sender<Result<Published, PublishFailure>>,
+    pub(crate) answer: PublishAnswer,
+}
+
+/// Receiver of the outcome of a publication.
+pub(crate) enum PublishAnswer {
+    /// Caller that waits for it.
+    Caller(oneshot::Sender<Result<Published, PublishFailure>>),
+    /// Posted message of this number.
+    Post(u64),
 }
 
 /// A connection attempt in progress, and the caller that waits for it, if any.

@@ -3,11 +3,11 @@
 use tokio::sync::oneshot;
 use undertone_gossip::RequestId;
 use undertone_message::{PubsubTopic, WakuMessage};
-use undertone_relay::{Input, ProofFailure};
+use undertone_relay::ProofFailure;
 use undertone_rln::{CounterError, RateLimitProof};
 
 use super::event_loop::EventLoop;
-use super::requests::{PendingPublish, ProofReply};
+use super::requests::{PendingPublish, ProofReply, PublishAnswer};
 use super::rln::RlnService;
 use crate::command::{ProofRefusal, PublishFailure, Published, SendConditions, SenderQuestion};
 
@@ -136,22 +136,12 @@ impl EventLoop {
             let _ = reply.send(Err(PublishFailure::Busy { waiting }));
             return;
         }
-        // The relay compares the timestamp with its clock, and the wall clock may have been set since.
-        self.set_clock();
-        let request = RequestId(self.next_request);
-        self.next_request += 1;
         let publishing = PendingPublish {
-            pubsub_topic: pubsub_topic.clone(),
+            pubsub_topic,
             message: message.clone(),
             for_client: false,
-            reply,
+            answer: PublishAnswer::Caller(reply),
         };
-        self.publishing.insert(request, publishing);
-        self.traces.publishing(request, &pubsub_topic, &message);
-        self.input(Input::Republish {
-            topic: pubsub_topic,
-            message,
-            request,
-        });
+        self.publish_parts(publishing, vec![message], true);
     }
 }

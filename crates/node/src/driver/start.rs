@@ -19,6 +19,7 @@ use super::fragmenter::Fragmenter;
 use super::kept::KeptPeers;
 use super::opened_ports::OpenedPorts;
 use super::options::NodeOptions;
+use super::outputs::OutwardItem;
 use super::passage::PassageState;
 use super::peers::PeerTable;
 use super::posts::Posts;
@@ -27,7 +28,7 @@ use super::rln::RlnService;
 use super::runtime_load::RuntimeLoad;
 use super::time::Clock;
 use super::traced::MessageTraces;
-use crate::handle::{Deliveries, Delivery, NodeEndpoint, NodeHandle, node_channel};
+use crate::handle::{Deliveries, NodeEndpoint, NodeHandle, node_channel};
 use crate::swarm::{
     self, CertificateWatch, ConnectionLimits, Gate, InTransit, InboundFrames, PubsubConfig,
     ServiceStreams, SwarmOptions, TrustedNames,
@@ -237,12 +238,16 @@ async fn build(
 /// Delivers messages to the application, after the copies to peers have been queued: a task of its own. On the network thread it runs after the connection tasks that
 /// were woken to write, so that the application does not add to the relay's latency. The queue is bounded by
 /// what one turn of the event loop accepts.
-async fn deliver(mut waiting: mpsc::UnboundedReceiver<Delivery>, sinks: Deliveries) {
+async fn deliver(mut waiting: mpsc::UnboundedReceiver<OutwardItem>, sinks: Deliveries) {
+    let take = |item| match item {
+        OutwardItem::Deliver(delivery) => sinks.deliver(&delivery),
+        OutwardItem::Then(action) => action(),
+    };
     while let Some(first) = waiting.recv().await {
         tokio::task::yield_now().await;
-        sinks.deliver(&first);
-        while let Ok(delivery) = waiting.try_recv() {
-            sinks.deliver(&delivery);
+        take(first);
+        while let Ok(item) = waiting.try_recv() {
+            take(item);
         }
     }
 }

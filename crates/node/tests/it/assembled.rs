@@ -15,6 +15,7 @@ mod light;
 mod membership;
 mod metrics;
 mod one_machine;
+mod posts;
 mod rendezvous;
 mod sending;
 mod sending_kill;

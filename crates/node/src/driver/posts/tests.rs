@@ -25,6 +25,7 @@ fn waiting(id: u64, bytes: usize, until_ns: u64) -> WaitingPost {
         restamp: true,
         until_ns,
         bytes,
+        parts: Vec::new(),
     }
 }
 
