@@ -26,7 +26,7 @@ pub struct TextLimits {
     pub max_status_desc_bytes: usize,
     /// Maximum length of a pubsub topic, in bytes.
     pub max_pubsub_topic_bytes: usize,
-    /// Maximum length of a content topic, in bytes. No specification has a limit.
+    /// Maximum length of a content topic, in bytes; as in store. No specification has a limit.
     pub max_content_topic_bytes: usize,
 }
 
@@ -36,7 +36,7 @@ impl Default for TextLimits {
             max_request_id_bytes: 256,
             max_status_desc_bytes: 1024,
             max_pubsub_topic_bytes: undertone_message::pubsub_topic::MAX_NAMED_TOPIC_BYTES,
-            max_content_topic_bytes: 512,
+            max_content_topic_bytes: 1024,
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Topics to subscribe to or unsubscribe from.
 #[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schema(as = FilterRequest)]
 struct FilterBody {
     /// Text that the answer repeats.
@@ -53,7 +53,7 @@ struct FilterBody {
 
 /// Request to unsubscribe from everything.
 #[derive(Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct FilterAllRequest {
     /// Text that the answer repeats.
     request_id: String,

@@ -44,7 +44,7 @@ impl Default for FilterCodecLimits {
     fn default() -> Self {
         let message = MessageLimits::default();
         Self {
-            max_request_bytes: 64 * 1024,
+            max_request_bytes: 128 * 1024,
             max_response_bytes: 64 * 1024,
             max_push_bytes: message.max_message_bytes + 1024,
             max_content_topics: 100,

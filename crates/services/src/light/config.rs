@@ -127,7 +127,7 @@ impl Default for LightLimits {
             max_peers: 128,
             max_peer_topics: 64,
             max_subscriptions: 1000,
-            max_topic_bytes: 512,
+            max_topic_bytes: 1024,
             topics_per_request: 100,
             topics_per_query: 10,
             max_remembered: 65_536,

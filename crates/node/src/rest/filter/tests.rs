@@ -130,6 +130,10 @@ async fn what_cannot_be_read_is_refused() {
             r#"{"requestId": 1, "contentFilters": ["/a"]}"#,
             "invalid type",
         ),
+        (
+            r#"{"requestId": "1", "contentFilters": ["/a"], "extraField": 1}"#,
+            "unknown field `extraField`",
+        ),
     ] {
         for method in ["POST", "PUT", "DELETE"] {
             let (status, answer) = fake.ask(method, PATH, body).await;
@@ -142,6 +146,9 @@ async fn what_cannot_be_read_is_refused() {
             assert!(desc.contains(text), "{desc}");
         }
     }
+    let more = r#"{"requestId": "1", "extraField": 1}"#;
+    let all = "/filter/v2/subscriptions/all";
+    assert_eq!(fake.ask("DELETE", all, more).await.0, 400);
     assert!(fake.asked().is_empty());
 }
 

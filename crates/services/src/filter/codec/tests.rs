@@ -115,14 +115,14 @@ fn more_content_topics_than_allowed_are_refused() {
 
 #[test]
 fn long_texts_and_frames_are_refused() {
-    let long = "x".repeat(513);
+    let long = "x".repeat(1025);
     let with_long = request(SubscribeKind::Subscribe, None, &[&long]);
     assert_eq!(
         SubscribeRequest::decode(&with_long.encode(), &limits()),
         Err(RpcFrameError::TextTooLong {
             field: "content_topic",
-            size_bytes: 513,
-            max_bytes: 512
+            size_bytes: 1025,
+            max_bytes: 1024
         })
     );
     let with_long = request(SubscribeKind::Subscribe, Some(&long), &[]);
@@ -130,16 +130,16 @@ fn long_texts_and_frames_are_refused() {
         SubscribeRequest::decode(&with_long.encode(), &limits()),
         Err(RpcFrameError::TextTooLong {
             field: "pubsub_topic",
-            size_bytes: 513,
+            size_bytes: 1025,
             max_bytes: 256
         })
     );
-    let frame = vec![0; 65_537];
+    let frame = vec![0; 131_073];
     assert_eq!(
         SubscribeRequest::decode(&frame, &limits()),
         Err(RpcFrameError::TooLarge {
-            size_bytes: 65_537,
-            max_bytes: 65_536
+            size_bytes: 131_073,
+            max_bytes: 131_072
         })
     );
     assert!(matches!(
