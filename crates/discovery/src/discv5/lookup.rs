@@ -9,7 +9,7 @@ use discv5::{Discv5, Enr, Event};
 use enr::{CombinedKey, NodeId};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
-use undertone_peers::{PeerFacts, PeerOffer, PeerSource};
+use undertone_peers::{Capabilities, PeerFacts, PeerOffer, PeerSource};
 
 use super::RecordValues;
 use super::host_addresses::HostAddresses;
@@ -36,11 +36,16 @@ pub(super) fn is_news(known: Option<&Enr>, found: &WakuRecord) -> bool {
     known.is_none_or(|known| known.seq() < found.sequence())
 }
 
-/// Whether a node is of use: of the same cluster, and on one of the shards.
-fn fits(facts: &PeerFacts, cluster: u16, shards: &[u16]) -> bool {
+/// Whether a node is of use: of the same cluster, and on one of the shards or a store that relays none. To a node without
+/// shards, any of the cluster is.
+pub(super) fn fits(facts: &PeerFacts, cluster: u16, shards: &[u16]) -> bool {
     let is_same = facts.cluster == Some(cluster);
-    let relays = |list: &Vec<u16>| list.iter().any(|shard| shards.contains(shard));
-    is_same && facts.shards.as_ref().is_some_and(relays)
+    let is_store = facts.offers(Capabilities::STORE);
+    let serves = |list: &Vec<u16>| match list.is_empty() {
+        true => is_store,
+        false => list.iter().any(|shard| shards.contains(shard)),
+    };
+    is_same && (shards.is_empty() || facts.shards.as_ref().is_some_and(serves))
 }
 
 /// Task that looks for nodes when they are wanted.

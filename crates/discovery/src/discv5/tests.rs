@@ -5,8 +5,9 @@ use std::time::Duration;
 use enr::Enr as SignedRecord;
 use multiaddr::PeerId;
 use tokio::time::timeout;
+use undertone_peers::{Capabilities, PeerFacts};
 
-use super::lookup::is_news;
+use super::lookup::{fits, is_news};
 use super::*;
 
 /// Deadline for what takes a second at most on a machine with nothing else to do.
@@ -359,4 +360,20 @@ async fn all_addresses_of_both_families_are_bound_at_one_port() {
     let both = bind(&any, 0).expect("free ports");
     assert!(both.ports().v4.is_some());
     assert_eq!(both.ports().v6.is_some(), source_v6().is_some());
+}
+
+#[test]
+fn stores_that_relay_nothing_are_of_use_and_any_node_is_to_one_without_shards() {
+    let facts = |cluster, shards: &[u16], capabilities| PeerFacts {
+        cluster: Some(cluster),
+        shards: Some(shards.to_vec()),
+        capabilities: Some(capabilities),
+    };
+    let (relay, store) = (Capabilities::RELAY, Capabilities::STORE);
+    assert!(fits(&facts(1, &[0], relay), 1, &[0]));
+    assert!(!fits(&facts(1, &[5], store), 1, &[0]));
+    assert!(fits(&facts(1, &[], store), 1, &[0]), "a replica");
+    assert!(!fits(&facts(1, &[], relay), 1, &[0]));
+    assert!(fits(&facts(1, &[5], store), 1, &[]));
+    assert!(!fits(&facts(2, &[5], store), 1, &[]), "another cluster");
 }

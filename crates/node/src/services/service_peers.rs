@@ -13,6 +13,7 @@ use libp2p::{Multiaddr, PeerId};
 use parking_lot::Mutex;
 use rand_chacha::ChaCha8Rng;
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 use undertone_services::light::ServicePeer;
 use undertone_services::trust::Standing;
 use undertone_services::{PeerNo, light, sending};
@@ -30,6 +31,9 @@ pub(super) use table::{Candidate, ConfiguredPeers};
 
 /// Time from a connection for a peer to say through identify and metadata what it offers.
 const GREETING: Duration = Duration::from_secs(3);
+
+/// Time for an attempt to reach a peer again.
+const REACHING: Duration = Duration::from_secs(15);
 
 /// Event of a service peer, the same for each machine that uses service peers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,6 +188,28 @@ impl ServicePeers {
             let events = state.table.dialled(peer, succeeded);
             state.tell(events);
         });
+    }
+
+    /// Connects to the peers that announced a protocol and are gone, one after the other, until one is there.
+    pub(super) async fn reach_again(&self, protocol: &str) {
+        let mut events = self.watch();
+        let gone = self.state.lock().table.gone(protocol);
+        for peer in gone {
+            self.connect(peer);
+            let reached = async {
+                while let Some(event) = events.recv().await {
+                    match event {
+                        ServicePeerEvent::Connected(one) if one == peer => return true,
+                        ServicePeerEvent::ConnectFailed(one) if one == peer => return false,
+                        _ => {}
+                    }
+                }
+                false
+            };
+            if timeout(REACHING, reached).await == Ok(true) {
+                return;
+            }
+        }
     }
 
     /// Dials the addresses of a peer, which the operator has given if the peer is configured, until one leads to it.

@@ -157,6 +157,14 @@ impl ServicePeerTable {
         offers.map(witness).collect()
     }
 
+    /// Returns the peers that announced a protocol and are not connected.
+    pub(super) fn gone(&self, protocol: &str) -> Vec<PeerNo> {
+        let peers = self.peers.iter();
+        let gone = peers
+            .filter(|(_, peer)| peer.link == PeerLink::Down && peer.protocols.contains(&protocol));
+        gone.map(|(number, _)| *number).collect()
+    }
+
     /// Returns the peers that can be asked for a service, the best first: those named for it in their order, and without
     /// any those that [`choose`] names.
     pub(super) fn candidates(
@@ -377,6 +385,7 @@ impl ServicePeerTable {
             peer: number,
             services,
             pubsub_topics: peer.topics.clone(),
+            filters_all: named.filter,
             standing: peer.standing(),
             network: peer.network,
         };
@@ -385,7 +394,6 @@ impl ServicePeerTable {
             None => services == Services::default(),
         };
         if is_known {
-            filters_all: named.filter,
             return None;
         }
         peer.told = Some(found.clone());

@@ -105,6 +105,9 @@ async fn round(
     let mut last = SyncFailure::Unreachable {
         reason: "no connected peer synchronises its store".to_owned(),
     };
+    if candidates(context, peers, failed, rng)?.is_empty() {
+        peers.reach_again(RECONCILIATION_PROTOCOL_ID).await;
+    }
     let peers = candidates(context, peers, failed, rng)?;
     failed.retain(|peer| peers.contains(peer));
     for peer in peers.into_iter().take(TRIES) {
