@@ -76,10 +76,9 @@ where
 /// Changes the level of this process's log, in place of the configured one and of [`VARIABLE`]. Returns
 /// `false` if logging was not set up here.
 pub fn set_level(level: LogLevel) -> bool {
-    let filter = Targets::new().with_default(tracing_level(level));
     FILTER
         .get()
-        .is_some_and(|handle| handle.reload(filter).is_ok())
+        .is_some_and(|handle| handle.reload(filter_of(level)).is_ok())
 }
 
 fn tracing_level(level: LogLevel) -> tracing::Level {
@@ -98,6 +97,14 @@ fn parse_filter(level: LogLevel, filter: Option<&str>) -> Result<Targets, Loggin
             filter: text.to_owned(),
             source,
         }),
-        None => Ok(Targets::new().with_default(tracing_level(level))),
+        None => Ok(filter_of(level)),
     }
+}
+
+/// Filter for a level. Libraries say no more than at `debug`: their finer lines are of single frames, and hide ours.
+fn filter_of(level: LogLevel) -> Targets {
+    let level = tracing_level(level);
+    Targets::new()
+        .with_default(level.min(tracing::Level::DEBUG))
+        .with_target("undertone", level)
 }

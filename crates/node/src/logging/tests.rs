@@ -2,10 +2,29 @@ use super::*;
 
 #[test]
 fn the_configured_level_counts_unless_the_variable_is_set() {
-    let shown = |filter| parse_filter(LogLevel::Warn, filter).unwrap().to_string();
-    assert_eq!(shown(None), "warn");
-    assert_eq!(shown(Some(" ")), "warn");
-    assert_eq!(shown(Some("debug")), "debug");
+    let filter = |text| parse_filter(LogLevel::Warn, text).unwrap();
+    assert_eq!(filter(None), filter_of(LogLevel::Warn));
+    assert_eq!(filter(Some(" ")), filter_of(LogLevel::Warn));
+    assert_eq!(filter(Some("debug")).to_string(), "debug");
+}
+
+#[test]
+fn libraries_say_no_more_than_at_debug() {
+    use tracing::Level;
+    let shows = |level, target, line| filter_of(level).would_enable(target, &line);
+    for level in [LogLevel::Trace, LogLevel::Debug] {
+        assert!(shows(level, "undertone_node::driver", Level::DEBUG));
+        assert!(shows(level, "libp2p_swarm", Level::DEBUG));
+        assert!(!shows(level, "libp2p_swarm", Level::TRACE));
+    }
+    assert!(shows(LogLevel::Trace, "undertone", Level::TRACE));
+    assert!(shows(
+        LogLevel::Trace,
+        "undertone_gossip::router",
+        Level::TRACE
+    ));
+    assert!(!shows(LogLevel::Warn, "libp2p_swarm", Level::INFO));
+    assert!(!shows(LogLevel::Warn, "undertone_node", Level::INFO));
 }
 
 #[test]
