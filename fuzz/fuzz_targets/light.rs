@@ -61,6 +61,7 @@ impl Driver {
                     store: reader.byte() % 2 == 0,
                 },
                 pubsub_topics: None,
+                filters_all: false,
                 standing: Standing::Known,
                 network: None,
             }),
