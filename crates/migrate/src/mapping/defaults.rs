@@ -134,14 +134,13 @@ impl Mapped {
         let is_on = |since: &&Since| !["false", "0"].contains(&since.1);
         let (_, value) = possible.iter().rfind(is_on).or(possible.last())?;
         let was = match possible.as_slice() {
-            [_] => String::new(),
+            [] | [_] => String::new(),
             [(_, first), later @ ..] => {
                 let later = later
                     .iter()
                     .map(|(from, value)| format!(", from 0.{from} on {value}"));
                 format!("{first}{}", later.collect::<String>())
             }
-            [] => String::new(),
         };
         self.set(key, (*value).to_owned());
         Some(Written {

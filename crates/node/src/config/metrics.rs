@@ -25,14 +25,4 @@ impl MetricsNames {
             Self::Both => &["waku", "logos_delivery"],
         }
     }
-
-    /// Returns the prefixes of those that had none up to 0.38.
-    #[must_use]
-    pub fn later_prefixes(self) -> &'static [Option<&'static str>] {
-        match self {
-            Self::Waku => &[None],
-            Self::LogosDelivery => &[Some("logos_delivery")],
-            Self::Both => &[None, Some("logos_delivery")],
-        }
-    }
 }

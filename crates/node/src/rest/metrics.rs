@@ -124,15 +124,16 @@ async fn page(
             named.register_collector(Box::new(ServiceNames(totals.clone())));
         }
     }
-    for prefix in names.later_prefixes() {
-        let named = match prefix {
-            Some(prefix) => registry.sub_registry_with_prefix(*prefix),
-            None => &mut registry,
+    for prefix in names.prefixes() {
+        let has_prefix = *prefix != "waku";
+        let named = match has_prefix {
+            true => registry.sub_registry_with_prefix(*prefix),
+            false => &mut registry,
         };
         named.register_collector(Box::new(LaterPrefixed {
             snapshot: snapshot.clone(),
             sync: sync.clone(),
-            has_prefix: prefix.is_some(),
+            has_prefix,
         }));
     }
     let mut text = String::new();
