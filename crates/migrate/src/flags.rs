@@ -127,7 +127,7 @@ const ONCHAIN: &str = "memberships come from the keystore; `undertone rln regist
 
 flags! {
     "config-file" => Used("the TOML file; give it with --toml");
-    "log-level" => Key("log-level", values::log_level);
+    "log-level" => Key("log-level", values::same);
     "log-format" => Key("log-format", values::lowercase);
     "rln-relay-cred-path" => Used("the keystore; give it with --keystore");
     "rln-relay-eth-client-address" => Key("rln-eth-rpc", values::same);

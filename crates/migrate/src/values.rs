@@ -63,22 +63,6 @@ pub(crate) fn nat(text: &str) -> Result<NewValue, String> {
     }
 }
 
-pub(crate) fn log_level(text: &str) -> Result<NewValue, String> {
-    let level = text.to_ascii_lowercase();
-    match level.as_str() {
-        "notice" => Ok(NewValue {
-            text: Some("info".to_owned()),
-            remark: Some("there is no level notice; info includes it".to_owned()),
-        }),
-        "fatal" => Ok(NewValue {
-            text: Some("error".to_owned()),
-            remark: Some("there is no level fatal; error includes it".to_owned()),
-        }),
-        "error" | "warn" | "info" | "debug" | "trace" => Ok(plain(level)),
-        _ => Err("TRACE, DEBUG, INFO, NOTICE, WARN, ERROR or FATAL".to_owned()),
-    }
-}
-
 /// Address of the archive: a database of PostgreSQL stays the one in use, with tables of ours beside the old ones.
 pub(crate) fn archive_url(text: &str) -> Result<NewValue, String> {
     if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {

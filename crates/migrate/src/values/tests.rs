@@ -31,7 +31,6 @@ fn booleans_are_those_of_nim() {
 #[test]
 fn values_whose_meaning_changes_have_a_remark() {
     let changed = [
-        log_level("NOTICE"),
         chain_id("0"),
         colocation("0"),
         origin("app.example"),

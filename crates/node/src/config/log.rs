@@ -28,13 +28,13 @@ pub enum LogLevel {
 
 impl LogLevel {
     /// Returns the level with a name or its three letters, in any case. Of the reference node's levels, one between
-    /// two of ours is the coarser one.
+    /// two of ours is the finer one: what was asked for is logged.
     pub(crate) fn by_name(name: &str) -> Option<Self> {
         match name.to_ascii_uppercase().as_str() {
             "TRACE" | "TRC" => Some(Self::Trace),
             "DEBUG" | "DBG" => Some(Self::Debug),
-            "INFO" | "INF" => Some(Self::Info),
-            "NOTICE" | "NTC" | "WARN" | "WRN" => Some(Self::Warn),
+            "INFO" | "INF" | "NOTICE" | "NTC" => Some(Self::Info),
+            "WARN" | "WRN" => Some(Self::Warn),
             "ERROR" | "ERR" | "FATAL" | "FTL" => Some(Self::Error),
             _ => None,
         }

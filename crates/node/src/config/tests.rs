@@ -417,7 +417,7 @@ fn a_log_level_may_be_written_in_any_case_and_as_the_reference_node_does() {
         ("INFO", LogLevel::Info),
         ("Debug", LogLevel::Debug),
         ("trc", LogLevel::Trace),
-        ("NOTICE", LogLevel::Warn),
+        ("NOTICE", LogLevel::Info),
         ("FATAL", LogLevel::Error),
     ] {
         let config = load_flags(&[("log-level", text)]).unwrap();
