@@ -11,17 +11,16 @@ use std::{
 };
 
 use libp2p::Multiaddr;
-use undertone_archive::{ArchiveUrl, RetentionPolicy};
-use undertone_discovery::dns::tree::TreeUrl;
 use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
-use undertone_services::rate_limit::RateLimits;
 
+use crate::discovery::DiscoveryConfig;
 use crate::driver::{
     AnnouncedAddresses, CertificateFiles, ConnectionLimits, MappingMethod, PassageOptions,
 };
-use crate::rest::TokenScope;
+use crate::rest::{MetricsNames, TokenScope};
+use crate::services::ServicesConfig;
 use crate::traces::TraceConfig;
 
 mod error;
@@ -29,7 +28,6 @@ mod explain;
 mod keys;
 mod kind;
 mod log;
-mod metrics;
 mod resolve;
 mod setting;
 mod sources;
@@ -41,8 +39,7 @@ pub use error::ConfigError;
 pub use explain::{ConfigValues, ExplainedKey, explain};
 pub use keys::{GossipOverrides, KEYS};
 pub use kind::Kind;
-pub use log::{LogConfig, LogFormat, LogLevel};
-pub use metrics::MetricsNames;
+pub use log::{LogConfig, LogFormat};
 pub use setting::ConfigKey;
 pub use sources::Sources;
 
@@ -134,73 +131,6 @@ pub struct RestListen {
     pub token: Option<String>,
 }
 
-/// Settings of discovery.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DiscoveryConfig {
-    /// UDP port of discv5, 0 lets the system choose; `None` without discv5.
-    pub udp_port: Option<u16>,
-    /// Records of nodes to begin with, `enr:…`. One that does not parse is logged and passed over.
-    pub bootstrap: Vec<String>,
-    /// Signed lists of nodes in DNS.
-    pub node_lists: Vec<TreeUrl>,
-    /// Name servers to ask for them; empty for the system's.
-    pub name_servers: Vec<SocketAddr>,
-    /// Whether the node registers at peers that serve rendezvous, and asks them for others.
-    pub rendezvous: bool,
-    /// Database of the peers that the node remembers.
-    pub peers_file: PathBuf,
-}
-
-/// Services of a node, and peers whose services it uses.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ServicesConfig {
-    /// Archive of the store, `None` when messages are not kept.
-    pub store: Option<StoreConfig>,
-    /// Whether messages are pushed to light clients.
-    pub filter: bool,
-    /// Whether messages of light clients are published.
-    pub lightpush: bool,
-    /// Whether the node's own membership pays for messages of light clients that have no proof.
-    pub lightpush_proofs: bool,
-    /// Keys of services that are asked for and not offered, because the node does not relay.
-    pub unserved: Vec<&'static str>,
-    /// Whether peers are told of other peers.
-    pub peer_exchange: bool,
-    /// Whether peers can register and are told of those that have.
-    pub rendezvous: bool,
-    /// Stores to ask for history.
-    pub store_peers: Vec<Multiaddr>,
-    /// Peers to get messages from.
-    pub filter_peers: Vec<Multiaddr>,
-    /// Peers to ask for records of nodes.
-    pub exchange_peers: Vec<Multiaddr>,
-    /// Peers to publish through.
-    pub lightpush_peers: Vec<Multiaddr>,
-    /// File with the messages that wait to be sent; `None` for a queue in memory.
-    pub send_queue: Option<PathBuf>,
-    /// Limits on requests.
-    pub rate_limits: RateLimits,
-}
-
-impl ServicesConfig {
-    /// Returns what to tell an operator who asks for services that a node without relay does not offer.
-    #[must_use]
-    pub fn warning(&self) -> Option<String> {
-        (!self.unserved.is_empty()).then(|| {
-            let keys = self.unserved.join(", ");
-            format!(
-                "{keys}: not served, because relay is false; set relay = true, or leave this out"
-            )
-        })
-    }
-
-    /// Whether messages of other stores are taken into the archive.
-    pub(crate) fn takes_history(&self) -> bool {
-        let store = self.store.as_ref();
-        store.is_some_and(|store| store.sync.is_some() || store.resume)
-    }
-}
-
 /// Bandwidth that shards may use, both directions together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShardBandwidth {
@@ -208,30 +138,6 @@ pub struct ShardBandwidth {
     pub each_bytes_per_s: Option<u64>,
     /// Bytes per second of single shards, by index, in place of `each_bytes_per_s`.
     pub of_shard: BTreeMap<u16, u64>,
-}
-
-/// Settings of a store's archive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoreConfig {
-    /// Database in which messages are kept.
-    pub url: ArchiveUrl,
-    /// Retention policy of the archive.
-    pub retention: RetentionPolicy,
-    /// Settings of synchronisation with other stores, `None` when off.
-    pub sync: Option<StoreSyncConfig>,
-    /// Whether other stores are asked for what was published while the node was away.
-    pub resume: bool,
-}
-
-/// Settings of synchronisation with other stores.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoreSyncConfig {
-    /// Time between two sessions that this node begins, seconds; 0 if it begins none.
-    pub interval_s: u64,
-    /// Length of the time that is synchronised, seconds.
-    pub range_s: u64,
-    /// Age below which messages are not compared, because they may still be on their way, seconds.
-    pub relay_jitter_s: u64,
 }
 
 /// Settings of this node's rate limiting.

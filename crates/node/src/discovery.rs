@@ -2,29 +2,26 @@
 //! network thread by channels.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use bytes::Bytes;
 use libp2p::identity::Keypair;
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
-use undertone_discovery::discv5::{
-    self, Discv5Config, Discv5Error, Discv5Service, Discv5Sockets, RecordValues, UdpPorts,
-};
+use undertone_discovery::discv5::{self, Discv5Config, Discv5Error, Discv5Service, Discv5Sockets};
 use undertone_discovery::dns::tree::TreeUrl;
 use undertone_discovery::dns::{self, DnsConfig, DnsError};
 use undertone_discovery::record::WakuRecord;
 use undertone_peers::{Capabilities, PeerOffer, PeerSource};
 
-use crate::config::{DiscoveryConfig, NodeConfig};
+use crate::driver::{DiscoveryPorts, OwnRecord};
 use crate::handle::NodeHandle;
 use crate::services::{ExchangeClient, RunningServices};
 
 mod exchange;
 mod memory;
 mod rendezvous;
-
-pub(crate) use memory::PeerMemory;
 
 use exchange::{EXCHANGE_PAUSE, ask, read_records};
 use rendezvous::RendezvousParts;
@@ -39,6 +36,35 @@ const LIGHT_SERVICES: [(Capabilities, usize); 3] = [
     (Capabilities::LIGHTPUSH, 3),
     (Capabilities::STORE, 3),
 ];
+
+/// Settings of discovery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiscoveryConfig {
+    /// UDP port of discv5, 0 lets the system choose; `None` without discv5.
+    pub udp_port: Option<u16>,
+    /// Records of nodes to begin with, `enr:…`. One that does not parse is logged and passed over.
+    pub bootstrap: Vec<String>,
+    /// Signed lists of nodes in DNS.
+    pub node_lists: Vec<TreeUrl>,
+    /// Name servers to ask for them; empty for the system's.
+    pub name_servers: Vec<SocketAddr>,
+    /// Whether the node registers at peers that serve rendezvous, and asks them for others.
+    pub rendezvous: bool,
+    /// Database of the peers that the node remembers.
+    pub peers_file: PathBuf,
+}
+
+/// Settings of discovery, and what it has to know of the node.
+pub(crate) struct DiscoveryOptions {
+    pub(crate) config: DiscoveryConfig,
+    /// Addresses that the node listens at.
+    pub(crate) listen: Vec<IpAddr>,
+    /// Connections that the node has at most.
+    pub(crate) connections_max: u32,
+    pub(crate) is_relay: bool,
+    /// Shards that the node relays, or wants messages of.
+    pub(crate) shards: Vec<u16>,
+}
 
 /// Reason why discovery did not start.
 #[derive(Debug, Error)]
@@ -55,61 +81,6 @@ pub enum DiscoveryError {
     /// The operating system gives no random bytes.
     #[error("no random bytes from the operating system: {0}")]
     Random(#[from] std::io::Error),
-}
-
-/// Network thread's ends of the channels to discovery: offers come in; wishes and the node's own record go out.
-pub(crate) struct DiscoveryPorts {
-    pub(crate) offers: mpsc::Receiver<PeerOffer>,
-    pub(crate) wishes: mpsc::Sender<()>,
-    pub(crate) memory: PeerMemory,
-    /// Whether addresses of private networks may be dialled.
-    pub(crate) allows_private: bool,
-    /// Services of which a node without relay wants peers, and how many.
-    pub(crate) services: Vec<(Capabilities, usize)>,
-    /// Shards on which such a node wants peers, although it relays none itself.
-    light_shards: Vec<u16>,
-    /// Connections above which those of least use are closed.
-    pub(crate) connections_max: usize,
-    /// Ports of discv5, which the node's record names.
-    pub(crate) udp_ports: UdpPorts,
-    own: watch::Sender<OwnRecord>,
-    record: watch::Receiver<Option<String>>,
-}
-
-/// Values of the node's own record, its shards, and the addresses of the host at which it listens.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct OwnRecord {
-    values: RecordValues,
-    shards: Vec<u16>,
-    addresses: Vec<IpAddr>,
-}
-
-impl DiscoveryPorts {
-    /// Tells discovery the values of the node's own record, the shards on which peers are wanted, and the IP addresses of
-    /// the host at which the node listens.
-    pub(crate) fn tell(&self, values: RecordValues, shards: &[u16], addresses: Vec<IpAddr>) {
-        let shards = match shards {
-            [] => self.light_shards.clone(),
-            relayed => relayed.to_vec(),
-        };
-        let new = OwnRecord {
-            values,
-            shards,
-            addresses,
-        };
-        self.own.send_if_modified(|own| {
-            let is_new = *own != new;
-            if is_new {
-                *own = new;
-            }
-            is_new
-        });
-    }
-
-    /// Returns the node's record as discv5 has it, once it runs.
-    pub(crate) fn record(&self) -> Option<String> {
-        self.record.borrow().clone()
-    }
 }
 
 /// Discovery that has its port and its channels, before the node runs.
@@ -140,12 +111,17 @@ struct RendezvousRole {
 /// # Errors
 /// [`DiscoveryError`] if the port is in use.
 pub(crate) async fn prepare(
-    config: &DiscoveryConfig,
-    node: &NodeConfig,
+    options: DiscoveryOptions,
     known: watch::Sender<Vec<Bytes>>,
 ) -> Result<(PreparedDiscovery, DiscoveryPorts), DiscoveryError> {
-    let (listen, connections_max) = (&node.listen_addresses, node.connections.total_max);
-    let sockets = config.udp_port.map(|port| discv5::bind(listen, port));
+    let DiscoveryOptions {
+        config,
+        listen,
+        connections_max,
+        is_relay,
+        shards,
+    } = options;
+    let sockets = config.udp_port.map(|port| discv5::bind(&listen, port));
     let sockets = sockets.transpose()?;
     let udp_ports = sockets.as_ref().map(Discv5Sockets::ports);
     let mut bootstrap = Vec::new();
@@ -159,7 +135,7 @@ pub(crate) async fn prepare(
     }
     let listens_in_private = listen.iter().copied().all(is_private);
     let allows_private = listens_in_private || bootstrap.iter().any(is_in_private_network);
-    let (memory, remembered) = PeerMemory::open(&config.peers_file);
+    let (memory, remembered) = memory::open(&config.peers_file);
     let (offers, offered) = mpsc::channel(OFFERS_MAX);
     let (wishes, wished) = mpsc::channel(1);
     let (own, own_told) = watch::channel(OwnRecord::default());
@@ -167,8 +143,8 @@ pub(crate) async fn prepare(
     let prepared = PreparedDiscovery {
         sockets,
         bootstrap,
-        node_lists: config.node_lists.clone(),
-        name_servers: config.name_servers.clone(),
+        node_lists: config.node_lists,
+        name_servers: config.name_servers,
         offers,
         wished,
         own: own_told,
@@ -176,7 +152,7 @@ pub(crate) async fn prepare(
         known,
         remembered,
         rendezvous: config.rendezvous.then_some(RendezvousRole {
-            registers: node.relay,
+            registers: is_relay,
         }),
         allows_private,
     };
@@ -186,11 +162,11 @@ pub(crate) async fn prepare(
         wishes,
         memory,
         allows_private,
-        services: match node.relay {
+        services: match is_relay {
             true => Vec::new(),
             false => LIGHT_SERVICES.to_vec(),
         },
-        light_shards: node.shards.iter().map(|shard| shard.index).collect(),
+        light_shards: shards,
         // A tenth stays free for peers that come.
         connections_max: connections_max - connections_max / 10,
         udp_ports: udp_ports.unwrap_or_default(),

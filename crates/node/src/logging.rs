@@ -4,13 +4,13 @@ use std::io::IsTerminal as _;
 use std::sync::OnceLock;
 
 use thiserror::Error;
-use tracing::Subscriber;
+use tracing::{Level, Subscriber};
 use tracing_subscriber::{
     Layer, filter::Targets, fmt, layer::SubscriberExt as _, registry::LookupSpan, reload,
     util::SubscriberInitExt as _,
 };
 
-use crate::config::{LogConfig, LogFormat, LogLevel};
+use crate::config::{LogConfig, LogFormat};
 
 mod line;
 mod share;
@@ -75,23 +75,13 @@ where
 
 /// Changes the level of this process's log, in place of the configured one and of [`VARIABLE`]. Returns
 /// `false` if logging was not set up here.
-pub fn set_level(level: LogLevel) -> bool {
+pub fn set_level(level: Level) -> bool {
     FILTER
         .get()
         .is_some_and(|handle| handle.reload(filter_of(level)).is_ok())
 }
 
-fn tracing_level(level: LogLevel) -> tracing::Level {
-    match level {
-        LogLevel::Error => tracing::Level::ERROR,
-        LogLevel::Warn => tracing::Level::WARN,
-        LogLevel::Info => tracing::Level::INFO,
-        LogLevel::Debug => tracing::Level::DEBUG,
-        LogLevel::Trace => tracing::Level::TRACE,
-    }
-}
-
-fn parse_filter(level: LogLevel, filter: Option<&str>) -> Result<Targets, LoggingError> {
+fn parse_filter(level: Level, filter: Option<&str>) -> Result<Targets, LoggingError> {
     match filter.filter(|text| !text.trim().is_empty()) {
         Some(text) => text.parse().map_err(|source| LoggingError::Filter {
             filter: text.to_owned(),
@@ -102,9 +92,8 @@ fn parse_filter(level: LogLevel, filter: Option<&str>) -> Result<Targets, Loggin
 }
 
 /// Filter for a level. Libraries say no more than at `debug`: their finer lines are of single frames, and hide ours.
-fn filter_of(level: LogLevel) -> Targets {
-    let level = tracing_level(level);
+fn filter_of(level: Level) -> Targets {
     Targets::new()
-        .with_default(level.min(tracing::Level::DEBUG))
+        .with_default(level.min(Level::DEBUG))
         .with_target("undertone", level)
 }

@@ -12,6 +12,7 @@ use axum::{
     middleware,
     response::{IntoResponse as _, Response},
 };
+use tracing::Level;
 use undertone_message::{NetworkPreset, PubsubTopic};
 use utoipa_axum::router::OpenApiRouter;
 
@@ -47,7 +48,6 @@ mod status;
 mod store;
 mod validation_times;
 
-use crate::config::{LogLevel, MetricsNames};
 use crate::handle::NodeHandle;
 use crate::services::ServicesHandle;
 use cache::MessageCache;
@@ -57,7 +57,8 @@ use messaging::ReceivedMessages;
 use validation_times::ValidationTimes;
 
 pub use access::{Access, AccessToken, TokenScope};
-pub use metrics::metrics_router;
+pub(crate) use admin::level_by_name;
+pub use metrics::{MetricsNames, metrics_router};
 pub use serve::{ServeLimits, listen, serve};
 
 /// Longest wait for the node to publish or to report its health.
@@ -79,7 +80,7 @@ pub struct RestConfig {
     /// Content topics whose messages are kept from the start, each with the pubsub topic that carries it.
     pub content_topics: Vec<(String, PubsubTopic)>,
     /// Function that changes the level of the log; `None` where it cannot be changed.
-    pub log_level: Option<fn(LogLevel) -> bool>,
+    pub log_level: Option<fn(Level) -> bool>,
     /// Access rules of the API.
     pub access: Access,
     /// Whether `/relay` is served.

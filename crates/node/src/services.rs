@@ -21,6 +21,7 @@ mod kept_connections;
 mod light_driver;
 mod limiters;
 mod mount;
+mod options;
 mod outlet;
 mod peers;
 mod publisher;
@@ -44,6 +45,7 @@ pub use handle::{
     StoreAnswer,
 };
 pub use light_driver::LightStatus;
+pub use options::{ServicesConfig, StoreConfig, StoreSyncConfig};
 pub use sender::{
     SendFailure, SendNews, SendNewsStream, SendQueueError, SendQueueState, SendReport, SendStep,
     SenderHandle, WaitingMessage,
@@ -55,9 +57,9 @@ pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed
 
 pub(crate) use exchange_client::ExchangeClient;
 pub(crate) use mount::prepare;
+pub(crate) use options::{SenderRateLimit, ServicesOptions};
 pub(crate) use rendezvous::{PeerAddresses, RendezvousClient, sign_record};
 pub(crate) use sync::PastProofs;
-pub(crate) use totals::SERVICE_PROTOCOLS;
 
 #[cfg(test)]
 pub(crate) use handle::{ServiceCall, services_channel};

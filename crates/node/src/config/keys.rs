@@ -5,6 +5,7 @@
 
 use std::{net::IpAddr, path::PathBuf};
 
+use tracing::Level;
 use undertone_gossip::StrategyKind;
 use undertone_membership::evm::Mode;
 use undertone_message::pubsub_topic::MAX_SHARD_INDEX;
@@ -12,9 +13,9 @@ use undertone_rln::prover::MAX_LIMIT;
 
 use super::error::ConfigError;
 use super::kind::{FromEntry, ListenAddresses, RestAuth};
-use super::log::{LogFormat, LogLevel};
-use super::metrics::MetricsNames;
+use super::log::LogFormat;
 use super::setting::{ConfigKey, Setting, Values};
+use crate::rest::MetricsNames;
 
 /// Returns the key called `name`.
 pub(super) fn by_name(name: &str) -> Option<&'static ConfigKey> {
@@ -300,7 +301,7 @@ table! {
         clock_ahead_ms: i64 = "0" [-1_000_000_000..=1_000_000_000], "clock-ahead-ms",
             "milliseconds, -1000000000 to 1000000000",
             "how far our clock is ahead of the system's, to test what wrong clocks do";
-        log_level: LogLevel = "info", "log-level", "error, warn, info, debug or trace, in any case",
+        log_level: Level = "info", "log-level", "error, warn, info, debug or trace, in any case",
             "least severe level";
         log_format: LogFormat = "text", "log-format", "text or json", "form of a log line";
     }

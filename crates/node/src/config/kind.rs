@@ -3,12 +3,13 @@
 use std::{net::IpAddr, path::PathBuf};
 
 use serde::Deserialize;
+use tracing::Level;
 use undertone_gossip::StrategyKind;
 use undertone_membership::evm::Mode;
 use undertone_settings::{Origin, TomlEntry, TomlValue};
 
-use super::log::{LogFormat, LogLevel};
-use super::metrics::MetricsNames;
+use super::log::LogFormat;
+use crate::rest::{MetricsNames, level_by_name};
 
 /// Type of a key's value, by which text is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,11 +83,11 @@ impl FromEntry for StrategyKind {
     }
 }
 
-impl FromEntry for LogLevel {
+impl FromEntry for Level {
     const KIND: Kind = Kind::Text;
 
     fn from_entry(entry: &TomlEntry) -> Option<Self> {
-        Self::by_name(entry.as_text()?)
+        level_by_name(entry.as_text()?)
     }
 }
 

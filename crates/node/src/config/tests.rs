@@ -1,6 +1,7 @@
 use std::{fs, path::Path};
 
 use tempfile::TempDir;
+use tracing::Level;
 use undertone_rln::{BatchPolicy, PoolConfig};
 
 use super::*;
@@ -93,7 +94,7 @@ fn without_sources_the_local_preset_counts() {
     assert_eq!(
         config.log,
         LogConfig {
-            level: LogLevel::Info,
+            level: Level::INFO,
             format: LogFormat::Text
         }
     );
@@ -414,17 +415,17 @@ fn a_file_that_is_not_there_is_named() {
 #[test]
 fn a_log_level_may_be_written_in_any_case_and_as_the_reference_node_does() {
     for (text, level) in [
-        ("INFO", LogLevel::Info),
-        ("Debug", LogLevel::Debug),
-        ("trc", LogLevel::Trace),
-        ("NOTICE", LogLevel::Info),
-        ("FATAL", LogLevel::Error),
+        ("INFO", Level::INFO),
+        ("Debug", Level::DEBUG),
+        ("trc", Level::TRACE),
+        ("NOTICE", Level::INFO),
+        ("FATAL", Level::ERROR),
     ] {
         let config = load_flags(&[("log-level", text)]).unwrap();
         assert_eq!(config.log.level, level, "{text}");
     }
     let config = load_file("log-level = \"TRACE\"").unwrap();
-    assert_eq!(config.log.level, LogLevel::Trace);
+    assert_eq!(config.log.level, Level::TRACE);
 }
 
 #[test]

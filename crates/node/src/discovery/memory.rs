@@ -1,12 +1,14 @@
 //! Peers that are remembered between runs, in a small SQLite database that a thread of its own writes.
 
 use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use libp2p::{Multiaddr, PeerId};
 use rusqlite::{Connection, params};
-use undertone_peers::{Capabilities, PeerEntry, PeerFacts, PeerOffer, PeerSource};
+use undertone_peers::{Capabilities, PeerFacts, PeerOffer, PeerSource};
+
+use crate::driver::{PeerChange, PeerMemory};
 
 #[cfg(test)]
 mod tests;
@@ -38,56 +40,25 @@ const SCHEMA: &str = "
     PRAGMA user_version = 1;
 ";
 
-enum PeerChange {
-    Remember(PeerId, Box<PeerEntry>),
-    Forget(PeerId),
-}
-
-/// Memory of peers; changes are written by a thread of its own.
-#[derive(Clone, Debug)]
-pub(crate) struct PeerMemory {
-    changes: Option<SyncSender<PeerChange>>,
-}
-
-impl PeerMemory {
-    /// Opens the database, and returns the peers in it, those that were reached first. A database that cannot be
-    /// used is logged: the node then starts from its bootstrap nodes, and remembers nobody.
-    pub(crate) fn open(path: &Path) -> (Self, Vec<PeerOffer>) {
-        let opened = Connection::open(path).and_then(|database| {
-            database.execute_batch(SCHEMA)?;
-            let offers = load(&database, now_s())?;
-            Ok((database, offers))
-        });
-        match opened {
-            Ok((database, offers)) => {
-                let (changes, changed) = sync_channel(CHANGES_MAX);
-                let writer = std::thread::Builder::new().name("peers".into());
-                let started = writer.spawn(move || write(&database, &changed));
-                let changes = started.is_ok().then_some(changes);
-                (Self { changes }, offers)
-            }
-            Err(error) => {
-                let path = path.display();
-                tracing::warn!(%path, %error, "peers are not remembered: the database cannot be used; move it away to start a new one");
-                (Self { changes: None }, Vec::new())
-            }
+/// Opens the database, and returns the peers in it, those that were reached first. A database that cannot be
+/// used is logged: the node then starts from its bootstrap nodes, and remembers nobody.
+pub(super) fn open(path: &Path) -> (PeerMemory, Vec<PeerOffer>) {
+    let opened = Connection::open(path).and_then(|database| {
+        database.execute_batch(SCHEMA)?;
+        let offers = load(&database, now_s())?;
+        Ok((database, offers))
+    });
+    match opened {
+        Ok((database, offers)) => {
+            let (changes, changed) = sync_channel(CHANGES_MAX);
+            let writer = std::thread::Builder::new().name("peers".into());
+            let started = writer.spawn(move || write(&database, &changed));
+            (PeerMemory::new(started.is_ok().then_some(changes)), offers)
         }
-    }
-
-    /// Keeps what is known of a peer.
-    pub(crate) fn remember(&self, peer: PeerId, entry: &PeerEntry) {
-        self.change(PeerChange::Remember(peer, Box::new(entry.clone())));
-    }
-
-    /// Removes a peer.
-    pub(crate) fn forget(&self, peer: PeerId) {
-        self.change(PeerChange::Forget(peer));
-    }
-
-    fn change(&self, change: PeerChange) {
-        if let Some(changes) = &self.changes {
-            // A full queue loses the change, which the next contact with the peer makes good.
-            let _ = changes.try_send(change);
+        Err(error) => {
+            let path = path.display();
+            tracing::warn!(%path, %error, "peers are not remembered: the database cannot be used; move it away to start a new one");
+            (PeerMemory::new(None), Vec::new())
         }
     }
 }

@@ -10,8 +10,8 @@ use undertone_peers::{
     AddressRules, ConnectionManager, Input, ManagerConfig, PeerFacts, PeerOffer, PeerSource,
 };
 
+use super::discovery_ports::DiscoveryPorts;
 use crate::command::PeerOrigin;
-use crate::discovery::DiscoveryPorts;
 
 /// Time for which a mesh must have been too thin before more peers are sought: some heartbeats of the router.
 const THIN_MESH_AFTER: Duration = Duration::from_secs(3);

@@ -9,6 +9,7 @@ mod announced;
 mod commands;
 mod connections;
 mod dial;
+mod discovery_ports;
 mod error;
 mod event_loop;
 mod events;
@@ -58,6 +59,7 @@ pub use crate::swarm::{
     RelayClient,
 };
 pub use announced::AnnouncedAddresses;
+pub(crate) use discovery_ports::{DiscoveryPorts, OwnRecord, PeerChange, PeerMemory};
 pub use error::StartError;
 pub use events::{NodeEvent, TimedEvent};
 pub(crate) use fragmenter::fragments_of;

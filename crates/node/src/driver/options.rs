@@ -10,11 +10,11 @@ use undertone_relay::RelayConfig;
 use undertone_rln::{BatchPolicy, Verifier};
 
 use super::announced::AnnouncedAddresses;
+use super::discovery_ports::DiscoveryPorts;
 use super::events::TimedEvent;
 use super::membership_source::{MembershipSource, SharedView};
 use super::peer_news::PeerNews;
 use super::rln::{MembershipProbe, ProofSource};
-use crate::discovery::DiscoveryPorts;
 use crate::portmap::MappingMethod;
 use crate::swarm::{CertificateFiles, ConnectionLimits, PassageOptions, ServiceStreams};
 use crate::traces::Tracer;

@@ -8,13 +8,13 @@ use libp2p::core::ConnectedPoint;
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 use undertone_gossip::PeerIx;
+use undertone_services::SERVICE_PROTOCOLS;
 use undertone_services::metadata;
 use undertone_services::sync::RECONCILIATION_PROTOCOL_ID;
 
 use super::options::WAKU_RELAY;
 use super::transport;
 use crate::command::{Connectedness, PeerOrigin, ProtocolPeers};
-use crate::services::SERVICE_PROTOCOLS;
 
 /// Protocols of Waku by which connected peers are counted, beside those of the services.
 const OTHER_PROTOCOLS: [&str; 3] = [

@@ -2,34 +2,33 @@ use super::*;
 
 #[test]
 fn the_configured_level_counts_unless_the_variable_is_set() {
-    let filter = |text| parse_filter(LogLevel::Warn, text).unwrap();
-    assert_eq!(filter(None), filter_of(LogLevel::Warn));
-    assert_eq!(filter(Some(" ")), filter_of(LogLevel::Warn));
+    let filter = |text| parse_filter(Level::WARN, text).unwrap();
+    assert_eq!(filter(None), filter_of(Level::WARN));
+    assert_eq!(filter(Some(" ")), filter_of(Level::WARN));
     assert_eq!(filter(Some("debug")).to_string(), "debug");
 }
 
 #[test]
 fn libraries_say_no_more_than_at_debug() {
-    use tracing::Level;
     let shows = |level, target, line| filter_of(level).would_enable(target, &line);
-    for level in [LogLevel::Trace, LogLevel::Debug] {
+    for level in [Level::TRACE, Level::DEBUG] {
         assert!(shows(level, "undertone_node::driver", Level::DEBUG));
         assert!(shows(level, "libp2p_swarm", Level::DEBUG));
         assert!(!shows(level, "libp2p_swarm", Level::TRACE));
     }
-    assert!(shows(LogLevel::Trace, "undertone", Level::TRACE));
+    assert!(shows(Level::TRACE, "undertone", Level::TRACE));
     assert!(shows(
-        LogLevel::Trace,
+        Level::TRACE,
         "undertone_gossip::router",
         Level::TRACE
     ));
-    assert!(!shows(LogLevel::Warn, "libp2p_swarm", Level::INFO));
-    assert!(!shows(LogLevel::Warn, "undertone_node", Level::INFO));
+    assert!(!shows(Level::WARN, "libp2p_swarm", Level::INFO));
+    assert!(!shows(Level::WARN, "undertone_node", Level::INFO));
 }
 
 #[test]
 fn a_bad_filter_is_named() {
-    let error = parse_filter(LogLevel::Info, Some("undertone=loud")).unwrap_err();
+    let error = parse_filter(Level::INFO, Some("undertone=loud")).unwrap_err();
     assert!(
         error
             .to_string()

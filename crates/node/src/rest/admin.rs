@@ -6,6 +6,7 @@ use axum::{
     response::Response,
 };
 use libp2p::{Multiaddr, PeerId};
+use tracing::Level;
 use undertone_message::Shard;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -20,7 +21,6 @@ use super::{
     },
 };
 use crate::command::{Connectedness, PeerSnapshot};
-use crate::config::LogLevel;
 use crate::handle::Stopped;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -321,7 +321,7 @@ async fn filter_subscriptions(State(app): State<App>) -> JsonResult<Vec<FilterSu
     ),
 )]
 async fn log_level(State(app): State<App>, Path(text): Path<String>) -> Result<Response, ApiError> {
-    let Some(level) = LogLevel::by_name(&text) else {
+    let Some(level) = level_by_name(&text) else {
         return Err(ApiError::BadRequest(format!(
             "Invalid log-level: {text}; TRACE, DEBUG, INFO, NOTICE, WARN, ERROR or FATAL"
         )));
@@ -329,6 +329,19 @@ async fn log_level(State(app): State<App>, Path(text): Path<String>) -> Result<R
     match app.config.log_level {
         Some(set) if set(level) => Ok(ok()),
         _ => Err(ApiError::Internal("The log level cannot be changed".into())),
+    }
+}
+
+/// Level of log lines with a name or its three letters, in any case. Of the reference node's levels, one between two of
+/// ours is the finer one: what was asked for is logged.
+pub(crate) fn level_by_name(name: &str) -> Option<Level> {
+    match name.to_ascii_uppercase().as_str() {
+        "TRACE" | "TRC" => Some(Level::TRACE),
+        "DEBUG" | "DBG" => Some(Level::DEBUG),
+        "INFO" | "INF" | "NOTICE" | "NTC" => Some(Level::INFO),
+        "WARN" | "WRN" => Some(Level::WARN),
+        "ERROR" | "ERR" | "FATAL" | "FTL" => Some(Level::ERROR),
+        _ => None,
     }
 }
 

@@ -21,12 +21,11 @@ use tower::ServiceExt as _;
 use undertone_gossip::MessageId;
 use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
 
-use super::{Access, RestConfig, events::EventLimits, router_with};
+use super::{Access, MetricsNames, RestConfig, events::EventLimits, router_with};
 use crate::command::{
     Command, Connectedness, ConnectionStatus, HealthReport, HealthStatus, PeerOrigin, PeerSnapshot,
     ProtocolHealth,
 };
-use crate::config::MetricsNames;
 use crate::handle::{Deliveries, Delivery, node_channel};
 use crate::services::{
     LightStatus, MountedServices, SendFailure, SendId, SendReport, SenderCall, ServiceCall,

@@ -22,7 +22,6 @@ use super::{
     errors::{ApiError, NodeStopped},
 };
 use crate::command::{JobSizes, MetricsSnapshot, RlnSnapshot, TokenSnapshot};
-use crate::config::MetricsNames;
 use crate::handle::NodeHandle;
 use crate::services::{ArchiveCounts, LightStatus, SendQueueState, ServicesHandle, SyncHandle};
 use crate::traces::TraceTotals;
@@ -30,11 +29,14 @@ use crate::traces::TraceTotals;
 mod chain;
 mod dashboards;
 mod passage;
+mod prefixes;
 mod process;
 mod rendezvous;
 mod services;
 mod shards;
 mod sync;
+
+pub use prefixes::MetricsNames;
 
 use dashboards::{LaterPrefixed, LibP2pNames, WakuNames};
 use process::ProcessNames;

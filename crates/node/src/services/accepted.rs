@@ -4,8 +4,7 @@ use undertone_services::store::ServerLimits;
 use undertone_services::{filter, lightpush, peer_exchange, rendezvous, store};
 
 use super::acceptor::{AcceptedProtocol, StreamForm};
-use super::sync;
-use crate::config::ServicesConfig;
+use super::{ServicesConfig, sync};
 
 /// Protocols whose streams are accepted. Pushed messages are always, because a program may subscribe at any
 /// time.

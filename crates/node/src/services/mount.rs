@@ -1,6 +1,5 @@
 //! Start of the services that a configuration asks for.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -15,13 +14,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use undertone_archive::{Archive, ArchiveError, ArchiveOptions};
-use undertone_message::{MessageLimits, PubsubTopic};
+use undertone_message::MessageLimits;
 use undertone_services::filter::{self, FilterServer};
 use undertone_services::lightpush::{self, LightpushServer};
 use undertone_services::peer_exchange::{self, PeerExchangeServer};
-use undertone_services::rate_limit::RateLimits;
 use undertone_services::rendezvous::{RendezvousLimits, RendezvousServer};
-use undertone_services::sharding::Sharding;
 use undertone_services::store::{ServerLimits, StoreServer};
 
 use super::accepted::accepted;
@@ -41,23 +38,18 @@ use super::push_order::PushOrder;
 use super::push_prover::PushProver;
 use super::pusher::Pusher;
 use super::rendezvous::RendezvousClient;
-use super::sender::{
-    self, OpenedSender, SendQueueError, SenderParts, SenderRateLimit, SenderSettings, SenderWork,
-};
+use super::sender::{self, OpenedSender, SendQueueError, SenderParts, SenderSettings, SenderWork};
 use super::service_peers::{ConfiguredPeers, ServicePeers};
 use super::store_watch::StoreWatch;
-use super::sync::{self, HistoryCheck, PastProofs, SyncOptions, SyncParts};
+use super::sync::{self, HistoryCheck, SyncOptions, SyncParts};
 use super::totals::ServiceTotals;
-use super::{resume, resume::ResumeParts};
-use crate::config::{NodeConfig, ServicesConfig};
+use super::{ServicesOptions, resume, resume::ResumeParts};
 use crate::driver::{Clock, PeerNews};
 use crate::handle::NodeHandle;
 use crate::swarm::{ServiceStreams, StreamChannels};
 
 /// Requests, messages and calls that wait for the host at most; further ones wait in their tasks.
 const HOST_QUEUE: usize = 1_024;
-
-const NS_PER_MS: i64 = 1_000_000;
 
 /// Interval at which a stopping node looks whether the archive has taken all messages.
 const FLUSH_LOOK: Duration = Duration::from_millis(10);
@@ -79,22 +71,10 @@ pub enum ServicesError {
 
 /// Services that are ready to run once the node does.
 pub(crate) struct PreparedServices {
-    config: ServicesConfig,
-    sharding: Sharding,
-    max_message_bytes: usize,
-    needs_proof: bool,
-    is_relay: bool,
-    connections_max: u32,
-    proves_pushed: bool,
+    options: ServicesOptions,
     archive: Option<Archive>,
     sender: OpenedSender,
-    rate_limits: RateLimits,
-    /// Topics that a store keeps.
-    topics: Vec<Arc<str>>,
-    data_dir: PathBuf,
-    proofs: Option<PastProofs>,
     channels: StreamChannels,
-    clock_ahead_ns: i64,
     news: mpsc::UnboundedReceiver<PeerNews>,
 }
 
@@ -166,73 +146,41 @@ pub struct UnsavedWork {
     pub send_queue: bool,
 }
 
-/// Opens the archive, and makes the behaviour that the node needs for its services. `proofs` judges messages that other
-/// stores give, on a network with rate limiting.
+/// Opens the archive, and makes the behaviour that the node needs for its services.
 ///
 /// # Errors
 /// [`ServicesError`] names the key and the remedy.
 pub(crate) async fn prepare(
-    config: &NodeConfig,
-    proofs: Option<PastProofs>,
+    options: ServicesOptions,
 ) -> Result<(PreparedServices, NodeLinks), ServicesError> {
-    let services = config.services.clone();
-    let rate_limits = services.rate_limits;
-    let archive = match &services.store {
+    let config = &options.config;
+    let archive = match &config.store {
         Some(store) => {
             let options = ArchiveOptions::default().with_retention(store.retention);
             Some(Archive::open(&store.url, options).await?)
         }
         None => None,
     };
-    let protocols = accepted(&services);
+    let protocols = accepted(config);
     let protocols = protocols
         .iter()
         .map(|one| StreamProtocol::new(one.protocol));
     let (streams, channels) = ServiceStreams::new(protocols.collect());
     let (news_in, news) = mpsc::unbounded_channel();
-    let sharding = Sharding {
-        cluster: config.network.cluster_id,
-        num_shards: config.autosharding.then_some(config.network.num_shards),
-    };
-    let rate_limit = crate::assemble::relay_config(config)
-        .rln
-        .filter(|_| crate::assemble::makes_proofs(config))
-        .map(|rln| SenderRateLimit {
-            epoch_s: rln.policy.epoch_size_s,
-            max_clock_gap: Duration::from_nanos(rln.policy.max_clock_gap_ns),
-        });
     let sender = sender::open(SenderSettings {
-        queue: services.send_queue.clone(),
-        sharding,
-        max_message_bytes: config.network.max_message_bytes,
-        fragment_bytes: config.gossip.fragment_bytes,
-        relays: config.relay,
-        rate_limit,
-        clock_ahead_ns: config.clock_ahead_ms.saturating_mul(1_000_000),
+        queue: config.send_queue.clone(),
+        sharding: options.sharding,
+        max_message_bytes: options.max_message_bytes,
+        fragment_bytes: options.fragment_bytes,
+        relays: options.is_relay,
+        rate_limit: options.rate_limit,
+        clock_ahead_ns: options.clock_ahead_ns,
     })?;
     let prepared = PreparedServices {
-        sharding,
-        max_message_bytes: config.network.max_message_bytes,
-        needs_proof: config.rln.is_some() && !services.lightpush_proofs,
-        is_relay: config.relay,
-        connections_max: config
-            .connections
-            .total_max
-            .saturating_add(config.connections.clients_max),
-        proves_pushed: !config.relay && rate_limit.is_some(),
-        config: services,
+        options,
         archive,
         sender,
-        rate_limits,
-        topics: config
-            .shards
-            .iter()
-            .map(|shard| PubsubTopic::Static(*shard).to_string().into())
-            .collect(),
-        data_dir: config.data_dir.clone(),
-        proofs,
         channels,
-        clock_ahead_ns: config.clock_ahead_ms.saturating_mul(NS_PER_MS),
         news,
     };
     let links = NodeLinks {
@@ -254,23 +202,26 @@ impl PreparedServices {
         known: watch::Receiver<Vec<Bytes>>,
     ) -> Result<RunningServices, ServicesError> {
         let Self {
+            options,
+            archive,
+            sender,
+            channels,
+            news,
+        } = self;
+        let ServicesOptions {
             config,
             sharding,
             max_message_bytes,
-            needs_proof,
+            topics,
             is_relay,
             connections_max,
-            proves_pushed,
-            archive,
-            sender,
-            rate_limits,
-            topics,
-            data_dir,
+            needs_proof,
+            rate_limit,
             proofs,
-            channels,
+            data_dir,
             clock_ahead_ns,
-            news,
-        } = self;
+            fragment_bytes: _,
+        } = options;
         let totals = ServiceTotals::new(&config);
         let configured = ConfiguredPeers {
             store: config.store_peers.clone(),
@@ -411,7 +362,8 @@ impl PreparedServices {
             store_peers,
             lightpush_peers: config.lightpush_peers.into(),
             push_order: PushOrder::default(),
-            prover: proves_pushed.then(|| PushProver::new(node.clone(), clock_ahead_ns)),
+            prover: (!is_relay && rate_limit.is_some())
+                .then(|| PushProver::new(node.clone(), clock_ahead_ns)),
             next_request: Arc::new(AtomicU64::new(0)),
         };
         tokio::spawn(calls::run(callee, endpoint.calls));
@@ -439,7 +391,7 @@ impl PreparedServices {
         };
         let host = ServicesHost::new(
             machines,
-            ServiceLimiters::new(&rate_limits),
+            ServiceLimiters::new(&config.rate_limits),
             Publisher::new(node.clone(), needs_proof),
             Pusher::new(channels.opener, done.clone()),
             totals,

@@ -29,7 +29,7 @@ pub use queue::SendQueueError;
 pub use report::{SendReport, SendStep, WaitingMessage};
 pub use state::SendQueueState;
 
-pub(super) use driver::{OpenedSender, SenderParts, SenderRateLimit, SenderSettings, open, start};
+pub(super) use driver::{OpenedSender, SenderParts, SenderSettings, open, start};
 #[cfg(test)]
 pub(crate) use handle::SenderCall;
 pub(crate) use handle::{SenderEndpoint, sender_channel};

@@ -3,21 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use undertone_services::{filter, lightpush, peer_exchange, rendezvous, store};
+use undertone_services::{SERVICE_PROTOCOLS, filter, lightpush, peer_exchange, store};
 
-use crate::config::ServicesConfig;
+use super::ServicesConfig;
 use crate::driver::without_peer_id;
-
-/// Protocols of the services, by which requests are counted.
-pub(crate) const SERVICE_PROTOCOLS: [&str; 7] = [
-    store::PROTOCOL_ID,
-    filter::SUBSCRIBE_PROTOCOL_ID,
-    filter::PUSH_PROTOCOL_ID,
-    lightpush::PROTOCOL_ID,
-    lightpush::legacy::PROTOCOL_ID,
-    peer_exchange::PROTOCOL_ID,
-    rendezvous::PROTOCOL_ID,
-];
 
 /// Histogram of how long something took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

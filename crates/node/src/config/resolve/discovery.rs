@@ -6,7 +6,8 @@ use undertone_discovery::dns::tree::{TreeUrl, TreeUrlError};
 use undertone_message::NetworkPreset;
 
 use super::{Resolver, is_changed};
-use crate::config::{ConfigError, DiscoveryConfig};
+use crate::config::ConfigError;
+use crate::discovery::DiscoveryConfig;
 
 /// Port of a name server that is given without one.
 const DNS_PORT: u16 = 53;

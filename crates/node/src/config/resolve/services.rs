@@ -6,8 +6,9 @@ use undertone_archive::{ArchiveUrl, ArchiveUrlError, RetentionError};
 use undertone_services::rate_limit::RateLimits;
 
 use super::Resolver;
+use crate::config::ConfigError;
 use crate::config::setting::Setting;
-use crate::config::{ConfigError, ServicesConfig, StoreConfig, StoreSyncConfig};
+use crate::services::{ServicesConfig, StoreConfig, StoreSyncConfig};
 
 impl Resolver {
     pub(super) fn services(&self) -> Result<ServicesConfig, ConfigError> {

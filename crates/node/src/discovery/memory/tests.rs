@@ -1,5 +1,5 @@
 use undertone_gossip::Time;
-use undertone_peers::{DialState, PeerStore, PeerStoreLimits};
+use undertone_peers::{DialState, PeerEntry, PeerStore, PeerStoreLimits};
 
 use super::*;
 
@@ -27,7 +27,7 @@ fn entry(address: &str) -> PeerEntry {
 /// Waits until the writer's thread has written what it was told.
 fn reopened(path: &Path, wanted: usize) -> Vec<PeerOffer> {
     for _ in 0..1_000 {
-        let (_, offers) = PeerMemory::open(path);
+        let (_, offers) = open(path);
         if offers.len() == wanted {
             return offers;
         }
@@ -40,7 +40,7 @@ fn reopened(path: &Path, wanted: usize) -> Vec<PeerOffer> {
 fn peers_are_offered_again_after_a_restart() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("peers.sqlite");
-    let (memory, offers) = PeerMemory::open(&path);
+    let (memory, offers) = open(&path);
     assert_eq!(offers, []);
     memory.remember(peer(1), &entry("/ip4/20.0.0.1/tcp/60000"));
     memory.remember(peer(2), &entry("/dns4/node.example.org/tcp/443/wss"));
@@ -56,7 +56,7 @@ fn peers_are_offered_again_after_a_restart() {
         Some("/dns4/node.example.org/tcp/443/wss")
     );
 
-    let (memory, _) = PeerMemory::open(&path);
+    let (memory, _) = open(&path);
     memory.forget(peer(2));
     drop(memory);
     let left = reopened(&path, 1);
@@ -97,7 +97,7 @@ fn a_database_that_is_none_is_passed_over() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("peers.sqlite");
     std::fs::write(&path, [b'x'; 5_000]).expect("a file");
-    let (memory, offers) = PeerMemory::open(&path);
+    let (memory, offers) = open(&path);
     assert_eq!(offers, []);
     memory.remember(peer(1), &entry("/ip4/20.0.0.1/tcp/60000"));
     let still = std::fs::read(&path).expect("the file is there");

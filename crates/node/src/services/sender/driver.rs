@@ -32,8 +32,8 @@ use super::work::{SenderDone, SenderWork};
 use crate::command::{ProofRefusal, SenderQuestion};
 use crate::driver::Clock;
 use crate::handle::{Deliveries, Delivery};
-use crate::services::ServicesHandle;
 use crate::services::service_peers::{ServicePeerEvent, ServicePeers};
+use crate::services::{SenderRateLimit, ServicesHandle};
 
 /// Number of this node among the stores; service peers are numbered from 0.
 pub(super) const OWN_ARCHIVE: PeerNo = PeerNo(u64::MAX);
@@ -66,13 +66,6 @@ pub(in crate::services) struct SenderSettings {
     pub(in crate::services) relays: bool,
     pub(in crate::services) rate_limit: Option<SenderRateLimit>,
     pub(in crate::services) clock_ahead_ns: i64,
-}
-
-/// Rate limit (RLN) that a sender is subject to.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::services) struct SenderRateLimit {
-    pub(in crate::services) epoch_s: u64,
-    pub(in crate::services) max_clock_gap: Duration,
 }
 
 /// Parts of the node that the sender uses.

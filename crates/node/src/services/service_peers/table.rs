@@ -10,12 +10,12 @@ use undertone_message::Shard;
 use undertone_services::light::{ServicePeer, Services};
 use undertone_services::sync::RECONCILIATION_PROTOCOL_ID;
 use undertone_services::trust::{Network, Standing, Witness, choose};
-use undertone_services::{PeerNo, filter, lightpush, store};
+use undertone_services::{PeerNo, SERVICE_PROTOCOLS, filter, lightpush, store};
 
 use super::ServicePeerEvent;
 use crate::driver::PeerNews;
+use crate::services::LightpushVersion;
 use crate::services::peers::PeerNumbers;
-use crate::services::{LightpushVersion, SERVICE_PROTOCOLS};
 use crate::swarm::METADATA_PROTOCOL;
 
 mod watched;

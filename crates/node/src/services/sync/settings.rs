@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use undertone_services::sync::SyncLimits;
 
-use crate::config::StoreSyncConfig;
+use crate::services::StoreSyncConfig;
 
 /// Longest payload of a session: 100,000 messages of at most 41 bytes, and a MiB of topics.
 const PAYLOAD_BYTES_MAX: usize = 5 << 20;

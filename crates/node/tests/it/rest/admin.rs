@@ -205,11 +205,11 @@ async fn without_relay_there_are_no_gossip_peers() {
 
 #[tokio::test]
 async fn the_log_level_is_set_by_its_name() {
-    use undertone_node::config::LogLevel;
+    use tracing::Level;
     let api = Api::with_config(
         Script::default(),
         undertone_node::rest::RestConfig {
-            log_level: Some(|level| level != LogLevel::Trace),
+            log_level: Some(|level| level != Level::TRACE),
             ..config()
         },
     );

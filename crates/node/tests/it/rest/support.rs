@@ -22,9 +22,8 @@ use undertone_node::{
         NodeInfo, PeerSnapshot, Post, PostState, ProtocolHealth, PublishFailure, Published,
         RlnSnapshot, ShardHealth, SubscribeFailure,
     },
-    config::MetricsNames,
     handle::{Deliveries, Delivery, node_channel},
-    rest::{Access, RestConfig, router},
+    rest::{Access, MetricsNames, RestConfig, router},
 };
 
 pub(crate) const PEER_A: &str = "16Uiu2HAmCzWcYBCw3xKW8De16X9wtcbQrqD8x7CRRv4xpsFJ4oN8";

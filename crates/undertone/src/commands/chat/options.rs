@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use rand_core::CryptoRng;
+use tracing::Level;
 use undertone_chat::{ChatRoom, NICK_CHARS_MAX};
 use undertone_message::{ContentTopic, PubsubTopic, Shard, shard_of};
-use undertone_node::config::{ConfigKey, LogLevel, NodeConfig};
+use undertone_node::config::{ConfigKey, NodeConfig};
 use undertone_payload::SymmetricKey;
 use undertone_rln::durable::read_bounded;
 use zeroize::Zeroizing;
@@ -139,7 +140,7 @@ impl Args {
             config.tcp_port = 0;
         }
         if !self.node.may_set("log-level") {
-            config.log.level = LogLevel::Warn;
+            config.log.level = Level::WARN;
         }
         let room = ChatRoom {
             content_topic,

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use undertone_node::Multiaddr;
 use undertone_node::assemble::{Assembled, assemble};
-use undertone_node::config::{KEYS, Kind, NodeConfig, ServicesConfig, Sources};
+use undertone_node::config::{KEYS, Kind, NodeConfig, Sources};
 use undertone_node::services::ServiceFailure;
+use undertone_node::services::ServicesConfig;
 use undertone_services::store::{HistoryReader, ReadPage};
 
 use super::options::TemporaryFolder;

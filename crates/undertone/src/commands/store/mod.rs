@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 fn log() -> Result<(), Failure> {
     let filter = std::env::var(logging::VARIABLE).ok();
     let config = undertone_node::config::LogConfig {
-        level: undertone_node::config::LogLevel::Error,
+        level: tracing::Level::ERROR,
         format: undertone_node::config::LogFormat::Text,
     };
     logging::init(config, filter.as_deref()).map_err(|error| Failure::usage(error.to_string()))

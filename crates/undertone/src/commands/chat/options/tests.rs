@@ -3,7 +3,7 @@ use std::fs;
 use clap::Parser;
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng as _;
-use undertone_node::config::LogLevel;
+use tracing::Level;
 use undertone_payload::SymmetricKey;
 
 use super::Args;
@@ -27,7 +27,7 @@ fn a_chat_joins_the_shard_of_its_room_and_serves_nothing() {
     let shard = config.shards[0];
     assert_eq!(room.pubsub_topic.to_string(), shard.to_string());
     assert!(config.rest.is_none() && config.metrics.is_none());
-    assert_eq!((config.tcp_port, config.log.level), (0, LogLevel::Warn));
+    assert_eq!((config.tcp_port, config.log.level), (0, Level::WARN));
     assert!(room.key.is_none());
 }
 
@@ -47,10 +47,7 @@ fn a_room_has_a_topic_of_the_toy_chat() {
 fn flags_of_the_node_are_the_nodes() {
     let args = parsed("--tcp-port 60000 --log-level debug --rln=false --cluster-id 7");
     let (config, room) = args.resolve().unwrap();
-    assert_eq!(
-        (config.tcp_port, config.log.level),
-        (60000, LogLevel::Debug)
-    );
+    assert_eq!((config.tcp_port, config.log.level), (60000, Level::DEBUG));
     assert!(config.rln.is_none());
     assert!(room.pubsub_topic.to_string().starts_with("/waku/2/rs/7/"));
 }

@@ -1,4 +1,4 @@
-//! Settings of metrics.
+//! Prefixes of metrics that other programs ask for by name.
 
 use serde::Deserialize;
 
