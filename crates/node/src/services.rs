@@ -62,7 +62,11 @@ pub(crate) use rendezvous::{PeerAddresses, RendezvousClient, sign_record};
 pub(crate) use sync::PastProofs;
 
 #[cfg(test)]
-pub(crate) use handle::{ServiceCall, services_channel};
+pub(crate) use handle::{AskServices, ServiceAnswer};
+#[cfg(test)]
+pub(crate) use host::HostCall;
+#[cfg(test)]
+pub(crate) use light_driver::LightCall;
 pub use mount::{RunningServices, ServicesError, UnsavedWork};
 #[cfg(test)]
-pub(crate) use sender::SenderCall;
+pub(crate) use sender::{SenderCall, SenderEndpoint, sender_channel};

@@ -13,13 +13,18 @@ use axum::{
     http::{Request, StatusCode},
     response::Response,
 };
-use libp2p::PeerId;
+use bytes::Bytes;
+use libp2p::{Multiaddr, PeerId};
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::sync::{broadcast, mpsc};
+use tokio::runtime::Handle;
+use tokio::sync::{broadcast, mpsc, oneshot};
 use tower::ServiceExt as _;
 use undertone_gossip::MessageId;
 use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
+use undertone_services::history::HistoryQuery;
+use undertone_services::sharding::Sharding;
+use undertone_services::store::StoreRequest;
 
 use super::{Access, MetricsNames, RestConfig, events::EventLimits, router_with};
 use crate::command::{
@@ -28,9 +33,131 @@ use crate::command::{
 };
 use crate::handle::{Deliveries, Delivery, node_channel};
 use crate::services::{
-    LightStatus, MountedServices, SendFailure, SendId, SendReport, SenderCall, ServiceCall,
-    services_channel,
+    AskServices, HostCall, LightCall, LightStatus, LightpushVersion, MountedServices, SendFailure,
+    SendId, SendReport, SenderCall, SenderEndpoint, ServiceAnswer, ServiceFailure, ServicesHandle,
+    StoreAnswer, sender_channel,
 };
+
+/// Request to the services, which a test answers.
+#[derive(Debug)]
+pub(super) enum ServiceCall {
+    Query {
+        peer: Option<Multiaddr>,
+        query: HistoryQuery,
+        reply: oneshot::Sender<Result<StoreAnswer, ServiceFailure>>,
+    },
+    Push {
+        version: LightpushVersion,
+        pubsub_topic: Option<PubsubTopic>,
+        message: WakuMessage,
+        reply: oneshot::Sender<Result<u32, ServiceFailure>>,
+    },
+    Light(LightCall),
+    Host(HostCall),
+}
+
+/// Function that answers calls, and returns each as text.
+type Answer = Box<dyn FnMut(ServiceCall) -> String + Send>;
+
+/// Services behind the API.
+struct FakeServices {
+    answer: Mutex<Answer>,
+    /// Calls, as text.
+    asked: Mutex<Vec<String>>,
+}
+
+impl FakeServices {
+    fn new(answer: impl FnMut(ServiceCall) -> String + Send + 'static) -> Arc<Self> {
+        Arc::new(Self {
+            answer: Mutex::new(Box::new(answer)),
+            asked: Mutex::default(),
+        })
+    }
+
+    fn take(&self, call: ServiceCall) {
+        let text = (self.answer.lock())(call);
+        self.asked.lock().push(text);
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(oneshot::Sender<Result<T, ServiceFailure>>) -> ServiceCall,
+    ) -> ServiceAnswer<T> {
+        let (reply, answer) = oneshot::channel();
+        self.take(call(reply));
+        Box::pin(async { answer.await.unwrap_or(Err(ServiceFailure::Stopped)) })
+    }
+
+    async fn take_all<C>(self: Arc<Self>, mut calls: mpsc::Receiver<C>, of: fn(C) -> ServiceCall) {
+        while let Some(call) = calls.recv().await {
+            self.take(of(call));
+        }
+    }
+}
+
+impl AskServices for FakeServices {
+    fn query(
+        self: Arc<Self>,
+        peer: Option<Multiaddr>,
+        query: HistoryQuery,
+    ) -> ServiceAnswer<StoreAnswer> {
+        self.ask(|reply| ServiceCall::Query { peer, query, reply })
+    }
+
+    fn ask_store(self: Arc<Self>, _: Multiaddr, _: StoreRequest) -> ServiceAnswer<(PeerId, Bytes)> {
+        unreachable!("no route walks through history")
+    }
+
+    fn push(
+        self: Arc<Self>,
+        version: LightpushVersion,
+        pubsub_topic: Option<PubsubTopic>,
+        message: WakuMessage,
+    ) -> ServiceAnswer<u32> {
+        self.ask(|reply| ServiceCall::Push {
+            version,
+            pubsub_topic,
+            message,
+            reply,
+        })
+    }
+}
+
+/// A handle to services that `asked` is in the place of.
+fn handle_to(
+    asked: Arc<FakeServices>,
+    mounted: MountedServices,
+    status: Arc<Mutex<LightStatus>>,
+) -> (ServicesHandle, SenderEndpoint) {
+    let (light, light_calls) = mpsc::channel(1);
+    let (host, host_calls) = mpsc::channel(1);
+    tokio::spawn(Arc::clone(&asked).take_all(light_calls, ServiceCall::Light));
+    tokio::spawn(Arc::clone(&asked).take_all(host_calls, ServiceCall::Host));
+    let (sender, endpoint) = sender_channel();
+    let handle = ServicesHandle {
+        runtime: Handle::current(),
+        asked,
+        light,
+        host,
+        sharding: Sharding {
+            cluster: 66,
+            num_shards: std::num::NonZeroU16::new(8),
+        },
+        pushed: Deliveries::default(),
+        mounted,
+        store: None,
+        status,
+        sender,
+        sync: None,
+    };
+    (handle, endpoint)
+}
+
+/// A handle to services of which nothing but their status is asked.
+pub(super) fn services_with(status: Arc<Mutex<LightStatus>>) -> ServicesHandle {
+    let asked = FakeServices::new(|call| panic!("{call:?}"));
+    handle_to(asked, MountedServices::default(), status).0
+}
 
 /// Function that accepts a message for sending or refuses it.
 type Accept = Box<dyn FnMut(WakuMessage) -> Result<SendId, SendFailure> + Send>;
@@ -46,8 +173,7 @@ pub(super) struct Fake {
     pushed: Deliveries,
     sender: Arc<Mutex<FakeSender>>,
     news: broadcast::Sender<SendReport>,
-    /// Calls, as text.
-    pub(super) asked: Arc<Mutex<Vec<String>>>,
+    services: Arc<FakeServices>,
 }
 
 pub(super) fn shard(index: u16) -> PubsubTopic {
@@ -78,10 +204,13 @@ impl Fake {
     pub(super) fn with_node(
         mounted: MountedServices,
         node: FakeNode,
-        mut answer: impl FnMut(ServiceCall) -> String + Send + 'static,
+        answer: impl FnMut(ServiceCall) -> String + Send + 'static,
     ) -> Self {
         let (handle, mut endpoint) = node_channel();
-        let (services, mut service_endpoint) = services_channel(mounted, None, node.light.clone());
+        let services = FakeServices::new(answer);
+        let (service_handle, sender_endpoint) =
+            handle_to(Arc::clone(&services), mounted, node.light.clone());
+        let pushed = service_handle.pushed.clone();
         let config = RestConfig {
             network: NetworkPreset::by_name("local").unwrap(),
             autosharding: true,
@@ -97,7 +226,7 @@ impl Fake {
             version: "undertone-test".into(),
             metrics_names: MetricsNames::default(),
         };
-        let router = router_with(handle, Some(services), config, EventLimits::default());
+        let router = router_with(handle, Some(service_handle), config, EventLimits::default());
         tokio::spawn(async move {
             while let Some(command) = endpoint.commands.recv().await {
                 match command {
@@ -108,30 +237,18 @@ impl Fake {
                 }
             }
         });
-        let asked = Arc::<Mutex<Vec<String>>>::default();
-        let noted = Arc::clone(&asked);
-        let pushed = service_endpoint.pushed.clone();
-        tokio::spawn(async move {
-            while let Some(call) = service_endpoint.calls.recv().await {
-                let text = answer(call);
-                noted.lock().push(text);
-            }
-        });
         let sender = Arc::new(Mutex::new(FakeSender {
             accept: Box::new(|_| Err(SendFailure::Stopped)),
             reports: Vec::new(),
         }));
-        tokio::spawn(answer_sender(
-            Arc::clone(&sender),
-            service_endpoint.sender.calls,
-        ));
-        let news = service_endpoint.sender.news.clone();
+        tokio::spawn(answer_sender(Arc::clone(&sender), sender_endpoint.calls));
+        let news = sender_endpoint.news.clone();
         Self {
             router,
             pushed,
             sender,
             news,
-            asked,
+            services,
         }
     }
 
@@ -160,7 +277,7 @@ impl Fake {
     }
 
     pub(super) fn asked(&self) -> Vec<String> {
-        self.asked.lock().clone()
+        self.services.asked.lock().clone()
     }
 
     /// A filter peer pushes a message.

@@ -1,20 +1,18 @@
-//! Calls of the program to the services: each one runs as a task of its own.
+//! Calls of the program that go to other nodes, or to this node's archive and relay.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use libp2p::Multiaddr;
-use tokio::sync::{mpsc, oneshot};
+use bytes::Bytes;
+use libp2p::{Multiaddr, PeerId};
 use undertone_archive::{Archive, QueryError};
 use undertone_message::{PubsubTopic, WakuMessage};
-use undertone_services::filter::FilterCriterion;
 use undertone_services::history::{HistoryError, HistoryQuery};
 use undertone_services::sharding::Sharding;
+use undertone_services::store::StoreRequest;
 
 use super::client::PeerClient;
-use super::handle::{MountedServices, RawStoreAnswer, ServiceCall};
-use super::host::HostCall;
-use super::light_driver::LightCall;
+use super::handle::{AskServices, MountedServices, ServiceAnswer, topic_of};
 use super::push_client::PushRequest;
 use super::push_order::PushOrder;
 use super::push_prover::PushProver;
@@ -23,108 +21,58 @@ use super::{LightpushVersion, ServiceFailure, StoreAnswer, push_client, query_cl
 use crate::command::PublishFailure;
 use crate::handle::NodeHandle;
 
-/// Everything that calls need; clones share it.
-#[derive(Clone)]
+/// Everything that calls need.
 pub(super) struct Callee {
     pub(super) client: PeerClient,
     pub(super) node: NodeHandle,
     pub(super) archive: Option<Archive>,
-    pub(super) light: mpsc::Sender<LightCall>,
-    pub(super) host: mpsc::Sender<HostCall>,
     pub(super) mounted: MountedServices,
     /// Whether the node relays, and so publishes by itself.
     pub(super) is_relay: bool,
     pub(super) sharding: Sharding,
     pub(super) store_peers: Arc<[Multiaddr]>,
-    pub(super) lightpush_peers: Arc<[Multiaddr]>,
+    pub(super) lightpush_peers: Vec<Multiaddr>,
     pub(super) push_order: PushOrder,
     /// Prover of messages that leave through peers; only on a node without relay that has an identity.
     pub(super) prover: Option<PushProver>,
-    pub(super) next_request: Arc<AtomicU64>,
+    pub(super) next_request: AtomicU64,
 }
 
-/// Takes calls until every handle is dropped.
-pub(super) async fn run(callee: Callee, mut calls: mpsc::Receiver<ServiceCall>) {
-    while let Some(call) = calls.recv().await {
-        tokio::spawn(callee.clone().answer(call));
+impl AskServices for Callee {
+    fn query(
+        self: Arc<Self>,
+        peer: Option<Multiaddr>,
+        query: HistoryQuery,
+    ) -> ServiceAnswer<StoreAnswer> {
+        Box::pin(async move { self.page(peer, &query).await })
+    }
+
+    fn ask_store(
+        self: Arc<Self>,
+        peer: Multiaddr,
+        request: StoreRequest,
+    ) -> ServiceAnswer<(PeerId, Bytes)> {
+        let service = query_client::service();
+        Box::pin(async move { self.client.ask(&peer, service, &request.encode()).await })
+    }
+
+    fn push(
+        self: Arc<Self>,
+        version: LightpushVersion,
+        pubsub_topic: Option<PubsubTopic>,
+        message: WakuMessage,
+    ) -> ServiceAnswer<u32> {
+        Box::pin(async move { self.publish(version, pubsub_topic, message).await })
     }
 }
 
 impl Callee {
-    async fn answer(self, call: ServiceCall) {
-        // A caller that no longer waits is not an error. One whose reply is dropped learns that the node stops.
-        match call {
-            ServiceCall::Query { peer, query, reply } => {
-                let _ = reply.send(self.query(peer, &query).await);
-            }
-            ServiceCall::AskStore {
-                peer,
-                request,
-                reply,
-            } => {
-                let service = query_client::service();
-                let asked = self.client.ask(&peer, service, &request.encode()).await;
-                let _ = reply.send(asked.map(|(peer, bytes)| RawStoreAnswer { peer, bytes }));
-            }
-            ServiceCall::Push {
-                version,
-                pubsub_topic,
-                message,
-                reply,
-            } => {
-                let _ = reply.send(self.push(version, pubsub_topic, message).await);
-            }
-            ServiceCall::Subscribe {
-                pubsub_topic,
-                content_topics,
-                reply,
-            } => {
-                let criteria = self.criteria(pubsub_topic, content_topics);
-                self.ask_light(criteria, reply, LightCall::Subscribe).await;
-            }
-            ServiceCall::KeepSubscribed {
-                pubsub_topic,
-                content_topics,
-                since_ns,
-                reply,
-            } => {
-                let criteria = self.criteria(pubsub_topic, content_topics);
-                let keep = |criteria, reply| LightCall::Keep(criteria, since_ns, reply);
-                self.ask_light(criteria, reply, keep).await;
-            }
-            ServiceCall::Unsubscribe {
-                pubsub_topic,
-                content_topics,
-                reply,
-            } => {
-                let criteria = self.criteria(pubsub_topic, content_topics);
-                self.ask_light(criteria, reply, LightCall::Unsubscribe)
-                    .await;
-            }
-            ServiceCall::UnsubscribeAll { reply } => {
-                let _ = self.light.send(LightCall::UnsubscribeAll(reply)).await;
-            }
-            ServiceCall::Ping { reply } => {
-                let _ = self.light.send(LightCall::Ping(reply)).await;
-            }
-            ServiceCall::Subscriptions { reply } => {
-                let _ = self.light.send(LightCall::List(reply)).await;
-            }
-            ServiceCall::Subscribers { reply } => {
-                let _ = self.host.send(HostCall::Subscribers(reply)).await;
-            }
-            ServiceCall::Totals { reply } => {
-                let _ = self.host.send(HostCall::Totals(reply)).await;
-            }
-        }
-    }
-
     fn request_id(&self) -> String {
         let number = self.next_request.fetch_add(1, Ordering::Relaxed);
         format!("undertone-{number}")
     }
 
-    async fn query(
+    async fn page(
         &self,
         peer: Option<Multiaddr>,
         query: &HistoryQuery,
@@ -150,13 +98,13 @@ impl Callee {
         query_client::query(&self.client, stores, query, &request_id).await
     }
 
-    async fn push(
+    async fn publish(
         &self,
         version: LightpushVersion,
         pubsub_topic: Option<PubsubTopic>,
         message: WakuMessage,
     ) -> Result<u32, ServiceFailure> {
-        let topic = self.topic(pubsub_topic, &message.content_topic)?;
+        let topic = topic_of(self.sharding, pubsub_topic, &message.content_topic)?;
         if self.is_relay {
             // Its own mesh is not to be lied to by one peer.
             match self.node.publish(topic.clone(), message.clone()).await {
@@ -198,56 +146,6 @@ impl Callee {
             request_id: &self.request_id(),
         };
         push_client::push(&self.client, peers, &self.push_order, &request).await
-    }
-
-    /// Returns the topic that was given, or the one that carries the content topic.
-    fn topic(
-        &self,
-        given: Option<PubsubTopic>,
-        content_topic: &str,
-    ) -> Result<PubsubTopic, ServiceFailure> {
-        if let Some(given) = given {
-            return Ok(given);
-        }
-        let failure = |error: &dyn std::error::Error| ServiceFailure::Topic(error.to_string());
-        let topic = self.sharding.derive(content_topic);
-        let topic = topic.map_err(|error| failure(&error))?;
-        PubsubTopic::parse_any(&topic).map_err(|error| failure(&error))
-    }
-
-    /// Returns content topics, each with the topic that carries it.
-    fn criteria(
-        &self,
-        given: Option<PubsubTopic>,
-        content_topics: Vec<String>,
-    ) -> Result<Vec<FilterCriterion>, ServiceFailure> {
-        let each = content_topics.into_iter().map(|content_topic| {
-            let topic = self.topic(given.clone(), &content_topic)?;
-            Ok(FilterCriterion {
-                pubsub_topic: topic.to_string().into(),
-                content_topic: content_topic.into(),
-            })
-        });
-        each.collect()
-    }
-
-    async fn ask_light(
-        &self,
-        criteria: Result<Vec<FilterCriterion>, ServiceFailure>,
-        reply: oneshot::Sender<Result<(), ServiceFailure>>,
-        call: impl FnOnce(
-            Vec<FilterCriterion>,
-            oneshot::Sender<Result<(), ServiceFailure>>,
-        ) -> LightCall,
-    ) {
-        match criteria {
-            Ok(criteria) => {
-                let _ = self.light.send(call(criteria, reply)).await;
-            }
-            Err(failure) => {
-                let _ = reply.send(Err(failure));
-            }
-        }
     }
 }
 

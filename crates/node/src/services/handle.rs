@@ -1,27 +1,28 @@
-//! The program's end of the services' channel.
+//! The program's handle to the services.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use libp2p::{Multiaddr, PeerId};
 use parking_lot::Mutex;
 use thiserror::Error;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::filter::FilterCriterion;
 use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
+use undertone_services::sharding::Sharding;
 use undertone_services::store::{HistoryReadError, HistoryReader, ReadPage, StoreRequest};
 
 use super::archive_counts::ArchiveCounts;
-use super::light_driver::LightStatus;
-use super::sender::{SenderEndpoint, SenderHandle, sender_channel};
+use super::host::HostCall;
+use super::light_driver::{LightCall, LightStatus};
+use super::sender::SenderHandle;
 use super::store_watch::StoreWatch;
 use super::sync::SyncHandle;
 use super::totals::ServiceTotals;
 use crate::handle::{Deliveries, Delivery, MessageSink};
-
-/// Calls that wait for the services at most; further callers wait.
-const CALLS_MAX: usize = 256;
 
 /// Services that a node serves to its peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,13 +66,6 @@ pub struct StoreAnswer {
     pub request_id: String,
     /// Page that answers the query.
     pub page: HistoryPage,
-}
-
-/// Response of a peer's store to one request, unread.
-#[derive(Debug)]
-pub(crate) struct RawStoreAnswer {
-    pub(crate) peer: PeerId,
-    pub(crate) bytes: Bytes,
 }
 
 /// Reason why a service did not do what it was asked for.
@@ -162,113 +156,50 @@ impl ServiceFailure {
     }
 }
 
-/// Request of the program to the services.
-#[derive(Debug)]
-pub(crate) enum ServiceCall {
-    /// Page of history, from a peer, or from the own archive if no peer is named.
-    Query {
+/// Answer of a service, once it is there.
+pub(crate) type ServiceAnswer<T> = BoxFuture<'static, Result<T, ServiceFailure>>;
+
+/// Services that a handle asks of the node and of its peers. Tests give answers of their own.
+pub(crate) trait AskServices: Send + Sync {
+    /// Page of history, from a peer, or without one from the own archive or a store that is chosen.
+    fn query(
+        self: Arc<Self>,
         peer: Option<Multiaddr>,
         query: HistoryQuery,
-        reply: oneshot::Sender<Result<StoreAnswer, ServiceFailure>>,
-    },
-    /// Request to a peer's store, whose response the caller reads.
-    AskStore {
+    ) -> ServiceAnswer<StoreAnswer>;
+
+    /// Response of a peer's store to a request, unread, and the peer.
+    fn ask_store(
+        self: Arc<Self>,
         peer: Multiaddr,
         request: StoreRequest,
-        reply: oneshot::Sender<Result<RawStoreAnswer, ServiceFailure>>,
-    },
-    /// Publication through a peer's relay.
-    Push {
+    ) -> ServiceAnswer<(PeerId, Bytes)>;
+
+    /// Publication through the own relay or a peer's; tells how many peers the message was sent to.
+    fn push(
+        self: Arc<Self>,
         version: LightpushVersion,
         pubsub_topic: Option<PubsubTopic>,
         message: WakuMessage,
-        reply: oneshot::Sender<Result<u32, ServiceFailure>>,
-    },
-    /// Subscription to content topics at a peer.
-    Subscribe {
-        pubsub_topic: Option<PubsubTopic>,
-        content_topics: Vec<String>,
-        reply: oneshot::Sender<Result<(), ServiceFailure>>,
-    },
-    /// Subscription to content topics that stays whether a filter peer is there or not.
-    KeepSubscribed {
-        pubsub_topic: Option<PubsubTopic>,
-        content_topics: Vec<String>,
-        since_ns: Option<i64>,
-        reply: oneshot::Sender<Result<(), ServiceFailure>>,
-    },
-    /// End of such subscriptions.
-    Unsubscribe {
-        pubsub_topic: Option<PubsubTopic>,
-        content_topics: Vec<String>,
-        reply: oneshot::Sender<Result<(), ServiceFailure>>,
-    },
-    /// End of all subscriptions.
-    UnsubscribeAll {
-        reply: oneshot::Sender<Result<(), ServiceFailure>>,
-    },
-    /// Question to the filter peer whether subscriptions are alive.
-    Ping {
-        reply: oneshot::Sender<Result<(), ServiceFailure>>,
-    },
-    /// Content topics that this node is subscribed to at peers.
-    Subscriptions {
-        reply: oneshot::Sender<Vec<FilterCriterion>>,
-    },
-    /// Peers that are subscribed at this node.
-    Subscribers {
-        reply: oneshot::Sender<Option<Vec<FilterSubscriber>>>,
-    },
-    /// Totals of what peers asked for.
-    Totals {
-        reply: oneshot::Sender<ServiceTotals>,
-    },
+    ) -> ServiceAnswer<u32>;
 }
 
-/// The services' end of the channel.
-pub(crate) struct ServicesEndpoint {
-    pub(crate) calls: mpsc::Receiver<ServiceCall>,
-    /// Sinks for messages that filter peers push.
-    pub(crate) pushed: Deliveries,
-    pub(crate) sender: SenderEndpoint,
-}
-
-/// The program's end of the services' channel; clones talk to the same services.
+/// The program's handle to the services; clones talk to the same ones.
 #[derive(Clone)]
 pub struct ServicesHandle {
-    calls: mpsc::Sender<ServiceCall>,
-    pushed: Deliveries,
-    mounted: MountedServices,
-    store: Option<StoreWatch>,
-    light: Arc<Mutex<LightStatus>>,
-    sender: SenderHandle,
-    sync: Option<SyncHandle>,
-}
-
-/// Creates both ends of the services' channel.
-pub(crate) fn services_channel(
-    mounted: MountedServices,
-    store: Option<StoreWatch>,
-    light: Arc<Mutex<LightStatus>>,
-) -> (ServicesHandle, ServicesEndpoint) {
-    let (calls, receiver) = mpsc::channel(CALLS_MAX);
-    let pushed = Deliveries::default();
-    let (sender, sender_endpoint) = sender_channel();
-    let handle = ServicesHandle {
-        calls,
-        pushed: pushed.clone(),
-        mounted,
-        store,
-        light,
-        sender,
-        sync: None,
-    };
-    let endpoint = ServicesEndpoint {
-        calls: receiver,
-        pushed,
-        sender: sender_endpoint,
-    };
-    (handle, endpoint)
+    /// Runtime of the node. Calls run there, so that they need nothing of their caller's thread and end with the node.
+    pub(crate) runtime: Handle,
+    pub(crate) asked: Arc<dyn AskServices>,
+    pub(crate) light: mpsc::Sender<LightCall>,
+    pub(crate) host: mpsc::Sender<HostCall>,
+    pub(crate) sharding: Sharding,
+    /// Sinks for messages that filter peers push.
+    pub(crate) pushed: Deliveries,
+    pub(crate) mounted: MountedServices,
+    pub(crate) store: Option<StoreWatch>,
+    pub(crate) status: Arc<Mutex<LightStatus>>,
+    pub(crate) sender: SenderHandle,
+    pub(crate) sync: Option<SyncHandle>,
 }
 
 impl ServicesHandle {
@@ -276,11 +207,6 @@ impl ServicesHandle {
     #[must_use]
     pub fn mounted(&self) -> MountedServices {
         self.mounted
-    }
-
-    /// Sets the handle to synchronisation.
-    pub(super) fn set_sync(&mut self, sync: Option<SyncHandle>) {
-        self.sync = sync;
     }
 
     /// Returns the handle to synchronisation; `None` for a node that does not synchronise its store.
@@ -311,8 +237,8 @@ impl ServicesHandle {
         peer: Option<Multiaddr>,
         query: HistoryQuery,
     ) -> Result<StoreAnswer, ServiceFailure> {
-        self.ask(|reply| ServiceCall::Query { peer, query, reply })
-            .await?
+        let asked = Arc::clone(&self.asked);
+        self.run(asked.query(peer, query)).await
     }
 
     /// Asks the store of `peer` for the next page of a walk through history; `None` if the walk has ended.
@@ -330,17 +256,11 @@ impl ServicesHandle {
         let Some(request) = reader.request(REQUEST_ID) else {
             return Ok(None);
         };
-        let peer = peer.clone();
-        let answer = self
-            .ask(|reply| ServiceCall::AskStore {
-                peer,
-                request,
-                reply,
-            })
-            .await??;
-        let page = reader.take(REQUEST_ID, &answer.bytes);
+        let asked = Arc::clone(&self.asked);
+        let (peer, answer) = self.run(asked.ask_store(peer.clone(), request)).await?;
+        let page = reader.take(REQUEST_ID, &answer);
         page.map(Some)
-            .map_err(|error| ServiceFailure::of_page(answer.peer, error))
+            .map_err(|error| ServiceFailure::of_page(peer, error))
     }
 
     /// Publishes a message through this node's relay, or if that cannot, through lightpush peers. Returns the number of
@@ -354,19 +274,14 @@ impl ServicesHandle {
         pubsub_topic: Option<PubsubTopic>,
         message: WakuMessage,
     ) -> Result<u32, ServiceFailure> {
-        self.ask(|reply| ServiceCall::Push {
-            version,
-            pubsub_topic,
-            message,
-            reply,
-        })
-        .await?
+        let asked = Arc::clone(&self.asked);
+        self.run(asked.push(version, pubsub_topic, message)).await
     }
 
     /// Returns the state of this node's subscriptions at filter peers.
     #[must_use]
     pub fn light_status(&self) -> LightStatus {
-        self.light.lock().clone()
+        self.status.lock().clone()
     }
 
     /// Subscribes to content topics at filter peers, and waits until one holds the subscription. From then on other
@@ -380,12 +295,8 @@ impl ServicesHandle {
         pubsub_topic: Option<PubsubTopic>,
         content_topics: Vec<String>,
     ) -> Result<(), ServiceFailure> {
-        self.ask(|reply| ServiceCall::Subscribe {
-            pubsub_topic,
-            content_topics,
-            reply,
-        })
-        .await?
+        let criteria = self.criteria(pubsub_topic, content_topics)?;
+        ask(&self.light, |reply| LightCall::Subscribe(criteria, reply)).await?
     }
 
     /// Subscribes to content topics as [`Self::subscribe`], whether a filter peer is there or not: peers are tried until
@@ -400,11 +311,9 @@ impl ServicesHandle {
         content_topics: Vec<String>,
         since_ns: Option<i64>,
     ) -> Result<(), ServiceFailure> {
-        self.ask(|reply| ServiceCall::KeepSubscribed {
-            pubsub_topic,
-            content_topics,
-            since_ns,
-            reply,
+        let criteria = self.criteria(pubsub_topic, content_topics)?;
+        ask(&self.light, |reply| {
+            LightCall::Keep(criteria, since_ns, reply)
         })
         .await?
     }
@@ -419,12 +328,8 @@ impl ServicesHandle {
         pubsub_topic: Option<PubsubTopic>,
         content_topics: Vec<String>,
     ) -> Result<(), ServiceFailure> {
-        self.ask(|reply| ServiceCall::Unsubscribe {
-            pubsub_topic,
-            content_topics,
-            reply,
-        })
-        .await?
+        let criteria = self.criteria(pubsub_topic, content_topics)?;
+        ask(&self.light, |reply| LightCall::Unsubscribe(criteria, reply)).await?
     }
 
     /// Ends all filter subscriptions.
@@ -432,8 +337,7 @@ impl ServicesHandle {
     /// # Errors
     /// As [`Self::unsubscribe`].
     pub async fn unsubscribe_all(&self) -> Result<(), ServiceFailure> {
-        self.ask(|reply| ServiceCall::UnsubscribeAll { reply })
-            .await?
+        ask(&self.light, LightCall::UnsubscribeAll).await?
     }
 
     /// Asks the filter peer whether this node's subscriptions are alive.
@@ -441,7 +345,7 @@ impl ServicesHandle {
     /// # Errors
     /// [`ServiceFailure::Refused`] with status 404 if the peer knows of none.
     pub async fn ping(&self) -> Result<(), ServiceFailure> {
-        self.ask(|reply| ServiceCall::Ping { reply }).await?
+        ask(&self.light, LightCall::Ping).await?
     }
 
     /// Returns the filter subscriptions of this node at its peers.
@@ -449,7 +353,7 @@ impl ServicesHandle {
     /// # Errors
     /// [`ServiceFailure::Stopped`] if the node has stopped.
     pub async fn subscriptions(&self) -> Result<Vec<FilterCriterion>, ServiceFailure> {
-        self.ask(|reply| ServiceCall::Subscriptions { reply }).await
+        ask(&self.light, LightCall::List).await
     }
 
     /// Returns the peers that are subscribed at this node; `None` if it does not serve filter.
@@ -457,7 +361,7 @@ impl ServicesHandle {
     /// # Errors
     /// [`ServiceFailure::Stopped`] if the node has stopped.
     pub async fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure> {
-        self.ask(|reply| ServiceCall::Subscribers { reply }).await
+        ask(&self.host, HostCall::Subscribers).await
     }
 
     /// Returns the totals of what peers asked of this node's services.
@@ -465,7 +369,7 @@ impl ServicesHandle {
     /// # Errors
     /// [`ServiceFailure::Stopped`] if the node has stopped.
     pub async fn totals(&self) -> Result<ServiceTotals, ServiceFailure> {
-        self.ask(|reply| ServiceCall::Totals { reply }).await
+        ask(&self.host, HostCall::Totals).await
     }
 
     /// Returns the handle to send messages and to learn what becomes of them.
@@ -486,13 +390,52 @@ impl ServicesHandle {
         self.pushed.queue(capacity)
     }
 
-    async fn ask<T>(
-        &self,
-        call: impl FnOnce(oneshot::Sender<T>) -> ServiceCall,
-    ) -> Result<T, ServiceFailure> {
-        let (reply, answer) = oneshot::channel();
-        let sent = self.calls.send(call(reply)).await;
-        sent.map_err(|_| ServiceFailure::Stopped)?;
-        answer.await.map_err(|_| ServiceFailure::Stopped)
+    /// Carries out a call to its end, whether its caller waits or not.
+    async fn run<T: Send + 'static>(&self, call: ServiceAnswer<T>) -> Result<T, ServiceFailure> {
+        // A task without an answer was ended with the node.
+        let ended = self.runtime.spawn(call).await;
+        ended.unwrap_or(Err(ServiceFailure::Stopped))
     }
+
+    /// Returns content topics, each with the topic that carries it.
+    fn criteria(
+        &self,
+        given: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+    ) -> Result<Vec<FilterCriterion>, ServiceFailure> {
+        let each = content_topics.into_iter().map(|content_topic| {
+            let topic = topic_of(self.sharding, given.clone(), &content_topic)?;
+            Ok(FilterCriterion {
+                pubsub_topic: topic.to_string().into(),
+                content_topic: content_topic.into(),
+            })
+        });
+        each.collect()
+    }
+}
+
+/// Returns the topic that was given, or the one that carries the content topic.
+pub(super) fn topic_of(
+    sharding: Sharding,
+    given: Option<PubsubTopic>,
+    content_topic: &str,
+) -> Result<PubsubTopic, ServiceFailure> {
+    if let Some(given) = given {
+        return Ok(given);
+    }
+    let failure = |error: &dyn std::error::Error| ServiceFailure::Topic(error.to_string());
+    let topic = sharding.derive(content_topic);
+    let topic = topic.map_err(|error| failure(&error))?;
+    PubsubTopic::parse_any(&topic).map_err(|error| failure(&error))
+}
+
+/// Asks a task of the services.
+async fn ask<C, T>(
+    task: &mpsc::Sender<C>,
+    call: impl FnOnce(oneshot::Sender<T>) -> C,
+) -> Result<T, ServiceFailure> {
+    let (reply, answer) = oneshot::channel();
+    let sent = task.send(call(reply)).await;
+    sent.map_err(|_| ServiceFailure::Stopped)?;
+    answer.await.map_err(|_| ServiceFailure::Stopped)
 }

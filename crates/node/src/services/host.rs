@@ -27,7 +27,7 @@ use super::totals::ServiceTotals;
 
 mod questions;
 
-pub(super) use questions::HostCall;
+pub(crate) use questions::HostCall;
 
 /// Longest sleep between two looks at the machines' timers.
 const IDLE: Duration = Duration::from_secs(3_600);

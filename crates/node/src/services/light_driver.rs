@@ -33,7 +33,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-pub(super) use calls::LightCall;
+pub(crate) use calls::LightCall;
 use calls::WaitingCall;
 use requests::{AnswerBody, FilterRequests, PeerAnswer};
 pub use status::LightStatus;

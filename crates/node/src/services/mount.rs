@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use thiserror::Error;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
@@ -23,11 +24,11 @@ use undertone_services::store::{ServerLimits, StoreServer};
 
 use super::accepted::accepted;
 use super::acceptor;
-use super::calls::{self, Callee};
+use super::calls::Callee;
 use super::client::PeerClient;
 use super::exchange_client::ExchangeClient;
 use super::feed::{self, FeedCounts};
-use super::handle::{MountedServices, ServicesHandle, services_channel};
+use super::handle::{MountedServices, ServicesHandle};
 use super::host::{HostChannels, Machines, ServicesHost};
 use super::keeper::{self, KeeperCounts};
 use super::kept_connections;
@@ -38,14 +39,16 @@ use super::push_order::PushOrder;
 use super::push_prover::PushProver;
 use super::pusher::Pusher;
 use super::rendezvous::RendezvousClient;
-use super::sender::{self, OpenedSender, SendQueueError, SenderParts, SenderSettings, SenderWork};
+use super::sender::{
+    self, OpenedSender, SendQueueError, SenderParts, SenderSettings, SenderWork, sender_channel,
+};
 use super::service_peers::{ConfiguredPeers, ServicePeers};
 use super::store_watch::StoreWatch;
 use super::sync::{self, HistoryCheck, SyncOptions, SyncParts};
 use super::totals::ServiceTotals;
 use super::{ServicesOptions, resume, resume::ResumeParts};
 use crate::driver::{Clock, PeerNews};
-use crate::handle::NodeHandle;
+use crate::handle::{Deliveries, NodeHandle};
 use crate::swarm::{ServiceStreams, StreamChannels};
 
 /// Requests, messages and calls that wait for the host at most; further ones wait in their tasks.
@@ -257,7 +260,6 @@ impl PreparedServices {
         let store = archive.clone().zip(keeper.clone());
         let store = store.map(|(archive, counts)| StoreWatch { archive, counts });
         let light_status = Arc::new(Mutex::new(LightStatus::default()));
-        let (mut handle, endpoint) = services_channel(mounted, store, light_status.clone());
         let client = PeerClient::new(
             channels.opener.clone(),
             node.clone(),
@@ -302,7 +304,6 @@ impl PreparedServices {
             sync::start(options, parts)
         });
         let (sync, sessions) = synced.unzip();
-        handle.set_sync(sync);
         let streams = acceptor::Requests {
             answered: requests_in,
             pushed: pushes_in.clone(),
@@ -327,15 +328,44 @@ impl PreparedServices {
             streams,
             is_relay,
         ));
-        sender.reassemble(&endpoint.pushed);
+        let pushed = Deliveries::default();
+        sender.reassemble(&pushed);
         let light = LightParts {
             client: client.clone(),
             peers: service_peers.clone(),
-            sinks: endpoint.pushed,
+            sinks: pushed.clone(),
             clock: Clock::start(clock_ahead_ns),
             rng: ChaCha8Rng::from_rng(&mut rng),
         };
-        tokio::spawn(LightDriver::new(light, light_status).run(pushes));
+        tokio::spawn(LightDriver::new(light, light_status.clone()).run(pushes));
+        let callee = Callee {
+            client: client.clone(),
+            node: node.clone(),
+            archive: archive.clone(),
+            mounted,
+            is_relay,
+            sharding,
+            store_peers,
+            lightpush_peers: config.lightpush_peers,
+            push_order: PushOrder::default(),
+            prover: (!is_relay && rate_limit.is_some())
+                .then(|| PushProver::new(node.clone(), clock_ahead_ns)),
+            next_request: AtomicU64::new(0),
+        };
+        let (sender_handle, sender_endpoint) = sender_channel();
+        let handle = ServicesHandle {
+            runtime: Handle::current(),
+            asked: Arc::new(callee),
+            light: pushes_in,
+            host: calls_in,
+            sharding,
+            pushed,
+            mounted,
+            store,
+            status: light_status,
+            sender: sender_handle,
+            sync,
+        };
         let sender_parts = SenderParts {
             work: SenderWork {
                 node: node.clone(),
@@ -344,29 +374,12 @@ impl PreparedServices {
             },
             peers: service_peers,
             services: handle.clone(),
-            endpoint: endpoint.sender,
+            endpoint: sender_endpoint,
         };
         let sender_rng = ChaCha8Rng::from_rng(&mut rng);
         let sender = sender::start(sender, sender_parts, sender_rng);
         let exchange = ExchangeClient::new(client.clone(), config.exchange_peers);
-        let rendezvous = RendezvousClient::new(client.clone());
-        let callee = Callee {
-            client,
-            node: node.clone(),
-            archive: archive.clone(),
-            light: pushes_in,
-            host: calls_in,
-            mounted,
-            is_relay,
-            sharding,
-            store_peers,
-            lightpush_peers: config.lightpush_peers.into(),
-            push_order: PushOrder::default(),
-            prover: (!is_relay && rate_limit.is_some())
-                .then(|| PushProver::new(node.clone(), clock_ahead_ns)),
-            next_request: Arc::new(AtomicU64::new(0)),
-        };
-        tokio::spawn(calls::run(callee, endpoint.calls));
+        let rendezvous = RendezvousClient::new(client);
         let machines = Machines {
             store: archive.map(|archive| (StoreServer::new(ServerLimits::default()), archive)),
             filter: config.filter.then(|| {

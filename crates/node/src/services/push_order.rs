@@ -1,7 +1,6 @@
 //! Order in which lightpush peers are asked: those that failed of late come last.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use libp2p::Multiaddr;
@@ -12,9 +11,9 @@ use super::service_peers::Candidate;
 /// Time for which a failure is remembered.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
-/// Memory of lightpush peers that failed of late; clones share it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PushOrder(Arc<Mutex<BTreeMap<Multiaddr, Instant>>>);
+/// Memory of lightpush peers that failed of late.
+#[derive(Debug, Default)]
+pub(super) struct PushOrder(Mutex<BTreeMap<Multiaddr, Instant>>);
 
 impl PushOrder {
     /// Puts peers that failed of late behind the others, and the one whose failure is oldest first of them.

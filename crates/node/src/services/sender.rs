@@ -30,7 +30,7 @@ pub use report::{SendReport, SendStep, WaitingMessage};
 pub use state::SendQueueState;
 
 pub(super) use driver::{OpenedSender, SenderParts, SenderSettings, open, start};
+pub(crate) use handle::sender_channel;
 #[cfg(test)]
-pub(crate) use handle::SenderCall;
-pub(crate) use handle::{SenderEndpoint, sender_channel};
+pub(crate) use handle::{SenderCall, SenderEndpoint};
 pub(super) use work::SenderWork;

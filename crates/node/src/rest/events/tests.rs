@@ -11,7 +11,8 @@ use undertone_message::{PubsubTopic, Shard, WakuMessage};
 use super::log::EventLookup;
 use super::*;
 use crate::handle::{Delivery, MessageSink as _};
-use crate::services::{LightStatus, MountedServices, ServicesHandle, services_channel};
+use crate::rest::fake::services_with;
+use crate::services::{LightStatus, ServicesHandle};
 
 const TOPIC: &str = "/app/1/chat/proto";
 const OTHER: &str = "/app/1/other/proto";
@@ -371,7 +372,7 @@ async fn a_stopping_server_ends_streams() {
 async fn a_client_is_told_when_strangers_alone_are_asked_and_when_that_ends() {
     let log = log(EventLimits::default());
     let light = Arc::<parking_lot::Mutex<LightStatus>>::default();
-    let (services, _endpoint) = services_channel(MountedServices::default(), None, light.clone());
+    let services = services_with(light.clone());
     let begin = || {
         let services = Some(services.clone());
         Client::with_services(&log, EventFilter::default(), None, services)

@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 use undertone_message::WakuMessage;
 
 use super::*;
-use crate::rest::fake::{Fake, shard};
-use crate::services::{FilterCriterion, FilterSubscriber, MountedServices, ServiceCall};
+use crate::rest::fake::{Fake, ServiceCall, shard};
+use crate::services::{FilterCriterion, FilterSubscriber, HostCall, LightCall, MountedServices};
 
 const PATH: &str = "/filter/v2/subscriptions";
 const TOPIC: &str = "/app/1/chat/proto";
@@ -12,27 +12,19 @@ const PEER: &str = "16Uiu2HAmCzWcYBCw3xKW8De16X9wtcbQrqD8x7CRRv4xpsFJ4oN8";
 
 fn answering(outcome: Result<(), ServiceFailure>) -> Fake {
     Fake::new(MountedServices::default(), move |call| match call {
-        ServiceCall::Subscribe {
-            pubsub_topic,
-            content_topics,
-            reply,
-        } => {
+        ServiceCall::Light(LightCall::Subscribe(criteria, reply)) => {
             let _ = reply.send(outcome.clone());
-            format!("subscribe {pubsub_topic:?} {content_topics:?}")
+            format!("subscribe {criteria:?}")
         }
-        ServiceCall::Unsubscribe {
-            pubsub_topic,
-            content_topics,
-            reply,
-        } => {
+        ServiceCall::Light(LightCall::Unsubscribe(criteria, reply)) => {
             let _ = reply.send(outcome.clone());
-            format!("unsubscribe {pubsub_topic:?} {content_topics:?}")
+            format!("unsubscribe {criteria:?}")
         }
-        ServiceCall::UnsubscribeAll { reply } => {
+        ServiceCall::Light(LightCall::UnsubscribeAll(reply)) => {
             let _ = reply.send(outcome.clone());
             "unsubscribe all".into()
         }
-        ServiceCall::Ping { reply } => {
+        ServiceCall::Light(LightCall::Ping(reply)) => {
             let _ = reply.send(outcome.clone());
             "ping".into()
         }
@@ -89,14 +81,19 @@ async fn each_method_reaches_the_filter_peer() {
     let answer = fake.ask("DELETE", &format!("{PATH}/all"), all).await;
     assert_eq!(answer, told(200, "9", "OK"));
     assert_eq!(fake.get(&format!("{PATH}/10")).await, told(200, "10", "OK"));
-    let (topic, topics) = (Some(shard(0)), [TOPIC]);
-    let none: Option<PubsubTopic> = None;
+    let criteria = |topic: PubsubTopic| {
+        [FilterCriterion {
+            pubsub_topic: topic.to_string().into(),
+            content_topic: TOPIC.into(),
+        }]
+    };
+    let (named, derived) = (criteria(shard(0)), criteria(shard(4)));
     assert_eq!(
         fake.asked(),
         [
-            format!("subscribe {topic:?} {topics:?}"),
-            format!("subscribe {none:?} {topics:?}"),
-            format!("unsubscribe {topic:?} {topics:?}"),
+            format!("subscribe {named:?}"),
+            format!("subscribe {derived:?}"),
+            format!("unsubscribe {named:?}"),
             "unsubscribe all".into(),
             "ping".into(),
         ]
@@ -246,7 +243,7 @@ async fn subscribers_of_this_node_are_listed_for_admins() {
         ),
     ] {
         let fake = Fake::new(MountedServices::default(), move |call| match call {
-            ServiceCall::Subscribers { reply } => {
+            ServiceCall::Host(HostCall::Subscribers(reply)) => {
                 let _ = reply.send(subscribers.clone());
                 String::new()
             }

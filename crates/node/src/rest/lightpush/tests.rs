@@ -1,8 +1,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::rest::fake::{Fake, shard};
-use crate::services::{MountedServices, ServiceCall};
+use crate::rest::fake::{Fake, ServiceCall, shard};
+use crate::services::MountedServices;
 
 const V1: &str = "/lightpush/v1/message";
 const V3: &str = "/lightpush/v3/message";

@@ -3,8 +3,8 @@ use undertone_message::{WakuMessage, message_hash};
 use undertone_services::history::{HistoryData, HistoryPage};
 
 use super::*;
-use crate::rest::fake::Fake;
-use crate::services::{MountedServices, ServiceCall};
+use crate::rest::fake::{Fake, ServiceCall};
+use crate::services::MountedServices;
 
 const PATH: &str = "/store/v3/messages";
 pub(super) const TOPIC: &str = "/app/1/chat/proto";

@@ -7,7 +7,8 @@ use crate::services::handle::FilterSubscriber;
 use crate::services::totals::{RendezvousTotals, ServiceTotals};
 
 /// Question of the program to the host.
-pub(in crate::services) enum HostCall {
+#[derive(Debug)]
+pub(crate) enum HostCall {
     /// Peers that are subscribed to messages; `None` without the service.
     Subscribers(oneshot::Sender<Option<Vec<FilterSubscriber>>>),
     /// Totals of the services.

@@ -16,7 +16,8 @@ use crate::services::ServiceFailure;
 type LightReply = oneshot::Sender<Result<(), ServiceFailure>>;
 
 /// Request to the task that keeps the subscriptions.
-pub(in crate::services) enum LightCall {
+#[derive(Debug)]
+pub(crate) enum LightCall {
     /// Adds subscriptions, and answers when filter peers have them. If none takes them, they are not added.
     Subscribe(Vec<FilterCriterion>, LightReply),
     /// Adds subscriptions, which stay whether a filter peer is there or not. Messages are wanted from the time given,
