@@ -64,8 +64,6 @@ pub(crate) use sync::PastProofs;
 #[cfg(test)]
 pub(crate) use handle::{AskServices, ServiceAnswer};
 #[cfg(test)]
-pub(crate) use host::HostCall;
-#[cfg(test)]
 pub(crate) use light_driver::LightCall;
 pub use mount::{RunningServices, ServicesError, UnsavedWork};
 #[cfg(test)]

@@ -289,7 +289,7 @@ async fn stats(State(app): State<App>) -> JsonResult<Ordered<Ordered<usize>>> {
 )]
 async fn filter_subscriptions(State(app): State<App>) -> JsonResult<Vec<FilterSubscription>> {
     let subscribers = match &app.services {
-        Some(services) => services.subscribers().await.map_err(|_| Stopped)?,
+        Some(services) => services.subscribers().map_err(|_| Stopped)?,
         None => None,
     };
     let subscribers = subscribers.ok_or_else(|| {

@@ -33,9 +33,9 @@ use crate::command::{
 };
 use crate::handle::{Deliveries, Delivery, node_channel};
 use crate::services::{
-    AskServices, HostCall, LightCall, LightStatus, LightpushVersion, MountedServices, SendFailure,
-    SendId, SendReport, SenderCall, SenderEndpoint, ServiceAnswer, ServiceFailure, ServicesHandle,
-    StoreAnswer, sender_channel,
+    AskServices, FilterSubscriber, LightCall, LightStatus, LightpushVersion, MountedServices,
+    SendFailure, SendId, SendReport, SenderCall, SenderEndpoint, ServiceAnswer, ServiceFailure,
+    ServiceTotals, ServicesHandle, StoreAnswer, sender_channel,
 };
 
 /// Request to the services, which a test answers.
@@ -53,7 +53,9 @@ pub(super) enum ServiceCall {
         reply: oneshot::Sender<Result<u32, ServiceFailure>>,
     },
     Light(LightCall),
-    Host(HostCall),
+    Subscribers {
+        reply: oneshot::Sender<Option<Vec<FilterSubscriber>>>,
+    },
 }
 
 /// Function that answers calls, and returns each as text.
@@ -88,9 +90,9 @@ impl FakeServices {
         Box::pin(async { answer.await.unwrap_or(Err(ServiceFailure::Stopped)) })
     }
 
-    async fn take_all<C>(self: Arc<Self>, mut calls: mpsc::Receiver<C>, of: fn(C) -> ServiceCall) {
+    async fn take_all(self: Arc<Self>, mut calls: mpsc::Receiver<LightCall>) {
         while let Some(call) = calls.recv().await {
-            self.take(of(call));
+            self.take(ServiceCall::Light(call));
         }
     }
 }
@@ -121,6 +123,16 @@ impl AskServices for FakeServices {
             reply,
         })
     }
+
+    fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure> {
+        let (reply, mut answer) = oneshot::channel();
+        self.take(ServiceCall::Subscribers { reply });
+        answer.try_recv().map_err(|_| ServiceFailure::Stopped)
+    }
+
+    fn totals(&self) -> Result<ServiceTotals, ServiceFailure> {
+        Err(ServiceFailure::Stopped)
+    }
 }
 
 /// A handle to services that `asked` is in the place of.
@@ -130,15 +142,12 @@ fn handle_to(
     status: Arc<Mutex<LightStatus>>,
 ) -> (ServicesHandle, SenderEndpoint) {
     let (light, light_calls) = mpsc::channel(1);
-    let (host, host_calls) = mpsc::channel(1);
-    tokio::spawn(Arc::clone(&asked).take_all(light_calls, ServiceCall::Light));
-    tokio::spawn(Arc::clone(&asked).take_all(host_calls, ServiceCall::Host));
+    tokio::spawn(Arc::clone(&asked).take_all(light_calls));
     let (sender, endpoint) = sender_channel();
     let handle = ServicesHandle {
         runtime: Handle::current(),
         asked,
         light,
-        host,
         sharding: Sharding {
             cluster: 66,
             num_shards: std::num::NonZeroU16::new(8),

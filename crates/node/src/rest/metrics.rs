@@ -90,10 +90,7 @@ async fn page(
     names: MetricsNames,
 ) -> Result<Response, ApiError> {
     let snapshot = SharedSnapshot(Arc::from(handle.metrics().await?));
-    let service_totals = match services {
-        Some(services) => services.totals().await.ok(),
-        None => None,
-    };
+    let service_totals = services.and_then(|services| services.totals().ok());
     let mut registry = Registry::default();
     registry.register_collector(Box::new(ProcessNames));
     let ours = registry.sub_registry_with_prefix("undertone");

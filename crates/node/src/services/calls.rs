@@ -1,10 +1,11 @@
 //! Calls of the program that go to other nodes, or to this node's archive and relay.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use libp2p::{Multiaddr, PeerId};
+use parking_lot::Mutex;
 use undertone_archive::{Archive, QueryError};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::history::{HistoryError, HistoryQuery};
@@ -12,11 +13,13 @@ use undertone_services::sharding::Sharding;
 use undertone_services::store::StoreRequest;
 
 use super::client::PeerClient;
-use super::handle::{AskServices, MountedServices, ServiceAnswer, topic_of};
+use super::handle::{AskServices, FilterSubscriber, MountedServices, ServiceAnswer, topic_of};
+use super::host::ServicesHost;
 use super::push_client::PushRequest;
 use super::push_order::PushOrder;
 use super::push_prover::PushProver;
 use super::service_peers::Candidate;
+use super::totals::ServiceTotals;
 use super::{LightpushVersion, ServiceFailure, StoreAnswer, push_client, query_client};
 use crate::command::PublishFailure;
 use crate::handle::NodeHandle;
@@ -26,6 +29,7 @@ pub(super) struct Callee {
     pub(super) client: PeerClient,
     pub(super) node: NodeHandle,
     pub(super) archive: Option<Archive>,
+    pub(super) host: Weak<Mutex<ServicesHost>>,
     pub(super) mounted: MountedServices,
     /// Whether the node relays, and so publishes by itself.
     pub(super) is_relay: bool,
@@ -64,9 +68,22 @@ impl AskServices for Callee {
     ) -> ServiceAnswer<u32> {
         Box::pin(async move { self.publish(version, pubsub_topic, message).await })
     }
+
+    fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure> {
+        Ok(self.host()?.lock().subscribers())
+    }
+
+    fn totals(&self) -> Result<ServiceTotals, ServiceFailure> {
+        Ok(self.host()?.lock().totals())
+    }
 }
 
 impl Callee {
+    /// The host, as long as its task runs.
+    fn host(&self) -> Result<Arc<Mutex<ServicesHost>>, ServiceFailure> {
+        self.host.upgrade().ok_or(ServiceFailure::Stopped)
+    }
+
     fn request_id(&self) -> String {
         let number = self.next_request.fetch_add(1, Ordering::Relaxed);
         format!("undertone-{number}")

@@ -16,7 +16,6 @@ use undertone_services::sharding::Sharding;
 use undertone_services::store::{HistoryReadError, HistoryReader, ReadPage, StoreRequest};
 
 use super::archive_counts::ArchiveCounts;
-use super::host::HostCall;
 use super::light_driver::{LightCall, LightStatus};
 use super::sender::SenderHandle;
 use super::store_watch::StoreWatch;
@@ -182,6 +181,12 @@ pub(crate) trait AskServices: Send + Sync {
         pubsub_topic: Option<PubsubTopic>,
         message: WakuMessage,
     ) -> ServiceAnswer<u32>;
+
+    /// Peers that are subscribed at this node; `None` if it does not serve filter.
+    fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure>;
+
+    /// Totals of what peers asked of this node.
+    fn totals(&self) -> Result<ServiceTotals, ServiceFailure>;
 }
 
 /// The program's handle to the services; clones talk to the same ones.
@@ -191,7 +196,6 @@ pub struct ServicesHandle {
     pub(crate) runtime: Handle,
     pub(crate) asked: Arc<dyn AskServices>,
     pub(crate) light: mpsc::Sender<LightCall>,
-    pub(crate) host: mpsc::Sender<HostCall>,
     pub(crate) sharding: Sharding,
     /// Sinks for messages that filter peers push.
     pub(crate) pushed: Deliveries,
@@ -296,7 +300,8 @@ impl ServicesHandle {
         content_topics: Vec<String>,
     ) -> Result<(), ServiceFailure> {
         let criteria = self.criteria(pubsub_topic, content_topics)?;
-        ask(&self.light, |reply| LightCall::Subscribe(criteria, reply)).await?
+        self.ask_light(|reply| LightCall::Subscribe(criteria, reply))
+            .await?
     }
 
     /// Subscribes to content topics as [`Self::subscribe`], whether a filter peer is there or not: peers are tried until
@@ -312,10 +317,8 @@ impl ServicesHandle {
         since_ns: Option<i64>,
     ) -> Result<(), ServiceFailure> {
         let criteria = self.criteria(pubsub_topic, content_topics)?;
-        ask(&self.light, |reply| {
-            LightCall::Keep(criteria, since_ns, reply)
-        })
-        .await?
+        self.ask_light(|reply| LightCall::Keep(criteria, since_ns, reply))
+            .await?
     }
 
     /// Ends a subscription to content topics, and waits until no filter peer holds it. No messages are delivered any
@@ -329,7 +332,8 @@ impl ServicesHandle {
         content_topics: Vec<String>,
     ) -> Result<(), ServiceFailure> {
         let criteria = self.criteria(pubsub_topic, content_topics)?;
-        ask(&self.light, |reply| LightCall::Unsubscribe(criteria, reply)).await?
+        self.ask_light(|reply| LightCall::Unsubscribe(criteria, reply))
+            .await?
     }
 
     /// Ends all filter subscriptions.
@@ -337,7 +341,7 @@ impl ServicesHandle {
     /// # Errors
     /// As [`Self::unsubscribe`].
     pub async fn unsubscribe_all(&self) -> Result<(), ServiceFailure> {
-        ask(&self.light, LightCall::UnsubscribeAll).await?
+        self.ask_light(LightCall::UnsubscribeAll).await?
     }
 
     /// Asks the filter peer whether this node's subscriptions are alive.
@@ -345,7 +349,7 @@ impl ServicesHandle {
     /// # Errors
     /// [`ServiceFailure::Refused`] with status 404 if the peer knows of none.
     pub async fn ping(&self) -> Result<(), ServiceFailure> {
-        ask(&self.light, LightCall::Ping).await?
+        self.ask_light(LightCall::Ping).await?
     }
 
     /// Returns the filter subscriptions of this node at its peers.
@@ -353,23 +357,23 @@ impl ServicesHandle {
     /// # Errors
     /// [`ServiceFailure::Stopped`] if the node has stopped.
     pub async fn subscriptions(&self) -> Result<Vec<FilterCriterion>, ServiceFailure> {
-        ask(&self.light, LightCall::List).await
+        self.ask_light(LightCall::List).await
     }
 
     /// Returns the peers that are subscribed at this node; `None` if it does not serve filter.
     ///
     /// # Errors
     /// [`ServiceFailure::Stopped`] if the node has stopped.
-    pub async fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure> {
-        ask(&self.host, HostCall::Subscribers).await
+    pub fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure> {
+        self.asked.subscribers()
     }
 
     /// Returns the totals of what peers asked of this node's services.
     ///
     /// # Errors
     /// [`ServiceFailure::Stopped`] if the node has stopped.
-    pub async fn totals(&self) -> Result<ServiceTotals, ServiceFailure> {
-        ask(&self.host, HostCall::Totals).await
+    pub fn totals(&self) -> Result<ServiceTotals, ServiceFailure> {
+        self.asked.totals()
     }
 
     /// Returns the handle to send messages and to learn what becomes of them.
@@ -395,6 +399,17 @@ impl ServicesHandle {
         // A task without an answer was ended with the node.
         let ended = self.runtime.spawn(call).await;
         ended.unwrap_or(Err(ServiceFailure::Stopped))
+    }
+
+    /// Asks the task that keeps the subscriptions.
+    async fn ask_light<T>(
+        &self,
+        call: impl FnOnce(oneshot::Sender<T>) -> LightCall,
+    ) -> Result<T, ServiceFailure> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.light.send(call(reply)).await;
+        sent.map_err(|_| ServiceFailure::Stopped)?;
+        answer.await.map_err(|_| ServiceFailure::Stopped)
     }
 
     /// Returns content topics, each with the topic that carries it.
@@ -427,15 +442,4 @@ pub(super) fn topic_of(
     let topic = sharding.derive(content_topic);
     let topic = topic.map_err(|error| failure(&error))?;
     PubsubTopic::parse_any(&topic).map_err(|error| failure(&error))
-}
-
-/// Asks a task of the services.
-async fn ask<C, T>(
-    task: &mpsc::Sender<C>,
-    call: impl FnOnce(oneshot::Sender<T>) -> C,
-) -> Result<T, ServiceFailure> {
-    let (reply, answer) = oneshot::channel();
-    let sent = task.send(call(reply)).await;
-    sent.map_err(|_| ServiceFailure::Stopped)?;
-    answer.await.map_err(|_| ServiceFailure::Stopped)
 }

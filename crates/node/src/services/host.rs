@@ -1,10 +1,12 @@
 //! Host of the services: one task that owns their machines and carries out what they ask for.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use libp2p::{PeerId, StreamProtocol};
+use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 use undertone_archive::Archive;
 use undertone_gossip::Time;
@@ -27,8 +29,6 @@ use super::totals::ServiceTotals;
 
 mod questions;
 
-pub(crate) use questions::HostCall;
-
 /// Longest sleep between two looks at the machines' timers.
 const IDLE: Duration = Duration::from_secs(3_600);
 
@@ -40,8 +40,8 @@ const PEERS_MAX: usize = 4_096;
 pub(super) struct HostChannels {
     pub(super) requests: mpsc::Receiver<PeerRequest>,
     pub(super) messages: mpsc::Receiver<StoredMessage>,
-    pub(super) calls: mpsc::Receiver<HostCall>,
     pub(super) gone: mpsc::UnboundedReceiver<PeerId>,
+    pub(super) results: mpsc::UnboundedReceiver<FinishedWork>,
     /// Records of nodes for peer exchange, raw RLP.
     pub(super) known: watch::Receiver<Vec<Bytes>>,
 }
@@ -75,7 +75,6 @@ pub(super) struct ServicesHost {
     waiting: BTreeMap<RequestNo, PendingRequest>,
     totals: ServiceTotals,
     done: mpsc::UnboundedSender<FinishedWork>,
-    results: mpsc::UnboundedReceiver<FinishedWork>,
 }
 
 impl ServicesHost {
@@ -85,10 +84,7 @@ impl ServicesHost {
         publisher: Publisher,
         pusher: Pusher,
         totals: ServiceTotals,
-        (done, results): (
-            mpsc::UnboundedSender<FinishedWork>,
-            mpsc::UnboundedReceiver<FinishedWork>,
-        ),
+        done: mpsc::UnboundedSender<FinishedWork>,
     ) -> Self {
         Self {
             started: Instant::now(),
@@ -102,35 +98,33 @@ impl ServicesHost {
             waiting: BTreeMap::new(),
             totals,
             done,
-            results,
         }
     }
 
-    /// Runs until the node stops.
-    pub(super) async fn run(mut self, channels: HostChannels) {
+    /// Runs until the node stops. Between two events, others may read the host.
+    pub(super) async fn run(host: Arc<Mutex<Self>>, channels: HostChannels) {
         let HostChannels {
             mut requests,
             mut messages,
-            mut calls,
             mut gone,
+            mut results,
             mut known,
         } = channels;
         loop {
-            let wake = self.wake();
+            let wake = host.lock().wake();
             tokio::select! {
                 request = requests.recv() => match request {
-                    Some(request) => self.on_request(request),
+                    Some(request) => host.lock().on_request(request),
                     None => return,
                 },
-                Some(message) = messages.recv() => self.on_message(message),
-                Some(call) = calls.recv() => self.on_call(call),
-                Some(peer) = gone.recv() => self.on_gone(peer),
+                Some(message) = messages.recv() => host.lock().on_message(message),
+                Some(peer) = gone.recv() => host.lock().on_gone(peer),
                 // Without discovery, this says at once that nothing will ever be known.
-                Ok(()) = known.changed() => self.on_known(known.borrow_and_update().clone()),
-                Some(done) = self.results.recv() => self.on_done(done),
-                () = tokio::time::sleep_until(wake.into()) => self.on_tick(),
+                Ok(()) = known.changed() => host.lock().on_known(known.borrow_and_update().clone()),
+                Some(done) = results.recv() => host.lock().on_done(done),
+                () = tokio::time::sleep_until(wake.into()) => host.lock().on_tick(),
             }
-            self.carry_out();
+            host.lock().carry_out();
         }
     }
 

@@ -51,7 +51,7 @@ use crate::driver::{Clock, PeerNews};
 use crate::handle::{Deliveries, NodeHandle};
 use crate::swarm::{ServiceStreams, StreamChannels};
 
-/// Requests, messages and calls that wait for the host at most; further ones wait in their tasks.
+/// Requests and messages that wait for the host at most, and calls for the light client; further ones wait in their tasks.
 const HOST_QUEUE: usize = 1_024;
 
 /// Interval at which a stopping node looks whether the archive has taken all messages.
@@ -268,7 +268,6 @@ impl PreparedServices {
         );
         let (requests_in, requests) = mpsc::channel(HOST_QUEUE);
         let (messages_in, messages) = mpsc::channel(HOST_QUEUE);
-        let (calls_in, calls) = mpsc::channel(HOST_QUEUE);
         let (pushes_in, pushes) = mpsc::channel(HOST_QUEUE);
         let (done, results) = mpsc::unbounded_channel();
 
@@ -338,50 +337,11 @@ impl PreparedServices {
             rng: ChaCha8Rng::from_rng(&mut rng),
         };
         tokio::spawn(LightDriver::new(light, light_status.clone()).run(pushes));
-        let callee = Callee {
-            client: client.clone(),
-            node: node.clone(),
-            archive: archive.clone(),
-            mounted,
-            is_relay,
-            sharding,
-            store_peers,
-            lightpush_peers: config.lightpush_peers,
-            push_order: PushOrder::default(),
-            prover: (!is_relay && rate_limit.is_some())
-                .then(|| PushProver::new(node.clone(), clock_ahead_ns)),
-            next_request: AtomicU64::new(0),
-        };
-        let (sender_handle, sender_endpoint) = sender_channel();
-        let handle = ServicesHandle {
-            runtime: Handle::current(),
-            asked: Arc::new(callee),
-            light: pushes_in,
-            host: calls_in,
-            sharding,
-            pushed,
-            mounted,
-            store,
-            status: light_status,
-            sender: sender_handle,
-            sync,
-        };
-        let sender_parts = SenderParts {
-            work: SenderWork {
-                node: node.clone(),
-                client: client.clone(),
-                archive: archive.clone(),
-            },
-            peers: service_peers,
-            services: handle.clone(),
-            endpoint: sender_endpoint,
-        };
         let sender_rng = ChaCha8Rng::from_rng(&mut rng);
-        let sender = sender::start(sender, sender_parts, sender_rng);
-        let exchange = ExchangeClient::new(client.clone(), config.exchange_peers);
-        let rendezvous = RendezvousClient::new(client);
         let machines = Machines {
-            store: archive.map(|archive| (StoreServer::new(ServerLimits::default()), archive)),
+            store: archive
+                .clone()
+                .map(|archive| (StoreServer::new(ServerLimits::default()), archive)),
             filter: config.filter.then(|| {
                 let mut limits = filter::FilterLimits::default();
                 // Peers that are away give way, so that whoever has a connection finds a place.
@@ -402,21 +362,64 @@ impl PreparedServices {
                 PeerExchangeServer::new(rng, peer_exchange::PeerExchangeLimits::default())
             }),
         };
-        let host = ServicesHost::new(
+        let host = Arc::new(Mutex::new(ServicesHost::new(
             machines,
             ServiceLimiters::new(&config.rate_limits),
             Publisher::new(node.clone(), needs_proof),
             Pusher::new(channels.opener, done.clone()),
             totals,
-            (done, results),
-        );
-        tokio::spawn(host.run(HostChannels {
+            done,
+        )));
+        let host_now = Arc::downgrade(&host);
+        let host_channels = HostChannels {
             requests,
             messages,
-            calls,
             gone: channels.gone,
+            results,
             known,
-        }));
+        };
+        tokio::spawn(ServicesHost::run(host, host_channels));
+        let callee = Callee {
+            client: client.clone(),
+            node: node.clone(),
+            archive: archive.clone(),
+            host: host_now,
+            mounted,
+            is_relay,
+            sharding,
+            store_peers,
+            lightpush_peers: config.lightpush_peers,
+            push_order: PushOrder::default(),
+            prover: (!is_relay && rate_limit.is_some())
+                .then(|| PushProver::new(node.clone(), clock_ahead_ns)),
+            next_request: AtomicU64::new(0),
+        };
+        let (sender_handle, sender_endpoint) = sender_channel();
+        let handle = ServicesHandle {
+            runtime: Handle::current(),
+            asked: Arc::new(callee),
+            light: pushes_in,
+            sharding,
+            pushed,
+            mounted,
+            store,
+            status: light_status,
+            sender: sender_handle,
+            sync,
+        };
+        let sender_parts = SenderParts {
+            work: SenderWork {
+                node: node.clone(),
+                client: client.clone(),
+                archive,
+            },
+            peers: service_peers,
+            services: handle.clone(),
+            endpoint: sender_endpoint,
+        };
+        let sender = sender::start(sender, sender_parts, sender_rng);
+        let exchange = ExchangeClient::new(client.clone(), config.exchange_peers);
+        let rendezvous = RendezvousClient::new(client);
         Ok(RunningServices {
             handle,
             exchange,

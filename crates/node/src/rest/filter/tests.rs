@@ -3,7 +3,7 @@ use undertone_message::WakuMessage;
 
 use super::*;
 use crate::rest::fake::{Fake, ServiceCall, shard};
-use crate::services::{FilterCriterion, FilterSubscriber, HostCall, LightCall, MountedServices};
+use crate::services::{FilterCriterion, FilterSubscriber, LightCall, MountedServices};
 
 const PATH: &str = "/filter/v2/subscriptions";
 const TOPIC: &str = "/app/1/chat/proto";
@@ -243,7 +243,7 @@ async fn subscribers_of_this_node_are_listed_for_admins() {
         ),
     ] {
         let fake = Fake::new(MountedServices::default(), move |call| match call {
-            ServiceCall::Host(HostCall::Subscribers(reply)) => {
+            ServiceCall::Subscribers { reply } => {
                 let _ = reply.send(subscribers.clone());
                 String::new()
             }

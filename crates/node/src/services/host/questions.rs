@@ -1,34 +1,12 @@
-//! Questions of the program to the host of the services.
-
-use tokio::sync::oneshot;
+//! State of the host that the program reads.
 
 use super::ServicesHost;
 use crate::services::handle::FilterSubscriber;
 use crate::services::totals::{RendezvousTotals, ServiceTotals};
 
-/// Question of the program to the host.
-#[derive(Debug)]
-pub(crate) enum HostCall {
-    /// Peers that are subscribed to messages; `None` without the service.
-    Subscribers(oneshot::Sender<Option<Vec<FilterSubscriber>>>),
-    /// Totals of the services.
-    Totals(oneshot::Sender<ServiceTotals>),
-}
-
 impl ServicesHost {
-    pub(super) fn on_call(&mut self, call: HostCall) {
-        match call {
-            HostCall::Subscribers(reply) => {
-                // The caller may be gone.
-                let _ = reply.send(self.subscribers());
-            }
-            HostCall::Totals(reply) => {
-                let _ = reply.send(self.totals());
-            }
-        }
-    }
-
-    fn totals(&self) -> ServiceTotals {
+    /// Totals of the services.
+    pub(in crate::services) fn totals(&self) -> ServiceTotals {
         let machines = &self.machines;
         ServiceTotals {
             filter_peers: machines.filter.as_ref().map(|f| f.usage().peers),
@@ -43,7 +21,8 @@ impl ServicesHost {
         }
     }
 
-    fn subscribers(&self) -> Option<Vec<FilterSubscriber>> {
+    /// Peers that are subscribed to messages; `None` without the service.
+    pub(in crate::services) fn subscribers(&self) -> Option<Vec<FilterSubscriber>> {
         let filter = self.machines.filter.as_ref()?;
         let subscribers = filter.subscriptions().into_iter().filter_map(|one| {
             Some(FilterSubscriber {

@@ -178,7 +178,7 @@ async fn subscribers_get_messages_and_lightpush_publishes_them() {
         .unwrap();
     assert_eq!(&got[..], b"pushed");
 
-    let subscribers = pair.store.services.handle.subscribers().await.unwrap();
+    let subscribers = pair.store.services.handle.subscribers().unwrap();
     assert_eq!(subscribers.unwrap().len(), 1);
     pair.history_until(&pair.relay, &["pushed"]).await;
     let page = metrics_until(&pair.store, |page| {
@@ -216,7 +216,7 @@ async fn subscribers_get_messages_and_lightpush_publishes_them() {
         );
     }
     light.unsubscribe_all().await.unwrap();
-    let subscribers = pair.store.services.handle.subscribers().await.unwrap();
+    let subscribers = pair.store.services.handle.subscribers().unwrap();
     assert_eq!(subscribers.unwrap(), []);
     let refused = light.ping().await.unwrap_err();
     assert!(
