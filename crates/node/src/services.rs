@@ -57,7 +57,7 @@ pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed
 
 pub(crate) use exchange_client::ExchangeClient;
 pub(crate) use mount::prepare;
-pub(crate) use options::{SenderRateLimit, ServicesOptions};
+pub(crate) use options::{SenderRateLimit, SenderSettings, ServicesOptions};
 pub(crate) use rendezvous::{PeerAddresses, RendezvousClient, sign_record};
 pub(crate) use sync::PastProofs;
 

@@ -36,7 +36,8 @@ use crate::discovery::{self, DiscoveryError, DiscoveryOptions};
 use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
 use crate::services::{
-    self, PastProofs, RunningServices, SenderRateLimit, ServicesError, ServicesOptions,
+    self, PastProofs, RunningServices, SenderRateLimit, SenderSettings, ServicesError,
+    ServicesOptions,
 };
 use crate::traces::{TraceExporter, Tracer};
 
@@ -309,23 +310,26 @@ async fn assemble_all(
     });
     let services = ServicesOptions {
         config: config.services.clone(),
-        sharding: Sharding {
-            cluster: config.network.cluster_id,
-            num_shards: config.autosharding.then_some(config.network.num_shards),
+        sender: SenderSettings {
+            queue: config.services.send_queue.clone(),
+            sharding: Sharding {
+                cluster: config.network.cluster_id,
+                num_shards: config.autosharding.then_some(config.network.num_shards),
+            },
+            max_message_bytes: config.network.max_message_bytes,
+            fragment_bytes: config.gossip.fragment_bytes,
+            relays: config.relay,
+            rate_limit,
+            clock_ahead_ns,
         },
-        max_message_bytes: config.network.max_message_bytes,
-        fragment_bytes: config.gossip.fragment_bytes,
         topics: (config.shards.iter())
             .map(|shard| PubsubTopic::Static(*shard).to_string().into())
             .collect(),
-        is_relay: config.relay,
         connections_max: (config.connections.total_max)
             .saturating_add(config.connections.clients_max),
         needs_proof: config.rln.is_some() && !config.services.lightpush_proofs,
-        rate_limit,
         proofs,
         data_dir: config.data_dir.clone(),
-        clock_ahead_ns,
     };
     let (services, links) = services::prepare(services).await?;
     let keypair = files::node_key(&config.node_key_file)?;

@@ -39,9 +39,7 @@ use super::push_order::PushOrder;
 use super::push_prover::PushProver;
 use super::pusher::Pusher;
 use super::rendezvous::RendezvousClient;
-use super::sender::{
-    self, OpenedSender, SendQueueError, SenderParts, SenderSettings, SenderWork, sender_channel,
-};
+use super::sender::{self, OpenedSender, SendQueueError, SenderParts, SenderWork, sender_channel};
 use super::service_peers::{ConfiguredPeers, ServicePeers};
 use super::store_watch::StoreWatch;
 use super::sync::{self, HistoryCheck, SyncOptions, SyncParts};
@@ -170,15 +168,7 @@ pub(crate) async fn prepare(
         .map(|one| StreamProtocol::new(one.protocol));
     let (streams, channels) = ServiceStreams::new(protocols.collect());
     let (news_in, news) = mpsc::unbounded_channel();
-    let sender = sender::open(SenderSettings {
-        queue: config.send_queue.clone(),
-        sharding: options.sharding,
-        max_message_bytes: options.max_message_bytes,
-        fragment_bytes: options.fragment_bytes,
-        relays: options.is_relay,
-        rate_limit: options.rate_limit,
-        clock_ahead_ns: options.clock_ahead_ns,
-    })?;
+    let sender = sender::open(options.sender.clone())?;
     let prepared = PreparedServices {
         options,
         archive,
@@ -213,18 +203,14 @@ impl PreparedServices {
         } = self;
         let ServicesOptions {
             config,
-            sharding,
-            max_message_bytes,
+            sender: settings,
             topics,
-            is_relay,
             connections_max,
             needs_proof,
-            rate_limit,
             proofs,
             data_dir,
-            clock_ahead_ns,
-            fragment_bytes: _,
         } = options;
+        let (sharding, is_relay) = (settings.sharding, settings.relays);
         let totals = ServiceTotals::new(&config);
         let configured = ConfiguredPeers {
             store: config.store_peers.clone(),
@@ -273,7 +259,7 @@ impl PreparedServices {
 
         let store_peers: Arc<[Multiaddr]> = config.store_peers.as_slice().into();
         let mut limits = MessageLimits::default();
-        limits.max_message_bytes = max_message_bytes;
+        limits.max_message_bytes = settings.max_message_bytes;
         let check = HistoryCheck::new(limits, proofs);
         let resumes = config.store.as_ref().is_some_and(|store| store.resume);
         if let Some(archive) = archive.clone().filter(|_| resumes) {
@@ -333,7 +319,7 @@ impl PreparedServices {
             client: client.clone(),
             peers: service_peers.clone(),
             sinks: pushed.clone(),
-            clock: Clock::start(clock_ahead_ns),
+            clock: Clock::start(settings.clock_ahead_ns),
             rng: ChaCha8Rng::from_rng(&mut rng),
         };
         tokio::spawn(LightDriver::new(light, light_status.clone()).run(pushes));
@@ -351,7 +337,7 @@ impl PreparedServices {
             }),
             lightpush: config.lightpush.then(|| {
                 let mut limits = lightpush::LightpushLimits::default();
-                limits.codec.message.max_message_bytes = max_message_bytes;
+                limits.codec.message.max_message_bytes = settings.max_message_bytes;
                 LightpushServer::new(sharding, limits)
             }),
             rendezvous: config.rendezvous.then(|| {
@@ -390,8 +376,8 @@ impl PreparedServices {
             store_peers,
             lightpush_peers: config.lightpush_peers,
             push_order: PushOrder::default(),
-            prover: (!is_relay && rate_limit.is_some())
-                .then(|| PushProver::new(node.clone(), clock_ahead_ns)),
+            prover: (!is_relay && settings.rate_limit.is_some())
+                .then(|| PushProver::new(node.clone(), settings.clock_ahead_ns)),
             next_request: AtomicU64::new(0),
         };
         let (sender_handle, sender_endpoint) = sender_channel();

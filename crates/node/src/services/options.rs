@@ -88,24 +88,32 @@ pub struct StoreSyncConfig {
 /// Services of a node, and what they have to know of it.
 pub(crate) struct ServicesOptions {
     pub(crate) config: ServicesConfig,
-    pub(crate) sharding: Sharding,
-    pub(crate) max_message_bytes: usize,
-    /// Length of a payload above which its message is sent in fragments.
-    pub(crate) fragment_bytes: Option<usize>,
+    pub(crate) sender: SenderSettings,
     /// Topics that a store keeps.
     pub(crate) topics: Vec<Arc<str>>,
-    /// Whether the node relays, and so publishes by itself.
-    pub(crate) is_relay: bool,
     /// Connections that the node has at most, those of light clients included.
     pub(crate) connections_max: u32,
     /// Whether a message that is pushed to this node must have a proof.
     pub(crate) needs_proof: bool,
-    /// Rate limit of this node's own messages; `None` if it makes no proofs.
-    pub(crate) rate_limit: Option<SenderRateLimit>,
     /// Judge of messages that other stores give; `None` on a network without rate limiting.
     pub(crate) proofs: Option<PastProofs>,
     /// Directory for persistent files.
     pub(crate) data_dir: PathBuf,
+}
+
+/// Settings of the sender, most of which other services need as well.
+#[derive(Clone, Debug)]
+pub(crate) struct SenderSettings {
+    /// File of the queue; `None` for a queue in memory.
+    pub(crate) queue: Option<PathBuf>,
+    pub(crate) sharding: Sharding,
+    pub(crate) max_message_bytes: usize,
+    /// Length of a payload above which its message goes in fragments.
+    pub(crate) fragment_bytes: Option<usize>,
+    /// Whether the node relays; without it, messages go through lightpush peers.
+    pub(crate) relays: bool,
+    /// Rate limit of own messages; `None` if the node makes no proofs.
+    pub(crate) rate_limit: Option<SenderRateLimit>,
     pub(crate) clock_ahead_ns: i64,
 }
 

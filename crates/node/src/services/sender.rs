@@ -29,7 +29,7 @@ pub use queue::SendQueueError;
 pub use report::{SendReport, SendStep, WaitingMessage};
 pub use state::SendQueueState;
 
-pub(super) use driver::{OpenedSender, SenderParts, SenderSettings, open, start};
+pub(super) use driver::{OpenedSender, SenderParts, open, start};
 pub(crate) use handle::sender_channel;
 #[cfg(test)]
 pub(crate) use handle::{SenderCall, SenderEndpoint};

@@ -1,7 +1,6 @@
 //! Task that drives the machine of accountable sending.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,7 +17,6 @@ use undertone_services::light::{ServicePeer, Services};
 use undertone_services::sending::{
     Input, MessageSender, Output, ProveFailure, SendId, SenderConfig,
 };
-use undertone_services::sharding::Sharding;
 use undertone_services::trust::Standing;
 
 use super::conditions::ToldConditions;
@@ -33,7 +31,7 @@ use crate::command::{ProofRefusal, SenderQuestion};
 use crate::driver::Clock;
 use crate::handle::{Deliveries, Delivery};
 use crate::services::service_peers::{ServicePeerEvent, ServicePeers};
-use crate::services::{SenderRateLimit, ServicesHandle};
+use crate::services::{SenderSettings, ServicesHandle};
 
 /// Number of this node among the stores; service peers are numbered from 0.
 pub(super) const OWN_ARCHIVE: PeerNo = PeerNo(u64::MAX);
@@ -52,21 +50,6 @@ const CALLS_PER_TURN: usize = 64;
 
 /// Longest sleep between two looks at the machine's timers.
 const IDLE: Duration = Duration::from_secs(3_600);
-
-/// Settings of the sender.
-#[derive(Clone, Debug)]
-pub(in crate::services) struct SenderSettings {
-    /// File of the queue; `None` for a queue in memory.
-    pub(in crate::services) queue: Option<PathBuf>,
-    pub(in crate::services) sharding: Sharding,
-    pub(in crate::services) max_message_bytes: usize,
-    /// Length of a payload above which its message goes in fragments.
-    pub(in crate::services) fragment_bytes: Option<usize>,
-    /// Whether the node relays; without it, messages go through lightpush peers.
-    pub(in crate::services) relays: bool,
-    pub(in crate::services) rate_limit: Option<SenderRateLimit>,
-    pub(in crate::services) clock_ahead_ns: i64,
-}
 
 /// Parts of the node that the sender uses.
 pub(in crate::services) struct SenderParts {
