@@ -15,7 +15,6 @@ mod tests;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
@@ -28,17 +27,13 @@ use undertone_membership::evm::EvmError;
 use undertone_message::PubsubTopic;
 use undertone_relay::RelayConfig;
 use undertone_rln::{CounterError, IdentityFileError, KeyError};
-use undertone_services::sharding::Sharding;
 
 use crate::config::{NodeConfig, RestListen};
 use crate::delivery_log::DeliveryLog;
-use crate::discovery::{self, DiscoveryError, DiscoveryOptions};
+use crate::discovery::{self, DiscoveryError};
 use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
 use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
-use crate::services::{
-    self, PastProofs, RunningServices, SenderRateLimit, SenderSettings, ServicesError,
-    ServicesOptions,
-};
+use crate::services::{self, PastProofs, RunningServices, ServicesError};
 use crate::traces::{TraceExporter, Tracer};
 
 pub use check::check;
@@ -303,46 +298,13 @@ async fn assemble_all(
         let (verifier, view) = (rln.verifier().clone(), rln.membership_view());
         PastProofs::new(verifier, relay.policy, view)
     });
-    let rate_limit = relay.rln.as_ref().filter(|_| makes_proofs(config));
-    let rate_limit = rate_limit.map(|rln| SenderRateLimit {
-        epoch_s: rln.policy.epoch_size_s,
-        max_clock_gap: Duration::from_nanos(rln.policy.max_clock_gap_ns),
-    });
-    let services = ServicesOptions {
-        config: config.services.clone(),
-        sender: SenderSettings {
-            queue: config.services.send_queue.clone(),
-            sharding: Sharding {
-                cluster: config.network.cluster_id,
-                num_shards: config.autosharding.then_some(config.network.num_shards),
-            },
-            max_message_bytes: config.network.max_message_bytes,
-            fragment_bytes: config.gossip.fragment_bytes,
-            relays: config.relay,
-            rate_limit,
-            clock_ahead_ns,
-        },
-        topics: (config.shards.iter())
-            .map(|shard| PubsubTopic::Static(*shard).to_string().into())
-            .collect(),
-        connections_max: (config.connections.total_max)
-            .saturating_add(config.connections.clients_max),
-        needs_proof: config.rln.is_some() && !config.services.lightpush_proofs,
-        proofs,
-        data_dir: config.data_dir.clone(),
-    };
+    let services = roles::services(config, &relay, proofs);
     let (services, links) = services::prepare(services).await?;
     let keypair = files::node_key(&config.node_key_file)?;
     let (known_in, known) = watch::channel(Vec::new());
     let discovery = match &config.discovery {
         Some(discovery) => {
-            let options = DiscoveryOptions {
-                config: discovery.clone(),
-                listen: config.listen_addresses.clone(),
-                connections_max: config.connections.total_max,
-                is_relay: config.relay,
-                shards: config.shards.iter().map(|shard| shard.index).collect(),
-            };
+            let options = roles::discovery(config, discovery);
             Some(discovery::prepare(options, known_in).await?)
         }
         None => None,

@@ -1,9 +1,66 @@
-//! Services in a configuration: those that the node offers, and the peers that it keeps for those that it uses.
+//! Services and discovery in a configuration: options of both, what the node offers, and the peers that it keeps for
+//! services that it uses.
+
+use std::time::Duration;
 
 use libp2p::Multiaddr;
+use undertone_message::PubsubTopic;
 use undertone_peers::Capabilities;
+use undertone_relay::RelayConfig;
+use undertone_services::sharding::Sharding;
 
+use super::{NS_PER_MS, makes_proofs};
 use crate::config::NodeConfig;
+use crate::discovery::{DiscoveryConfig, DiscoveryOptions};
+use crate::services::{PastProofs, SenderRateLimit, SenderSettings, ServicesOptions};
+
+/// Options of the services; `proofs` judges messages that other stores give.
+pub(super) fn services(
+    config: &NodeConfig,
+    relay: &RelayConfig,
+    proofs: Option<PastProofs>,
+) -> ServicesOptions {
+    let services = &config.services;
+    let connections = &config.connections;
+    let topics = config.shards.iter().copied().map(PubsubTopic::Static);
+    let rln = relay.rln.as_ref().filter(|_| makes_proofs(config));
+    ServicesOptions {
+        config: services.clone(),
+        sender: SenderSettings {
+            queue: services.send_queue.clone(),
+            sharding: Sharding {
+                cluster: config.network.cluster_id,
+                num_shards: config.autosharding.then_some(config.network.num_shards),
+            },
+            max_message_bytes: config.network.max_message_bytes,
+            fragment_bytes: config.gossip.fragment_bytes,
+            relays: config.relay,
+            rate_limit: rln.map(|rln| SenderRateLimit {
+                epoch_s: rln.policy.epoch_size_s,
+                max_clock_gap: Duration::from_nanos(rln.policy.max_clock_gap_ns),
+            }),
+            clock_ahead_ns: config.clock_ahead_ms.saturating_mul(NS_PER_MS),
+        },
+        topics: topics.map(|topic| topic.to_string().into()).collect(),
+        connections_max: connections
+            .total_max
+            .saturating_add(connections.clients_max),
+        needs_proof: config.rln.is_some() && !services.lightpush_proofs,
+        proofs,
+        data_dir: config.data_dir.clone(),
+    }
+}
+
+/// Options of discovery.
+pub(super) fn discovery(config: &NodeConfig, discovery: &DiscoveryConfig) -> DiscoveryOptions {
+    DiscoveryOptions {
+        config: discovery.clone(),
+        listen: config.listen_addresses.clone(),
+        connections_max: config.connections.total_max,
+        is_relay: config.relay,
+        shards: config.shards.iter().map(|shard| shard.index).collect(),
+    }
+}
 
 /// Services that the node's record announces.
 pub(super) fn capabilities(config: &NodeConfig) -> Capabilities {
