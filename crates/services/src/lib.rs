@@ -2,12 +2,14 @@
 //!
 //! # Where to start
 //!
-//! [`history`] has the words that stores and archives share; each service has a module of its own.
+//! [`host::ServiceHost`] joins the servers of all services for a driver; each service has a module of its own, and
+//! [`history`] has the words that stores and archives share.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod chance;
 pub mod filter;
 pub mod history;
+pub mod host;
 pub mod light;
 pub mod lightpush;
 pub mod metadata;

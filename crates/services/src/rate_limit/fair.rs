@@ -87,6 +87,11 @@ impl<K: Ord + Copy> FairBudget<K> {
         true
     }
 
+    /// Whether a peer has a debt of its own.
+    pub(super) fn remembers(&self, peer: K) -> bool {
+        self.free_at.contains_key(&Some(peer))
+    }
+
     /// Returns the number of peers with a debt of their own.
     pub(super) fn peers(&self) -> usize {
         self.free_at.len() - usize::from(self.free_at.contains_key(&None))

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use undertone_gossip::Time;
 
-use super::{RateLimit, bucket::Bucket, fair::FairBudget};
+use super::{LimitedService, RateLimit, RateLimits, bucket::Bucket, fair::FairBudget};
 use crate::PeerNo;
 
 #[cfg(test)]
@@ -61,6 +61,17 @@ struct PeerBucket {
 }
 
 impl<K: Ord + Copy> RateLimiter<K> {
+    /// Creates the limiter of a service: of each peer's requests to filter and rendezvous, of all together to others.
+    pub fn of_service(service: LimitedService, limits: &RateLimits) -> Self {
+        let (limit, bounds) = (limits.of(service), RateLimiterLimits::default());
+        match service {
+            LimitedService::Filter | LimitedService::Rendezvous => Self::per_peer(limit, bounds),
+            LimitedService::Store | LimitedService::Lightpush | LimitedService::PeerExchange => {
+                Self::shared(limit, bounds)
+            }
+        }
+    }
+
     /// Creates a limiter of all requests together, which are divided fairly among the peers that send some.
     ///
     /// The number of requests at once is the volume, stretched tenfold for periods of up to a second, threefold for those
@@ -104,6 +115,15 @@ impl<K: Ord + Copy> RateLimiter<K> {
             Kind::Unlimited => true,
             Kind::Shared(budget) => budget.allow(now, peer),
             Kind::PerPeer(buckets) => buckets.allow(now, peer),
+        }
+    }
+
+    /// Whether the limiter remembers a peer, which would have its full share again under another name.
+    pub fn remembers(&self, peer: K) -> bool {
+        match &self.0 {
+            Kind::Unlimited => false,
+            Kind::Shared(budget) => budget.remembers(peer),
+            Kind::PerPeer(buckets) => buckets.peers.contains_key(&peer),
         }
     }
 

@@ -4,7 +4,8 @@
 //! connections are added to the length that the network is told.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use undertone_services::{filter, lightpush, metadata, peer_exchange, store};
+use undertone_services::host::RequestProtocol;
+use undertone_services::{filter, metadata};
 
 /// Length of multistream-select's own line, bytes.
 const NEGOTIATION_BYTES: u64 = 20;
@@ -22,6 +23,15 @@ pub(crate) enum StreamService {
 }
 
 impl StreamService {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Store,
+        Self::Filter,
+        Self::Lightpush,
+        Self::LegacyLightpush,
+        Self::Metadata,
+        Self::PeerExchange,
+    ];
+
     /// Services whose requests are counted, each at the position of its counters.
     pub(crate) const COUNTED: [Self; 3] = [Self::Store, Self::Filter, Self::Lightpush];
 
@@ -36,32 +46,29 @@ impl StreamService {
     }
 
     fn of_tag(tag: u8) -> Option<Self> {
-        let all = [
-            Self::Store,
-            Self::Filter,
-            Self::Lightpush,
-            Self::LegacyLightpush,
-            Self::Metadata,
-            Self::PeerExchange,
-        ];
-        all.into_iter().find(|service| *service as u8 == tag)
+        let mut all = Self::ALL.into_iter();
+        all.find(|service| *service as u8 == tag)
     }
 
-    fn protocol(self) -> &'static str {
+    /// Protocol whose requests the host of the services takes; `None` for metadata, which all nodes answer.
+    pub(crate) fn protocol(self) -> Option<RequestProtocol> {
         match self {
-            Self::Store => store::PROTOCOL_ID,
-            Self::Filter => filter::SUBSCRIBE_PROTOCOL_ID,
-            Self::Lightpush => lightpush::PROTOCOL_ID,
-            Self::LegacyLightpush => lightpush::legacy::PROTOCOL_ID,
-            Self::Metadata => metadata::PROTOCOL_ID,
-            Self::PeerExchange => peer_exchange::PROTOCOL_ID,
+            Self::Store => Some(RequestProtocol::Store),
+            Self::Filter => Some(RequestProtocol::Filter),
+            Self::Lightpush => Some(RequestProtocol::Lightpush),
+            Self::LegacyLightpush => Some(RequestProtocol::LegacyLightpush),
+            Self::PeerExchange => Some(RequestProtocol::PeerExchange),
+            Self::Metadata => None,
         }
     }
 
     /// Bytes of a request or an answer on a stream of its own: the negotiation, the prefix and the body, with the
     /// multiplexer's header for opening, content and closing.
     pub(crate) fn stream_bytes(self, body: usize, mux_overhead_bytes: u32) -> u64 {
-        negotiated_bytes(self.protocol()) + framed_bytes(body) + 3 * u64::from(mux_overhead_bytes)
+        let protocol = self
+            .protocol()
+            .map_or(metadata::PROTOCOL_ID, RequestProtocol::id);
+        negotiated_bytes(protocol) + framed_bytes(body) + 3 * u64::from(mux_overhead_bytes)
     }
 }
 

@@ -1,28 +1,24 @@
-//! Outputs of the machines of a node's services, and how the services carry them out.
+//! Outputs of the host of a node's services, and how they are carried out.
 
 use bytes::Bytes;
 use undertone_gossip::Time;
 use undertone_link::ConnIx;
-use undertone_services::filter;
-use undertone_services::lightpush::{self, PublishRefusal};
-use undertone_services::peer_exchange;
-use undertone_services::store;
-use undertone_services::{PeerNo, RequestNo};
+use undertone_services::PeerNo;
+use undertone_services::host::{Input, Output};
+use undertone_services::lightpush::PublishRefusal;
 
-use crate::services::frames::{StreamFrame, StreamService, push_bytes};
+use crate::services::frames::{StreamFrame, push_bytes};
 use crate::services::io::ServiceAction;
-use crate::services::server::SimService;
+use crate::services::server::{Asker, SimService};
 use crate::world::World;
 
 impl SimService {
-    /// Carries out what the machines ask for.
+    /// Carries out what the host asks for.
     pub(super) fn carry_out(&mut self, world: &World, now_ns: u64) {
-        while let Some(output) = self.store.poll() {
+        while let Some(output) = self.host.poll() {
             match output {
-                store::server::Output::Respond { request, bytes } => {
-                    self.respond(world, request, &bytes);
-                }
-                store::server::Output::Query { query, content } => {
+                Output::Respond { to, bytes } => self.answer(world, to, &bytes),
+                Output::Query { query, content } => {
                     let setup = world.scenario.services.as_ref();
                     let takes_ns = setup.map_or(0, |setup| setup.query_ns);
                     self.archive_free_ns = self.archive_free_ns.max(now_ns) + takes_ns;
@@ -32,24 +28,8 @@ impl SimService {
                         at_ns: self.archive_free_ns,
                     });
                 }
-            }
-        }
-        while let Some(output) = self.filter.poll() {
-            match output {
-                filter::Output::Respond { request, bytes } => {
-                    self.respond(world, request, &bytes);
-                }
-                filter::Output::Push { peer, bytes } => self.push(world, now_ns, peer, bytes),
-                // Frames that the connection has taken cannot be called back.
-                filter::Output::Drop { .. } => {}
-            }
-        }
-        while let Some(output) = self.lightpush.poll() {
-            match output {
-                lightpush::Output::Respond { request, bytes } => {
-                    self.respond(world, request, &bytes);
-                }
-                lightpush::Output::Publish {
+                Output::Push { peer, bytes } => self.push(world, now_ns, peer, bytes),
+                Output::Publish {
                     publish,
                     pubsub_topic,
                     message,
@@ -59,8 +39,7 @@ impl SimService {
                         // A node does not spend its own membership on strangers.
                         let outcome = Err(PublishRefusal::NoProof);
                         let now = Time::from_nanos(now_ns);
-                        self.lightpush
-                            .handle(now, lightpush::Input::Published { publish, outcome });
+                        self.host.handle(now, Input::Published { publish, outcome });
                     } else {
                         self.actions.push_back(ServiceAction::Publish {
                             publish,
@@ -69,30 +48,15 @@ impl SimService {
                         });
                     }
                 }
+                // Frames that the connection has taken cannot be called back.
+                Output::Drop { .. } => {}
+                // Only rendezvous asks for this, which no node of a simulation offers.
+                Output::CheckRecord { .. } | Output::Close { .. } => {}
             }
         }
     }
 
-    /// Sends the answers of peer exchange.
-    pub(super) fn answer_exchange(&mut self, world: &World) {
-        while let Some(peer_exchange::Output::Respond { request, bytes }) = self.exchange.poll() {
-            self.respond(world, request, &bytes);
-        }
-        self.counters.peers_given = self.exchange.stats().enrs;
-    }
-
-    fn respond(&mut self, world: &World, request: RequestNo, body: &Bytes) {
-        if let Some(asker) = self.waiting.remove(&request) {
-            self.answer(world, asker, body);
-        }
-    }
-
-    pub(super) fn answer(
-        &mut self,
-        world: &World,
-        (conn, stream, service): (ConnIx, u32, StreamService),
-        body: &Bytes,
-    ) {
+    pub(super) fn answer(&mut self, world: &World, (conn, stream, service): Asker, body: &Bytes) {
         let Some(link) = self.links.get(&conn) else {
             return;
         };
@@ -112,8 +76,7 @@ impl SimService {
         let Some(conn) = self.newest.get(&client).copied() else {
             let now = Time::from_nanos(now_ns);
             let delivered = false;
-            self.filter
-                .handle(now, filter::Input::Pushed { peer, delivered });
+            self.host.handle(now, Input::Pushed { peer, delivered });
             return;
         };
         let shared = |(of, _): &(Bytes, Bytes)| of.as_ptr() == body.as_ptr();
@@ -128,8 +91,7 @@ impl SimService {
             // The stream breaks behind the sender's back: it takes the message for delivered.
             let now = Time::from_nanos(now_ns);
             let delivered = true;
-            self.filter
-                .handle(now, filter::Input::Pushed { peer, delivered });
+            self.host.handle(now, Input::Pushed { peer, delivered });
             return;
         }
         self.write_push(world, conn, body.len(), frame);

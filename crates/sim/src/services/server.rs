@@ -1,6 +1,6 @@
-//! Services of one node: its machines, its archive, and the connections of its clients.
+//! Services of one node: the host of their machines, its archive, and the connections of its clients.
 //!
-//! Sans-IO like the machines: [`SimService::handle`] takes an input, [`SimService::poll`] gives what the node has to do.
+//! Sans-IO like the host: [`SimService::handle`] takes an input, [`SimService::poll`] gives what the node has to do.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use rand_core::SeedableRng;
 use undertone_gossip::Time;
 use undertone_link::ConnIx;
 use undertone_message::WakuMessage;
-use undertone_services::filter::{self, FilterLimits, FilterServer};
+use undertone_services::filter::{FilterLimits, FilterServer};
 use undertone_services::history::{HistoryQuery, StoredMessage};
-use undertone_services::lightpush::{self, LightpushLimits, LightpushServer};
+use undertone_services::host::{Input, Machines, ServiceHost};
+use undertone_services::lightpush::{LightpushLimits, LightpushServer};
 use undertone_services::metadata::{MetadataExchange, MetadataLimits};
 use undertone_services::peer_exchange::{self, PeerExchangeLimits, PeerExchangeServer};
-use undertone_services::rate_limit::{LimitedService, RateLimiter, RateLimiterLimits};
 use undertone_services::sharding::Sharding;
-use undertone_services::store::{self, ServerLimits, StoreServer};
+use undertone_services::store::{ServerLimits, StoreServer};
 use undertone_services::{PeerNo, RequestNo};
 
 use crate::outcome::ServiceCounters;
@@ -40,18 +40,16 @@ pub(super) struct ClientLink {
     pub(super) pushes: bool,
 }
 
+/// Stream of a request: connection, number, service.
+pub(crate) type Asker = (ConnIx, u32, StreamService);
+
 /// Services of one node.
 #[derive(Debug)]
 pub(crate) struct SimService {
-    pub(super) store: StoreServer,
-    pub(super) filter: FilterServer,
-    pub(super) lightpush: LightpushServer,
+    pub(crate) host: ServiceHost<Asker>,
     /// Synchronisation with other stores, if the scenario has it.
     pub(super) sync: Option<StoreSync>,
     pub(super) metadata: MetadataExchange<u32>,
-    pub(super) exchange: PeerExchangeServer,
-    pub(super) limiters: [RateLimiter; 3],
-    pub(super) exchange_limiter: RateLimiter,
     cluster: u16,
     pub(crate) archive: MemoryArchive,
     pub(crate) counters: ServiceCounters,
@@ -61,9 +59,6 @@ pub(crate) struct SimService {
     pub(super) links: BTreeMap<ConnIx, ClientLink>,
     /// The newest connection of each client.
     pub(super) newest: BTreeMap<u32, ConnIx>,
-    /// Requests that are not answered: connection, stream, service.
-    pub(super) waiting: BTreeMap<RequestNo, (ConnIx, u32, StreamService)>,
-    pub(super) next_request: u64,
     pub(super) queries: BTreeMap<RequestNo, HistoryQuery>,
     pub(super) archive_free_ns: u64,
     /// Frame of the message that is being pushed, so that clients share its memory.
@@ -83,25 +78,12 @@ impl SimService {
             .as_ref()
             .map(|setup| setup.rates)
             .unwrap_or_default();
-        let shared = |service| RateLimiter::shared(rates.of(service), RateLimiterLimits::default());
         let cluster = world.relay.cluster_id;
-        let (filter, lightpush) = machines(world, cluster);
+        let exchange = exchange(world, node);
         Self {
-            store: StoreServer::new(ServerLimits::default()),
-            filter,
-            lightpush,
+            host: ServiceHost::new(machines(world, cluster, Some(exchange)), rates),
             sync: StoreSync::new(world, node),
             metadata: MetadataExchange::new(MetadataLimits::default()),
-            exchange: exchange(world, node),
-            limiters: [
-                shared(LimitedService::Store),
-                RateLimiter::per_peer(
-                    rates.of(LimitedService::Filter),
-                    RateLimiterLimits::default(),
-                ),
-                shared(LimitedService::Lightpush),
-            ],
-            exchange_limiter: shared(LimitedService::PeerExchange),
             cluster,
             archive: MemoryArchive::default(),
             counters: ServiceCounters::default(),
@@ -109,8 +91,6 @@ impl SimService {
             next_conn: relay_conns,
             links: BTreeMap::new(),
             newest: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            next_request: 0,
             queries: BTreeMap::new(),
             archive_free_ns: 0,
             pushed: None,
@@ -133,14 +113,12 @@ impl SimService {
             ServiceInput::Frame { conn, frame } => self.frame(world, now, conn, &frame),
             ServiceInput::Message { topic, message } => self.message(world, now, topic, message),
             ServiceInput::Published { publish, outcome } => {
-                self.lightpush
-                    .handle(now, lightpush::Input::Published { publish, outcome });
+                self.host.handle(now, Input::Published { publish, outcome });
             }
             ServiceInput::Queried(query) => self.queried(now, query),
             ServiceInput::Pushed { client, delivered } => {
                 let peer = peer_no(client);
-                self.filter
-                    .handle(now, filter::Input::Pushed { peer, delivered });
+                self.host.handle(now, Input::Pushed { peer, delivered });
             }
             ServiceInput::TroubleBegins(number) => self.trouble_begins(world, number),
             ServiceInput::TroubleEnds(number) => {
@@ -156,9 +134,7 @@ impl SimService {
                 }
             }
             ServiceInput::Tick => {
-                self.store.handle(now, store::server::Input::Tick);
-                self.filter.handle(now, filter::Input::Tick);
-                self.lightpush.handle(now, lightpush::Input::Tick);
+                self.host.handle(now, Input::Tick);
                 if self.may_sync() {
                     self.sync_tick(world, now_ns);
                 }
@@ -184,9 +160,7 @@ impl SimService {
             return None;
         }
         let timers = [
-            self.store.next_timeout(),
-            self.filter.next_timeout(),
-            self.lightpush.next_timeout(),
+            self.host.next_timeout(),
             // A store that is away comes back with an event of its own.
             self.sync
                 .as_ref()
@@ -203,7 +177,11 @@ impl SimService {
 
     /// Whether everything that clients can fill is within its bound.
     pub(crate) fn is_within_bounds(&self) -> bool {
-        let (filter, push) = (self.filter.usage(), self.lightpush.usage());
+        let machines = self.host.machines();
+        let (Some(filter), Some(push)) = (&machines.filter, &machines.lightpush) else {
+            return true;
+        };
+        let (filter, push) = (filter.usage(), push.usage());
         let (filters, pushes) = (FilterLimits::default(), LightpushLimits::default());
         filter.peers <= filters.max_peers
             && filter.criteria_bytes <= filters.max_criteria_bytes
@@ -275,7 +253,6 @@ impl SimService {
             return;
         };
         self.actions.push_back(ServiceAction::Forget(conn));
-        self.waiting.retain(|_, (asker, ..)| *asker != conn);
         if let Some(sync) = &mut self.sync {
             sync.closed(conn);
         }
@@ -284,9 +261,7 @@ impl SimService {
         }
         self.newest.remove(&link.client);
         let peer = peer_no(link.client);
-        self.store.handle(now, store::server::Input::PeerGone(peer));
-        self.filter.handle(now, filter::Input::PeerGone(peer));
-        self.lightpush.handle(now, lightpush::Input::PeerGone(peer));
+        self.host.handle(now, Input::PeerGone(peer));
     }
 
     fn message(&mut self, world: &World, now: Time, topic: Arc<str>, message: WakuMessage) {
@@ -302,7 +277,7 @@ impl SimService {
             return self.push_lies(world);
         }
         if !self.has(TroubleKind::Mute) {
-            self.filter.handle(now, filter::Input::Message { message });
+            self.host.handle(now, Input::Message(message));
         }
     }
 
@@ -328,9 +303,9 @@ impl SimService {
 
     /// Makes a new process of the node, which has no connections; only the archive is on disk.
     fn restart(&mut self, world: &World) {
-        (self.filter, self.lightpush) = machines(world, self.present_cluster());
-        self.store = StoreServer::new(ServerLimits::default());
-        self.waiting.clear();
+        let exchange = self.host.replace(Machines::default()).peer_exchange;
+        let machines = machines(world, self.present_cluster(), exchange);
+        self.host.replace(machines);
         self.queries.clear();
         self.newest.clear();
         if let Some(sync) = &mut self.sync {
@@ -352,13 +327,12 @@ impl SimService {
                 true => MemoryArchive::default().page(&content),
                 false => self.archive.page(&content),
             };
-            self.store
-                .handle(now, store::server::Input::Page { query, result });
+            self.host.handle(now, Input::Page { query, result });
         }
     }
 }
 
-fn machines(world: &World, cluster: u16) -> (FilterServer, LightpushServer) {
+fn machines(world: &World, cluster: u16, peer_exchange: Option<PeerExchangeServer>) -> Machines {
     let sharding = Sharding {
         cluster,
         num_shards: None,
@@ -370,10 +344,13 @@ fn machines(world: &World, cluster: u16) -> (FilterServer, LightpushServer) {
     lightpush.codec.message.max_message_bytes = max_bytes;
     lightpush.codec.max_request_bytes = lightpush.codec.max_request_bytes.max(2 * max_bytes);
     filter.codec.message.max_message_bytes = max_bytes;
-    (
-        FilterServer::new(sharding, filter),
-        LightpushServer::new(sharding, lightpush),
-    )
+    Machines {
+        store: Some(StoreServer::new(ServerLimits::default())),
+        filter: Some(FilterServer::new(sharding, filter)),
+        lightpush: Some(LightpushServer::new(sharding, lightpush)),
+        peer_exchange,
+        rendezvous: None,
+    }
 }
 
 /// Peer exchange of a node that has met all the others.

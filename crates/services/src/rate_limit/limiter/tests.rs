@@ -150,3 +150,20 @@ proptest! {
         prop_assert!(limiter.peers() <= 5);
     }
 }
+
+#[test]
+fn a_peer_is_remembered_until_it_has_its_full_share_again() {
+    let per_peer = RateLimiter::per_peer(limit(10, 60), RateLimiterLimits::default());
+    for mut limiter in [shared(10, 60), per_peer] {
+        assert!(!limiter.remembers(PeerNo(1)));
+        burst(&mut limiter, 0, 1);
+        assert!(limiter.remembers(PeerNo(1)));
+        burst(&mut limiter, 30, 2);
+        assert!(limiter.remembers(PeerNo(1)));
+        burst(&mut limiter, 1000, 2);
+        assert!(!limiter.remembers(PeerNo(1)));
+    }
+    let mut unlimited = RateLimiter::shared(RateLimit::UNLIMITED, RateLimiterLimits::default());
+    burst(&mut unlimited, 0, 1);
+    assert!(!unlimited.remembers(PeerNo(1)));
+}

@@ -10,6 +10,7 @@ use crate::node::input::number_in;
 use crate::outcome::{ClientCounters, HistoryReading, ServiceCounters, ServicesOutcome};
 use crate::ranks::claims::{Claims, ReadingClaim};
 use crate::run::result::part::Part;
+use crate::services::frames::StreamService;
 use crate::shard::{self, NodeShard};
 use crate::world::World;
 
@@ -76,10 +77,19 @@ fn counters(client: &LightNode) -> ClientCounters {
 
 fn served(node: &Node) -> Option<ServiceCounters> {
     let machine = &node.service.as_ref()?.machine;
-    Some(ServiceCounters {
-        archived: machine.archive.messages().count() as u64,
-        ..machine.counters
-    })
+    let mut counters = machine.counters;
+    for service in StreamService::ALL {
+        let (at, protocol) = (service.counted(), service.protocol());
+        let totals = protocol.and_then(|protocol| machine.host.totals().get(protocol.id()));
+        if let (Some(at), Some(totals)) = (at, totals) {
+            counters.requests[at] += totals.served + totals.rejected;
+            counters.refused[at] += totals.rejected;
+        }
+    }
+    let exchange = machine.host.machines().peer_exchange.as_ref();
+    counters.peers_given = exchange.map_or(0, |exchange| exchange.stats().enrs);
+    counters.archived = machine.archive.messages().count() as u64;
+    Some(counters)
 }
 
 /// Puts the parts of all ranks together.
