@@ -250,6 +250,9 @@ fn a_number_is_bound_as_long_as_something_refers_to_it() {
     assert!(is_bound(&bench), "alice waits for an answer");
     assert_eq!(bench.answer(Store), ("stream", 200));
     assert!(!is_bound(&bench));
+    bench.ask(ALICE, "stream", Store);
+    bench.host.replace(machines());
+    assert!(!is_bound(&bench), "nothing waits for the new machines");
 
     let mut bench = Bench::with_limits("store:10/1h");
     assert_eq!(bench.ask_again(ALICE, Store), 200);
