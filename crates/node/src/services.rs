@@ -1,6 +1,6 @@
 //! Store, filter, lightpush, peer exchange and rendezvous: what this node serves to others, and asks of others.
 //!
-//! The machines of `undertone-services` are owned by one task, the host. Streams come from the swarm through
+//! The host of `undertone-services`, which joins the machines of all services, is owned by one task. Streams come from the swarm through
 //! the acceptor, messages of the relay through the feed, and calls of the program through [`ServicesHandle`].
 
 mod accepted;
@@ -19,7 +19,6 @@ mod host;
 mod keeper;
 mod kept_connections;
 mod light_driver;
-mod limiters;
 mod mount;
 mod options;
 mod outlet;
@@ -51,8 +50,9 @@ pub use sender::{
     SenderHandle, WaitingMessage,
 };
 pub use sync::{SessionHistogram, SyncFailure, SyncHandle, SyncOutcome, SyncTotals};
-pub use totals::{DurationHistogram, ProtocolTotals, RendezvousTotals, ServiceTotals};
+pub use totals::{DurationHistogram, RendezvousTotals, ServiceTotals};
 pub use undertone_services::filter::FilterCriterion;
+pub use undertone_services::host::ProtocolTotals;
 pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed};
 
 pub(crate) use exchange_client::ExchangeClient;

@@ -1,7 +1,8 @@
 //! Protocols whose streams a node accepts, by the services that it offers.
 
-use undertone_services::store::ServerLimits;
-use undertone_services::{filter, lightpush, peer_exchange, rendezvous, store};
+use undertone_services::filter;
+use undertone_services::host::RequestProtocol;
+use undertone_services::rate_limit::LimitedService;
 
 use super::acceptor::{AcceptedProtocol, StreamForm};
 use super::{ServicesConfig, sync};
@@ -14,18 +15,18 @@ pub(super) fn accepted(config: &ServicesConfig) -> Vec<AcceptedProtocol> {
         frame_bytes_max,
         form,
     };
-    let request =
-        |protocol, frame_bytes_max| accept(protocol, frame_bytes_max, StreamForm::Request);
     let push_bytes_max = filter::FilterCodecLimits::default().max_push_bytes;
     let mut accepted = vec![accept(
         filter::PUSH_PROTOCOL_ID,
         push_bytes_max,
         StreamForm::Push,
     )];
-    if config.store.is_some() {
-        let max = ServerLimits::default().request.max_request_bytes;
-        accepted.push(request(store::PROTOCOL_ID, max));
-    }
+    let offered = RequestProtocol::ALL.into_iter();
+    let offered = offered.filter(|protocol| is_offered(config, protocol.service()));
+    accepted.extend(offered.map(|protocol| {
+        let form = StreamForm::Request(protocol);
+        accept(protocol.id(), protocol.max_request_bytes(), form)
+    }));
     if config
         .store
         .as_ref()
@@ -35,22 +36,15 @@ pub(super) fn accepted(config: &ServicesConfig) -> Vec<AcceptedProtocol> {
         let sync = sync::accepted().map(|protocol| accept(protocol, 0, StreamForm::Session));
         accepted.extend(sync);
     }
-    if config.filter {
-        let max = filter::FilterCodecLimits::default().max_request_bytes;
-        accepted.push(request(filter::SUBSCRIBE_PROTOCOL_ID, max));
-    }
-    if config.lightpush {
-        let max = lightpush::LightpushCodecLimits::default().max_request_bytes;
-        accepted.push(request(lightpush::PROTOCOL_ID, max));
-        accepted.push(request(lightpush::legacy::PROTOCOL_ID, max));
-    }
-    if config.peer_exchange {
-        let max = peer_exchange::PeerExchangeCodecLimits::default().max_request_bytes;
-        accepted.push(request(peer_exchange::PROTOCOL_ID, max));
-    }
-    if config.rendezvous {
-        let max = rendezvous::RendezvousCodecLimits::default().max_request_bytes;
-        accepted.push(request(rendezvous::PROTOCOL_ID, max));
-    }
     accepted
+}
+
+fn is_offered(config: &ServicesConfig, service: LimitedService) -> bool {
+    match service {
+        LimitedService::Store => config.store.is_some(),
+        LimitedService::Filter => config.filter,
+        LimitedService::Lightpush => config.lightpush,
+        LimitedService::PeerExchange => config.peer_exchange,
+        LimitedService::Rendezvous => config.rendezvous,
+    }
 }

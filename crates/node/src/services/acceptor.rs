@@ -7,9 +7,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures::io::AsyncRead;
 use futures::{AsyncReadExt as _, AsyncWriteExt as _};
-use libp2p::{PeerId, StreamProtocol};
+use libp2p::PeerId;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+use undertone_services::host::RequestProtocol;
 
 use super::framing::{read_body, read_length, write_frame};
 use super::held_bytes::{HeldBytes, HeldShare};
@@ -37,7 +38,7 @@ const ANSWER_BYTES_MAX: usize = 8 << 20;
 #[derive(Debug)]
 pub(super) struct PeerRequest {
     pub(super) peer: PeerId,
-    pub(super) protocol: StreamProtocol,
+    pub(super) protocol: RequestProtocol,
     pub(super) bytes: Bytes,
     /// Share of the memory for requests, given back when dropped.
     pub(super) held: HeldShare,
@@ -59,7 +60,7 @@ pub(super) struct AcceptedProtocol {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StreamForm {
     /// One request and its answer.
-    Request,
+    Request(RequestProtocol),
     /// Messages without answers.
     Push,
     /// Frames in both directions, which the service reads and writes itself.
@@ -139,13 +140,13 @@ async fn serve(
             bytes = timeout(READING, read_body(&mut stream, len)) => bytes??,
             () = held.gives_way() => return Err(greedy()),
         };
-        if accepted.form == StreamForm::Push {
+        let StreamForm::Request(service) = accepted.form else {
             let pushed = LightCall::Pushed(peer, bytes);
             if requests.pushed.send(pushed).await.is_err() {
                 break;
             }
             continue;
-        }
+        };
         // The request is read before its turn: a muxer without flow control would hold up the other streams.
         let _turn = tokio::select! {
             turn = turns.acquire() => turn.map_err(io::Error::other)?,
@@ -159,7 +160,7 @@ async fn serve(
         let span = span.with_request(bytes.len());
         let request = PeerRequest {
             peer,
-            protocol: protocol.clone(),
+            protocol: service,
             bytes,
             held,
             reply,

@@ -14,7 +14,7 @@ use undertone_services::store::StoreRequest;
 
 use super::client::PeerClient;
 use super::handle::{AskServices, FilterSubscriber, MountedServices, ServiceAnswer, topic_of};
-use super::host::ServicesHost;
+use super::host::HostDriver;
 use super::push_client::PushRequest;
 use super::push_order::PushOrder;
 use super::push_prover::PushProver;
@@ -29,7 +29,7 @@ pub(super) struct Callee {
     pub(super) client: PeerClient,
     pub(super) node: NodeHandle,
     pub(super) archive: Option<Archive>,
-    pub(super) host: Weak<Mutex<ServicesHost>>,
+    pub(super) host: Weak<Mutex<HostDriver>>,
     pub(super) mounted: MountedServices,
     /// Whether the node relays, and so publishes by itself.
     pub(super) is_relay: bool,
@@ -80,7 +80,7 @@ impl AskServices for Callee {
 
 impl Callee {
     /// The host, as long as its task runs.
-    fn host(&self) -> Result<Arc<Mutex<ServicesHost>>, ServiceFailure> {
+    fn host(&self) -> Result<Arc<Mutex<HostDriver>>, ServiceFailure> {
         self.host.upgrade().ok_or(ServiceFailure::Stopped)
     }
 

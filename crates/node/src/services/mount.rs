@@ -17,6 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use undertone_archive::{Archive, ArchiveError, ArchiveOptions};
 use undertone_message::MessageLimits;
 use undertone_services::filter::{self, FilterServer};
+use undertone_services::host::{Machines, ServiceHost};
 use undertone_services::lightpush::{self, LightpushServer};
 use undertone_services::peer_exchange::{self, PeerExchangeServer};
 use undertone_services::rendezvous::{RendezvousLimits, RendezvousServer};
@@ -29,11 +30,10 @@ use super::client::PeerClient;
 use super::exchange_client::ExchangeClient;
 use super::feed::{self, FeedCounts};
 use super::handle::{MountedServices, ServicesHandle};
-use super::host::{HostChannels, Machines, ServicesHost};
+use super::host::{HostChannels, HostDriver};
 use super::keeper::{self, KeeperCounts};
 use super::kept_connections;
 use super::light_driver::{LightDriver, LightParts, LightStatus};
-use super::limiters::ServiceLimiters;
 use super::publisher::Publisher;
 use super::push_order::PushOrder;
 use super::push_prover::PushProver;
@@ -326,8 +326,8 @@ impl PreparedServices {
         let sender_rng = ChaCha8Rng::from_rng(&mut rng);
         let machines = Machines {
             store: archive
-                .clone()
-                .map(|archive| (StoreServer::new(ServerLimits::default()), archive)),
+                .is_some()
+                .then(|| StoreServer::new(ServerLimits::default())),
             filter: config.filter.then(|| {
                 let mut limits = filter::FilterLimits::default();
                 // Peers that are away give way, so that whoever has a connection finds a place.
@@ -344,13 +344,12 @@ impl PreparedServices {
                 let rng = ChaCha8Rng::from_rng(&mut rng);
                 RendezvousServer::new(sharding.cluster, rng, RendezvousLimits::default())
             }),
-            exchange: config.peer_exchange.then(|| {
+            peer_exchange: config.peer_exchange.then(|| {
                 PeerExchangeServer::new(rng, peer_exchange::PeerExchangeLimits::default())
             }),
         };
-        let host = Arc::new(Mutex::new(ServicesHost::new(
-            machines,
-            ServiceLimiters::new(&config.rate_limits),
+        let host = Arc::new(Mutex::new(HostDriver::new(
+            (ServiceHost::new(machines, config.rate_limits), archive.clone()),
             Publisher::new(node.clone(), needs_proof),
             Pusher::new(channels.opener, done.clone()),
             totals,
@@ -364,7 +363,7 @@ impl PreparedServices {
             results,
             known,
         };
-        tokio::spawn(ServicesHost::run(host, host_channels));
+        tokio::spawn(HostDriver::run(host, host_channels));
         let callee = Callee {
             client: client.clone(),
             node: node.clone(),

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use undertone_services::{SERVICE_PROTOCOLS, filter, lightpush, peer_exchange, store};
+use undertone_services::host::ProtocolTotals;
+use undertone_services::{filter, lightpush, peer_exchange, store};
 
 use super::ServicesConfig;
 use crate::driver::without_peer_id;
@@ -30,19 +31,6 @@ impl DurationHistogram {
         self.counts[Self::BOUNDS_MS.partition_point(is_below)] += 1;
         self.sum = self.sum.saturating_add(took);
     }
-}
-
-/// Totals of one protocol since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ProtocolTotals {
-    /// Requests within the rate limit.
-    pub served: u64,
-    /// Requests that were refused because they exceed the rate limit.
-    pub rejected: u64,
-    /// Bytes of requests, without their length prefixes.
-    pub received_bytes: u64,
-    /// Bytes of answers and pushed messages, without their length prefixes.
-    pub sent_bytes: u64,
 }
 
 /// Totals of this node as a rendezvous point.
@@ -96,31 +84,6 @@ impl ServiceTotals {
             named_peers: named.collect(),
             ..Self::default()
         }
-    }
-
-    /// Counts a request of a peer. One of a protocol that is no service's is not counted.
-    pub(super) fn count_request(&mut self, protocol: &str, is_allowed: bool, bytes: usize) {
-        if let Some(totals) = self.of(protocol) {
-            match is_allowed {
-                true => totals.served += 1,
-                false => totals.rejected += 1,
-            }
-            totals.received_bytes += bytes as u64;
-        }
-    }
-
-    /// Counts an answer, or messages that are pushed.
-    pub(super) fn count_sent(&mut self, protocol: &str, bytes: usize) {
-        if let Some(totals) = self.of(protocol) {
-            totals.sent_bytes += bytes as u64;
-        }
-    }
-
-    /// Returns the totals of a protocol. Their number is that of [`SERVICE_PROTOCOLS`], whatever peers ask for.
-    fn of(&mut self, protocol: &str) -> Option<&mut ProtocolTotals> {
-        let mut known = SERVICE_PROTOCOLS.into_iter();
-        let id = known.find(|known| *known == protocol)?;
-        Some(self.protocols.entry(id).or_default())
     }
 }
 

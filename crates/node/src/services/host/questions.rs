@@ -1,16 +1,17 @@
 //! State of the host that the program reads.
 
-use super::ServicesHost;
+use super::HostDriver;
 use crate::services::handle::FilterSubscriber;
 use crate::services::totals::{RendezvousTotals, ServiceTotals};
 
-impl ServicesHost {
+impl HostDriver {
     /// Totals of the services.
     pub(in crate::services) fn totals(&self) -> ServiceTotals {
-        let machines = &self.machines;
+        let machines = self.host.machines();
         ServiceTotals {
+            protocols: self.host.totals().clone(),
             filter_peers: machines.filter.as_ref().map(|f| f.usage().peers),
-            records_sent: machines.exchange.as_ref().map(|e| e.stats().enrs),
+            records_sent: machines.peer_exchange.as_ref().map(|e| e.stats().enrs),
             rendezvous: machines.rendezvous.as_ref().map(|point| RendezvousTotals {
                 register_requests: point.stats().register_requests,
                 discover_requests: point.stats().discover_requests,
@@ -23,7 +24,7 @@ impl ServicesHost {
 
     /// Peers that are subscribed to messages; `None` without the service.
     pub(in crate::services) fn subscribers(&self) -> Option<Vec<FilterSubscriber>> {
-        let filter = self.machines.filter.as_ref()?;
+        let filter = self.host.machines().filter.as_ref()?;
         let subscribers = filter.subscriptions().into_iter().filter_map(|one| {
             Some(FilterSubscriber {
                 peer: self.peers.peer(one.peer)?,
