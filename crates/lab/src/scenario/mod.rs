@@ -9,14 +9,13 @@ mod error;
 mod file;
 mod gml;
 mod interop;
-mod read;
 mod resolved;
 mod results;
 mod seeds;
 mod set;
 mod source;
 mod strategies;
-mod write;
+mod tables;
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +27,7 @@ use undertone_settings::TomlEntry;
 use undertone_sim::Scenario;
 
 use document::Document;
-use read::ReadScenario;
+use tables::ReadScenario;
 
 pub use built_in::{BUILT_IN, BuiltIn};
 pub use error::ScenarioError;
@@ -90,12 +89,12 @@ fn read_document(
         for text in overrides {
             set::apply(&mut root, text)?;
         }
-        let content = read::read(&root, &document.name, document.folder.as_deref())?;
+        let content = tables::read_scenario(&root, &document.name, document.folder.as_deref())?;
         Ok((root, content))
     };
     let (root, content) = read(overrides)
         .map_err(|error| blame(error, overrides, |overrides| read(overrides).err()))?;
-    let parameters = write::write(&content.scenario, &content.description);
+    let parameters = tables::write_scenario(&content.scenario, &content.description);
     Ok(Loaded {
         scenario: content.scenario,
         description: content.description,
@@ -143,5 +142,5 @@ fn blame(
 /// Returns the first mistake found.
 pub fn relay_parameters(path: &Path) -> Result<Config, ScenarioError> {
     let root = TomlEntry::read(&read_bounded(path)?, &path.to_string_lossy())?;
-    read::relay_parameters(&root)
+    tables::relay_parameters(&root)
 }

@@ -34,9 +34,10 @@ fn again(text: &str, overrides: &[&str], more: &[&str]) -> super::super::Earlier
     load_results(folder.path(), &more).unwrap()
 }
 
-#[test]
-fn what_is_resolved_is_the_same_scenario_again() {
-    let mut texts: Vec<(&str, &str)> = BUILT_IN.iter().map(|b| (b.name, b.text)).collect();
+/// Texts of scenarios that set every key, with their names.
+fn texts() -> Vec<(&'static str, String)> {
+    let built_in = BUILT_IN.iter();
+    let mut texts: Vec<_> = built_in.map(|b| (b.name, b.text.to_owned())).collect();
     let libp2p = format!("{LEAST}[relay]\nbase = \"libp2p\"\n");
     let many = format!(
         "{LEAST}drain_s = 1.5\n[relay]\nidontwant = false\nflood_publish = \"off\"\nheartbeat_ms = 0.7\n\
@@ -68,22 +69,62 @@ fn what_is_resolved_is_the_same_scenario_again() {
             .discovery()
             .is_some()
     );
-    texts.extend([
-        ("listed", listed.as_str()),
-        ("strangers", strangers.as_str()),
-        ("shaken", shaken.as_str()),
-        ("libp2p", libp2p.as_str()),
-        ("many", many.as_str()),
-        ("warm", warm.as_str()),
-    ]);
     let spacing_ns = read(&warm, &[]).scenario.warm_up_spacing_ns;
     assert_eq!(spacing_ns, Some(250_000_000));
-    for (name, text) in texts {
-        let loaded = parse(text, "s.toml", "s", None, &[]).unwrap();
-        let again = again(text, &[], &[]).loaded;
+    texts.extend([
+        ("listed", listed),
+        ("strangers", strangers),
+        ("shaken", shaken),
+        ("libp2p", libp2p),
+        ("many", many),
+        ("warm", warm),
+    ]);
+    texts
+}
+
+#[test]
+fn what_is_resolved_is_the_same_scenario_again() {
+    for (name, text) in texts() {
+        let loaded = parse(&text, "s.toml", "s", None, &[]).unwrap();
+        let again = again(&text, &[], &[]).loaded;
         assert_eq!(shown(&again.scenario), shown(&loaded.scenario), "{name}");
         assert_eq!(again.resolved, loaded.resolved, "{name}");
         assert_eq!(again.description, loaded.description);
+    }
+}
+
+/// Whether the documentation names a key, on its own, with a value, or as a table.
+fn is_documented(key: &str) -> bool {
+    const PAGE: &str = include_str!("../../../../../docs/scenarios.md");
+    let forms = [
+        format!("`{key}`"),
+        format!("`{key} = "),
+        format!(".{key}]`"),
+    ];
+    forms.iter().any(|form| PAGE.contains(form.as_str()))
+}
+
+fn check_documented(table: &serde_json::Value) {
+    // Their keys are the field names of the router's structures.
+    const OF_ROUTER: [&str; 3] = ["limits", "score", "thresholds"];
+    for (key, value) in table.as_object().into_iter().flatten() {
+        assert!(is_documented(key), "docs/scenarios.md lacks {key}");
+        if !OF_ROUTER.contains(&key.as_str()) {
+            check_documented(value);
+        }
+    }
+    for item in table.as_array().into_iter().flatten() {
+        check_documented(item);
+    }
+}
+
+#[test]
+fn every_key_is_documented() {
+    for (_, text) in texts() {
+        let parameters = read(&text, &[]).resolved.parameters;
+        for table in parameters.as_object().unwrap().values() {
+            check_documented(table);
+        }
     }
 }
 

@@ -1,7 +1,9 @@
-//! TreeReader of `traffic.listed`: messages with times, publishers, sizes and topics of their own.
+//! `traffic.listed`: messages with times, publishers, sizes and topics of their own.
 
-use undertone_settings::{Error, S, SectionKey, TomlEntry};
+use undertone_settings::{Error, S, SectionKey, TomlEntry, TomlValue};
 use undertone_sim::scenario::{ListedMessage, Publishers, Spacing, Traffic};
+
+use super::values::{count, list, time};
 
 /// Most messages of a scenario.
 pub(super) const MAX_MESSAGES: u64 = 10_000_000;
@@ -48,6 +50,14 @@ fn message(item: &TomlEntry, nodes: u32) -> Option<ListedMessage> {
         payload_bytes: u32::try_from(bytes).ok()?,
         topic: u32::try_from(topic).ok()?,
     })
+}
+
+pub(super) fn write(listed: &[ListedMessage]) -> TomlValue {
+    list(listed.iter().map(|message| {
+        let at_s = time(message.at_ns, S);
+        let rest = [message.publisher, message.payload_bytes, message.topic].map(count);
+        list([at_s].into_iter().chain(rest))
+    }))
 }
 
 /// Number and sizes of the messages, for what reads only those.

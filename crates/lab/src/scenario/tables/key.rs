@@ -1,0 +1,333 @@
+//! Tables and keys that the same code reads from a file and writes to one.
+//!
+//! A method of a [`Key`] is given the parameter. Of a file that is read it takes the value, if the key is there; into a
+//! table that is written it puts the value. So each key stands once, with its type, bounds and unit.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::mem::discriminant;
+use std::time::Duration;
+
+use undertone_settings::{Error, Section, SectionKey, TomlTable, TomlValue};
+
+use super::values::{count, entry, list, shortest, text, time};
+
+/// A table of a file.
+pub(super) enum Table<'a> {
+    /// One that is read.
+    Read(Section<'a>),
+    /// One that is written.
+    Written(&'a RefCell<TomlTable>),
+}
+
+/// Writes a table.
+pub(super) fn write<E>(both: impl FnOnce(&Table<'_>) -> Result<(), E>) -> Result<TomlValue, E> {
+    let written = RefCell::default();
+    both(&Table::Written(&written))?;
+    Ok(TomlValue::Table(written.into_inner()))
+}
+
+impl Table<'_> {
+    /// Whether the table is read.
+    pub(super) fn is_read(&self) -> bool {
+        matches!(self, Self::Read(_))
+    }
+
+    /// Whether a file that is read has the table.
+    pub(super) fn is_present(&self) -> bool {
+        matches!(self, Self::Read(section) if section.is_present())
+    }
+
+    /// A key of the table; [`keys!`](undertone_settings::keys) calls it.
+    pub(super) fn key(&self, name: &'static str) -> Key<'_> {
+        match self {
+            Self::Read(section) => Key::Read(section.key(name)),
+            Self::Written(table) => Key::Written { name, table },
+        }
+    }
+
+    /// Refuses a file with other keys.
+    pub(super) fn check_known(&self, keys: &[&'static str]) -> Result<(), Error> {
+        match self {
+            Self::Read(section) => section.check_known(keys),
+            Self::Written(_) => Ok(()),
+        }
+    }
+
+    /// Refuses a file with a key that was not read; `why` is the reason shown.
+    pub(super) fn check_all_read(&self, why: &'static str) -> Result<(), Error> {
+        match self {
+            Self::Read(section) => section.check_all_read(why),
+            Self::Written(_) => Ok(()),
+        }
+    }
+
+    /// Reads or writes the fields of `target`.
+    pub(super) fn fill<T>(&self, fields: &[FieldKey<T>], target: &mut T) -> Result<(), Error> {
+        let mut fields = fields.iter();
+        fields.try_for_each(|field| (field.both)(self.key(field.key), target))
+    }
+}
+
+/// A key that stands for one field of a `T`; [`fields!`] lists them.
+pub(super) struct FieldKey<T> {
+    /// Name of the key.
+    pub(super) key: &'static str,
+    /// Reads or writes the field.
+    pub(super) both: fn(Key<'_>, &mut T) -> Result<(), Error>,
+}
+
+/// Lists keys that stand for one [`FieldKey`] each, with the method of [`Key`] that reads and writes them:
+/// `fields![whole(0, 9): d, d_low = degrees.low; flag(): enabled]`. A key without a path is the field of the same name.
+macro_rules! fields {
+    ($($method:ident $arguments:tt: $($key:ident $(= $($path:ident).+)?),+ $(,)?);+ $(;)?) => {
+        &[$($($crate::scenario::tables::key::FieldKey {
+            key: stringify!($key),
+            both: |key, target| {
+                let place = $crate::scenario::tables::key::fields!(@place target, $key $(, $($path).+)?);
+                $crate::scenario::tables::key::fields!(@call key, place, $method $arguments)
+            },
+        }),+),+]
+    };
+    (@place $target:ident, $key:ident) => { &mut $target.$key };
+    (@place $target:ident, $key:ident, $($path:ident).+) => { &mut $target.$($path).+ };
+    (@call $key:ident, $place:ident, $method:ident ($($argument:expr),*)) => {
+        $key.$method($($argument,)* $place)
+    };
+}
+
+pub(super) use fields;
+
+/// A key of a table.
+#[derive(Clone, Copy)]
+pub(super) enum Key<'a> {
+    /// One that is read, set or not.
+    Read(SectionKey<'a>),
+    /// One that is written.
+    Written {
+        name: &'static str,
+        table: &'a RefCell<TomlTable>,
+    },
+}
+
+impl<'a> Key<'a> {
+    /// The key in the file that is read, if it sets it.
+    pub(super) fn source(self) -> Option<SectionKey<'a>> {
+        match self {
+            Self::Read(key) => Some(key).filter(SectionKey::is_set),
+            Self::Written { .. } => None,
+        }
+    }
+
+    /// Whether a file that is read sets the key.
+    pub(super) fn is_set(self) -> bool {
+        self.source().is_some()
+    }
+
+    /// Refuses a file without the key.
+    pub(super) fn required(self, expected: impl Into<String>) -> Result<Self, Error> {
+        match self {
+            Self::Read(key) if !key.is_set() => Err(key.bad(expected)),
+            _ => Ok(self),
+        }
+    }
+
+    /// Refuses a file without the key, which is one of several words.
+    pub(super) fn required_word<T>(self, words: &[(&str, T)]) -> Result<Self, Error> {
+        let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+        self.required(format!("one of {}", words.join(", ")))
+    }
+
+    /// Refuses the value that was read if it does not go with others.
+    pub(super) fn refuse_if(
+        self,
+        is_wrong: bool,
+        expected: impl Into<String>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Read(key) if is_wrong => Err(key.bad(expected)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a value, `None` if it stays as it is, or writes it; `None` leaves the key out.
+    pub(super) fn both<T>(
+        self,
+        value: &mut T,
+        read: impl FnOnce(SectionKey<'a>) -> Result<Option<T>, Error>,
+        write: impl FnOnce(&T) -> Option<TomlValue>,
+    ) -> Result<(), Error> {
+        match self {
+            Self::Read(key) => {
+                if let Some(read) = read(key)? {
+                    *value = read;
+                }
+            }
+            Self::Written { .. } => self.write(write(value)),
+        }
+        Ok(())
+    }
+
+    /// Writes a value if there is one.
+    fn write(self, value: Option<TomlValue>) {
+        if let (Self::Written { name, table }, Some(value)) = (self, value) {
+            table.borrow_mut().insert(name.to_owned(), entry(value));
+        }
+    }
+
+    /// A value that may be missing; `initial` is what it is before its keys are read.
+    pub(super) fn some<T>(
+        self,
+        value: &mut Option<T>,
+        initial: T,
+        both: impl FnOnce(Self, &mut T) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if self.is_set() || value.is_some() {
+            both(self, value.get_or_insert(initial))?;
+        }
+        Ok(())
+    }
+
+    /// A table.
+    pub(super) fn table<E: From<Error>>(
+        self,
+        both: impl FnOnce(&Table<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if let Self::Read(key) = self {
+            return both(&Table::Read(key.table()?));
+        }
+        self.write(Some(write(both)?));
+        Ok(())
+    }
+
+    /// A table of nothing but fields.
+    pub(super) fn fields<T>(self, fields: &[FieldKey<T>], target: &mut T) -> Result<(), Error> {
+        self.table(|table| {
+            undertone_settings::keys!(table, fields =>);
+            table.fill(fields, target)
+        })
+    }
+
+    /// A list of tables, left out if it is empty; `initial` is what an item is before its keys are read.
+    pub(super) fn each<T: Clone>(
+        self,
+        items: &mut Vec<T>,
+        initial: &T,
+        both: impl Fn(&Table<'_>, &mut T) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if let Self::Read(key) = self {
+            for section in key.array_of_tables()? {
+                let mut item = initial.clone();
+                both(&Table::Read(section), &mut item)?;
+                items.push(item);
+            }
+            return Ok(());
+        }
+        let tables = items
+            .iter_mut()
+            .map(|item| write(|table| both(table, item)));
+        let tables: Vec<_> = tables.collect::<Result<_, _>>()?;
+        self.write(Some(tables).filter(|tables| !tables.is_empty()).map(list));
+        Ok(())
+    }
+
+    /// Tables with names of their own, left out if there are none; `initial` is what one is before its keys are read.
+    pub(super) fn named<T: Clone>(
+        self,
+        items: &mut BTreeMap<String, T>,
+        initial: &T,
+        expected: &str,
+        both: impl Fn(&Table<'_>, &mut T) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        if let Self::Read(key) = self {
+            for (name, section) in key.tables(expected)? {
+                let mut item = initial.clone();
+                both(&Table::Read(section), &mut item)?;
+                items.insert(name.to_owned(), item);
+            }
+            return Ok(());
+        }
+        let tables = items.iter_mut().map(|(name, item)| {
+            let table = write(|table| both(table, item))?;
+            Ok((name.clone(), entry(table)))
+        });
+        let tables: TomlTable = tables.collect::<Result<_, Error>>()?;
+        let tables = Some(tables).filter(|tables| !tables.is_empty());
+        self.write(tables.map(TomlValue::Table));
+        Ok(())
+    }
+
+    /// A whole number between two bounds, inclusive.
+    pub(super) fn whole<T: Copy + TryFrom<u64> + TryInto<u64>>(
+        self,
+        min: u64,
+        max: u64,
+        value: &mut T,
+    ) -> Result<(), Error> {
+        let write = |value: &T| Some(count((*value).try_into().unwrap_or(u64::MAX)));
+        self.both(value, |key| key.whole(min, max), write)
+    }
+
+    /// A number between two bounds, inclusive.
+    pub(super) fn number(self, min: f64, max: f64, value: &mut f64) -> Result<(), Error> {
+        let write = |value: &f64| Some(shortest(*value));
+        self.both(value, |key| key.number(min, max), write)
+    }
+
+    /// A number of any size that a parameter can reasonably have.
+    pub(super) fn any_number(self, value: &mut f64) -> Result<(), Error> {
+        let write = |value: &f64| Some(shortest(*value));
+        self.both(value, |key| key.any_number(), write)
+    }
+
+    /// A time in nanoseconds, in units of `unit_ns` nanoseconds.
+    pub(super) fn time(self, unit_ns: f64, ns: &mut u64) -> Result<(), Error> {
+        let write = |ns: &u64| Some(time(*ns, unit_ns));
+        self.both(ns, |key| key.time(unit_ns), write)
+    }
+
+    /// A time in units of `unit_ns` nanoseconds.
+    pub(super) fn duration(self, unit_ns: f64, value: &mut Duration) -> Result<(), Error> {
+        let ns = |value: &Duration| u64::try_from(value.as_nanos()).unwrap_or(u64::MAX);
+        let write = |value: &Duration| Some(time(ns(value), unit_ns));
+        self.both(value, |key| key.duration(unit_ns), write)
+    }
+
+    /// Either true or false.
+    pub(super) fn flag(self, value: &mut bool) -> Result<(), Error> {
+        let write = |value: &bool| Some(TomlValue::Bool(*value));
+        self.both(value, |key| key.flag(), write)
+    }
+
+    /// The meaning of one of several words.
+    pub(super) fn word<T: Clone + PartialEq>(
+        self,
+        words: &[(&str, T)],
+        value: &mut T,
+    ) -> Result<(), Error> {
+        self.word_by(words, value, T::eq)
+    }
+
+    /// The variant of an enum that one of several words stands for, with the content that it has unless keys say.
+    pub(super) fn variant<T: Clone>(self, words: &[(&str, T)], value: &mut T) -> Result<(), Error> {
+        let is_same = |a: &T, b: &T| discriminant(a) == discriminant(b);
+        self.word_by(words, value, is_same)
+    }
+
+    fn word_by<T: Clone>(
+        self,
+        words: &[(&str, T)],
+        value: &mut T,
+        is_same: impl Fn(&T, &T) -> bool,
+    ) -> Result<(), Error> {
+        let meanings: Vec<_> = words
+            .iter()
+            .map(|(word, meaning)| (*word, meaning))
+            .collect();
+        let write = |value: &T| {
+            let known = words.iter().find(|(_, meaning)| is_same(meaning, value));
+            known.map(|(word, _)| text(*word))
+        };
+        self.both(value, |key| Ok(key.word(&meanings)?.cloned()), write)
+    }
+}
