@@ -5,36 +5,28 @@
 //! that was probably meant.
 //!
 //! A reader names each key once. [`keys!`] binds keys to variables of the same names and refuses all others;
-//! a key that is never used is a warning of the compiler. [`fields!`] lists keys that set one field each.
+//! a key that is never used is a warning of the compiler.
 //!
 //! Why not only serde: its derive reads types, but does not describe the values allowed, name the key that was
 //! meant, notice keys without effect, or know the flag or override that set a value.
 //!
 //! ```
-//! use undertone_settings::{Error, MS, Section, TomlEntry, fields, keys};
+//! use undertone_settings::{Error, MS, Section, TomlEntry, keys};
 //!
-//! #[derive(Default)]
 //! struct Link {
 //!     one_way_ns: u64,
-//!     rate: Rate,
-//! }
-//!
-//! #[derive(Default)]
-//! struct Rate {
-//!     bytes_per_s: u64,
+//!     bytes_per_s: u32,
 //! }
 //!
 //! fn read(root: &TomlEntry) -> Result<Link, Error> {
-//!     const FIELDS: &[undertone_settings::FieldKey<Link>] =
-//!         fields![whole(1, 1_000_000): bytes_per_s = rate.bytes_per_s];
 //!     let section = Section::new(root, "", "see the manual")?;
-//!     keys!(section, FIELDS => one_way_ms);
-//!     let mut link = Link::default();
-//!     section.fill(FIELDS, &mut link)?;
-//!     link.one_way_ns = one_way_ms
-//!         .time(MS)?
-//!         .ok_or_else(|| one_way_ms.bad("milliseconds"))?;
-//!     Ok(link)
+//!     keys!(section => one_way_ms, bytes_per_s);
+//!     Ok(Link {
+//!         one_way_ns: one_way_ms
+//!             .time(MS)?
+//!             .ok_or_else(|| one_way_ms.bad("milliseconds"))?,
+//!         bytes_per_s: bytes_per_s.whole(1, 1_000_000)?.unwrap_or(1_000),
+//!     })
 //! }
 //!
 //! let root = TomlEntry::read("one_way_ms = 1.5\nbytes_per_s = 7", "link.toml")?;
@@ -57,5 +49,5 @@ mod tests;
 
 pub use error::{Error, Origin};
 pub use nearest::nearest;
-pub use section::{FieldKey, MS, S, Section, SectionKey, US, ns};
+pub use section::{MS, S, Section, SectionKey, US, ns};
 pub use tree::{TomlEntry, TomlTable, TomlValue};

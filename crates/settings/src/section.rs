@@ -117,16 +117,6 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Sets the fields of `target` whose keys are present.
-    ///
-    /// # Errors
-    /// Fails at the first value that is not allowed.
-    pub fn fill<T>(&self, fields: &[FieldKey<T>], target: &mut T) -> Result<(), Error> {
-        fields
-            .iter()
-            .try_for_each(|field| (field.read)(self.key(field.key), target))
-    }
-
     fn full(&self, key: &str) -> String {
         if self.name.is_empty() {
             key.to_owned()
@@ -335,17 +325,6 @@ impl<'a> SectionKey<'a> {
             format!("one of {}", words.join(", "))
         })
     }
-
-    /// The meaning of one of several words, which must be given.
-    ///
-    /// # Errors
-    /// Fails if the key is missing or the value is none of the words.
-    pub fn required_word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, Error> {
-        self.word(words)?.ok_or_else(|| {
-            let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-            self.bad(format!("one of {}", words.join(", ")))
-        })
-    }
 }
 
 /// Converts a time to nanoseconds; it must have been checked to be within bounds.
@@ -353,18 +332,9 @@ pub fn ns(value: f64, unit_ns: f64) -> u64 {
     (value * unit_ns).round() as u64
 }
 
-/// A key that sets one field of a `T`; [`fields!`](crate::fields) lists them.
-#[derive(Debug)]
-pub struct FieldKey<T> {
-    /// Name of the key.
-    pub key: &'static str,
-    /// Sets the field if the key is present.
-    pub read: fn(SectionKey<'_>, &mut T) -> Result<(), Error>,
-}
-
 /// Binds each key of a [`Section`] to a variable of the same name, as a [`SectionKey`], and returns an error from
-/// the function around it if the table has others: `keys!(section => one_way_ms, loss)`. Lists of
-/// [`FieldKey`]s may come before the arrow: `keys!(section, FIELDS => one_way_ms)`.
+/// the function around it if the table has others: `keys!(section => one_way_ms, loss)`. Lists of items with a
+/// field `key` may come before the arrow, and the table then has these keys, too: `keys!(section, FIELDS => one_way_ms)`.
 #[macro_export]
 macro_rules! keys {
     ($section:ident $(, $fields:expr)* => $($key:ident),* $(,)?) => {
@@ -372,26 +342,5 @@ macro_rules! keys {
         $(let known = known.chain($fields.iter().map(|field| field.key));)*
         $section.check_known(&known.collect::<Vec<_>>())?;
         $(let $key = $section.key(stringify!($key));)*
-    };
-}
-
-/// Lists keys that set one [`FieldKey`] each, with the method of [`SectionKey`] that reads them:
-/// `fields![whole(0, 9): d, d_low = degrees.low; flag(): enabled]`. A key without a path sets the field of
-/// the same name.
-#[macro_export]
-macro_rules! fields {
-    (@place $target:ident, $key:ident) => { $target.$key };
-    (@place $target:ident, $key:ident, $($path:ident).+) => { $target.$($path).+ };
-    ($($reader:ident $arguments:tt: $($key:ident $(= $($path:ident).+)?),+ $(,)?);+ $(;)?) => {
-        &[$($($crate::FieldKey {
-            key: stringify!($key),
-            read: |key, target| {
-                if let Some(value) = key.$reader $arguments? {
-                    let place = &mut $crate::fields!(@place target, $key $(, $($path).+)?);
-                    *place = value;
-                }
-                Ok(())
-            },
-        }),+),+]
     };
 }

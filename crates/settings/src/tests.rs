@@ -8,24 +8,18 @@ struct Part {
     kind: bool,
 }
 
-const FIELDS: &[FieldKey<Part>] = fields![
-    whole(1, 9): count;
-    number(0.0, 1.0): share;
-    word(&[("on", true), ("off", false)]): kind_of = kind;
-];
-
 fn read(text: &str) -> Result<Part, Error> {
     let root = TomlEntry::read(text, "s.toml")?;
     let root = Section::new(&root, "", "see the manual")?;
     keys!(root => part, items, names);
     let part = part.table()?;
-    keys!(part, FIELDS => extra);
-    let mut settings = Part {
-        count: 1,
-        share: 0.0,
-        kind: false,
+    keys!(part => count, share, kind_of, extra);
+    let kinds = [("on", true), ("off", false)];
+    let settings = Part {
+        count: count.whole(1, 9)?.unwrap_or(1),
+        share: share.number(0.0, 1.0)?.unwrap_or(0.0),
+        kind: kind_of.word(&kinds)?.unwrap_or(false),
     };
-    part.fill(FIELDS, &mut settings)?;
     if settings.kind {
         extra.time(MS)?.ok_or_else(|| extra.bad("milliseconds"))?;
     }
@@ -49,7 +43,7 @@ fn error(text: &str) -> String {
 }
 
 #[test]
-fn fields_are_set_by_their_keys_and_others_keep_their_values() {
+fn keys_are_read_and_those_that_are_missing_are_none() {
     let settings = read("[part]\ncount = 7\nkind_of = \"on\"\nextra = 2.5").unwrap();
     assert_eq!(
         (settings.count, settings.share, settings.kind),
