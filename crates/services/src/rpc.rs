@@ -7,8 +7,11 @@ use thiserror::Error;
 use undertone_message::{DecodeError, MessageLimits, WakuMessage, WireError};
 use undertone_wire::{FieldReader, FieldValue, put_bytes_field};
 
+mod status;
 #[cfg(test)]
 pub(crate) mod tests;
+
+pub(crate) use status::status;
 
 /// Request id of answers to requests whose own id could not be read (nwaku).
 pub const UNKNOWN_REQUEST_ID: &str = "N/A";
@@ -122,16 +125,13 @@ pub fn request_id_in<'a>(frame: &'a [u8], limits: &TextLimits) -> Option<&'a str
     None
 }
 
-/// Reads all fields of `frame` in turn.
-pub(crate) fn each_field<'a>(
-    frame: &'a [u8],
-    mut read: impl FnMut(u32, FieldValue<'a>) -> Result<(), RpcFrameError>,
-) -> Result<(), RpcFrameError> {
+/// All fields of `frame` in turn, up to the first that is not valid.
+pub(crate) fn fields(
+    frame: &[u8],
+) -> impl Iterator<Item = Result<(u32, FieldValue<'_>), RpcFrameError>> {
     let mut fields = FieldReader::new(frame);
-    while let Some((number, value)) = fields.field().map_err(WireError::from)? {
-        read(number, value)?;
-    }
-    Ok(())
+    std::iter::from_fn(move || fields.field().transpose())
+        .map(|field| Ok(field.map_err(WireError::from)?))
 }
 
 pub(crate) fn check_size(frame: &[u8], max_bytes: usize) -> Result<(), RpcFrameError> {

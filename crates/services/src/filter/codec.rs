@@ -4,7 +4,7 @@
 //! zero, so the encoders here always write them; protobuf encoders of other implementations leave
 //! such values out, so the decoders take absent ones as empty.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use undertone_message::{MessageLimits, WakuMessage};
 use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
@@ -54,31 +54,26 @@ impl Default for FilterCodecLimits {
     }
 }
 
-/// Status code of a response to a subscribe request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FilterStatus(pub u32);
-
-impl FilterStatus {
-    /// The request was carried out.
-    pub const OK: Self = Self(200);
-    /// The request is not valid.
-    pub const BAD_REQUEST: Self = Self(400);
-    /// The peer has no subscription, or not the one that the request is about.
-    pub const NOT_FOUND: Self = Self(404);
-    /// The peer sent more requests than it may.
-    pub const TOO_MANY_REQUESTS: Self = Self(429);
-    /// The server has no room for more.
-    pub const SERVICE_UNAVAILABLE: Self = Self(503);
-
-    /// Whether the request was carried out: any code from 200 to 299.
-    pub const fn is_success(self) -> bool {
-        self.0 >= 200 && self.0 < 300
+rpc::status! {
+    /// Status code of a response to a subscribe request.
+    FilterStatus {
+        /// The request was carried out.
+        OK = 200,
+        /// The request is not valid.
+        BAD_REQUEST = 400,
+        /// The peer has no subscription, or not the one that the request is about.
+        NOT_FOUND = 404,
+        /// The peer sent more requests than it may.
+        TOO_MANY_REQUESTS = 429,
+        /// The server has no room for more.
+        SERVICE_UNAVAILABLE = 503,
     }
 }
 
-impl fmt::Display for FilterStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+impl FilterStatus {
+    /// Whether the request was carried out: any code from 200 to 299.
+    pub const fn is_success(self) -> bool {
+        self.0 >= 200 && self.0 < 300
     }
 }
 
@@ -144,8 +139,8 @@ impl SubscribeRequest {
         rpc::check_size(frame, limits.max_request_bytes)?;
         let texts = &limits.texts;
         let mut request = Self::default();
-        rpc::each_field(frame, |number, value| {
-            match (number, value) {
+        for field in rpc::fields(frame) {
+            match field? {
                 (rpc::REQUEST_ID, FieldValue::Bytes(bytes)) => {
                     request.request_id = rpc::request_id(bytes, texts)?;
                 }
@@ -165,8 +160,7 @@ impl SubscribeRequest {
                 }
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         Ok(request)
     }
 }
@@ -199,8 +193,8 @@ impl SubscribeResponse {
     pub fn decode(frame: &[u8], limits: &FilterCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_response_bytes)?;
         let (mut request_id, mut status, mut status_desc) = (String::new(), None, None);
-        rpc::each_field(frame, |number, value| {
-            match (number, value) {
+        for field in rpc::fields(frame) {
+            match field? {
                 (rpc::REQUEST_ID, FieldValue::Bytes(bytes)) => {
                     request_id = rpc::request_id(bytes, &limits.texts)?;
                 }
@@ -212,8 +206,7 @@ impl SubscribeResponse {
                 }
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         let missing = RpcFrameError::Missing {
             field: "status_code",
         };
@@ -250,16 +243,15 @@ impl MessagePush {
     pub fn decode(frame: &[u8], limits: &FilterCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_push_bytes)?;
         let (mut message, mut pubsub_topic) = (None, None);
-        rpc::each_field(frame, |number, value| {
-            match (number, value) {
+        for field in rpc::fields(frame) {
+            match field? {
                 (PUSH_MESSAGE, FieldValue::Bytes(bytes)) => message = Some(bytes),
                 (PUSH_PUBSUB_TOPIC, FieldValue::Bytes(bytes)) => {
                     pubsub_topic = rpc::pubsub_topic(bytes, &limits.texts)?;
                 }
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         let message = message.ok_or(RpcFrameError::Missing {
             field: "waku_message",
         })?;

@@ -3,7 +3,7 @@
 //! nwaku requires `request_id` and `status_code` even when they are empty or zero; the encoders here
 //! always write them, and the decoder takes an absent request id as empty.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use undertone_message::{MessageLimits, WakuMessage};
 use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
@@ -47,41 +47,36 @@ impl Default for LightpushCodecLimits {
     }
 }
 
-/// Status code of a response (RFC 19).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LightpushStatus(pub u32);
-
-impl LightpushStatus {
-    /// The message was relayed.
-    pub const OK: Self = Self(200);
-    /// The request is not valid.
-    pub const BAD_REQUEST: Self = Self(400);
-    /// The message is larger than the network carries.
-    pub const PAYLOAD_TOO_LARGE: Self = Self(413);
-    /// The message, its content topic or its proof is not valid.
-    pub const INVALID_MESSAGE: Self = Self(420);
-    /// The server does not relay the pubsub topic.
-    pub const UNSUPPORTED_PUBSUB_TOPIC: Self = Self(421);
-    /// The client or all clients sent more requests than they may.
-    pub const TOO_MANY_REQUESTS: Self = Self(429);
-    /// The server failed.
-    pub const INTERNAL_SERVER_ERROR: Self = Self(500);
-    /// The server cannot serve now.
-    pub const SERVICE_NOT_AVAILABLE: Self = Self(503);
-    /// The server has no rate-limit proof left for the message.
-    pub const OUT_OF_RLN_PROOF: Self = Self(504);
-    /// The server has no relay peer for the topic.
-    pub const NO_PEERS_TO_RELAY: Self = Self(505);
-
-    /// Whether the message was relayed.
-    pub const fn is_success(self) -> bool {
-        self.0 == Self::OK.0
+rpc::status! {
+    /// Status code of a response (RFC 19).
+    LightpushStatus {
+        /// The message was relayed.
+        OK = 200,
+        /// The request is not valid.
+        BAD_REQUEST = 400,
+        /// The message is larger than the network carries.
+        PAYLOAD_TOO_LARGE = 413,
+        /// The message, its content topic or its proof is not valid.
+        INVALID_MESSAGE = 420,
+        /// The server does not relay the pubsub topic.
+        UNSUPPORTED_PUBSUB_TOPIC = 421,
+        /// The client or all clients sent more requests than they may.
+        TOO_MANY_REQUESTS = 429,
+        /// The server failed.
+        INTERNAL_SERVER_ERROR = 500,
+        /// The server cannot serve now.
+        SERVICE_NOT_AVAILABLE = 503,
+        /// The server has no rate-limit proof left for the message.
+        OUT_OF_RLN_PROOF = 504,
+        /// The server has no relay peer for the topic.
+        NO_PEERS_TO_RELAY = 505,
     }
 }
 
-impl fmt::Display for LightpushStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+impl LightpushStatus {
+    /// Whether the message was relayed.
+    pub const fn is_success(self) -> bool {
+        self.0 == Self::OK.0
     }
 }
 
@@ -113,8 +108,8 @@ impl LightpushRequest {
     pub fn decode(frame: &[u8], limits: &LightpushCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_request_bytes)?;
         let (mut request_id, mut pubsub_topic, mut message) = (String::new(), None, None);
-        rpc::each_field(frame, |number, value| {
-            match (number, value) {
+        for field in rpc::fields(frame) {
+            match field? {
                 (rpc::REQUEST_ID, FieldValue::Bytes(bytes)) => {
                     request_id = rpc::request_id(bytes, &limits.texts)?;
                 }
@@ -124,8 +119,7 @@ impl LightpushRequest {
                 (MESSAGE, FieldValue::Bytes(bytes)) => message = Some(bytes),
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         let missing = RpcFrameError::Missing { field: "message" };
         Ok(Self {
             request_id,
@@ -170,8 +164,8 @@ impl LightpushResponse {
         rpc::check_size(frame, limits.max_response_bytes)?;
         let (mut request_id, mut status) = (String::new(), None);
         let (mut status_desc, mut relay_peer_count) = (None, None);
-        rpc::each_field(frame, |number, value| {
-            match (number, value) {
+        for field in rpc::fields(frame) {
+            match field? {
                 (rpc::REQUEST_ID, FieldValue::Bytes(bytes)) => {
                     request_id = rpc::request_id(bytes, &limits.texts)?;
                 }
@@ -186,8 +180,7 @@ impl LightpushResponse {
                 }
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         let missing = RpcFrameError::Missing {
             field: "status_code",
         };

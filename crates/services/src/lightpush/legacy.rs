@@ -55,16 +55,15 @@ impl LegacyRequest {
         rpc::check_size(frame, limits.max_request_bytes)?;
         let (request_id, request) = envelope(frame, REQUEST, "request", limits)?;
         let (mut pubsub_topic, mut message) = (None, None);
-        rpc::each_field(request, |number, value| {
-            match (number, value) {
+        for field in rpc::fields(request) {
+            match field? {
                 (PUBSUB_TOPIC, FieldValue::Bytes(bytes)) => {
                     pubsub_topic = rpc::pubsub_topic(bytes, &limits.texts)?;
                 }
                 (MESSAGE, FieldValue::Bytes(bytes)) => message = Some(bytes),
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         let missing = RpcFrameError::Missing { field: "message" };
         Ok(Self {
             request_id,
@@ -105,16 +104,15 @@ impl LegacyResponse {
         rpc::check_size(frame, limits.max_response_bytes)?;
         let (request_id, response) = envelope(frame, RESPONSE, "response", limits)?;
         let (mut is_success, mut info) = (false, None);
-        rpc::each_field(response, |number, value| {
-            match (number, value) {
+        for field in rpc::fields(response) {
+            match field? {
                 (IS_SUCCESS, FieldValue::Varint(value)) => is_success = value != 0,
                 (INFO, FieldValue::Bytes(bytes)) => {
                     info = Some(rpc::description(bytes, &limits.texts));
                 }
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         Ok(Self {
             request_id,
             is_success,
@@ -131,16 +129,15 @@ fn envelope<'a>(
     limits: &LightpushCodecLimits,
 ) -> Result<(String, &'a [u8]), RpcFrameError> {
     let (mut request_id, mut content) = (String::new(), None);
-    rpc::each_field(frame, |number, value| {
-        match (number, value) {
+    for field in rpc::fields(frame) {
+        match field? {
             (rpc::REQUEST_ID, FieldValue::Bytes(bytes)) => {
                 request_id = rpc::request_id(bytes, &limits.texts)?;
             }
             (number, FieldValue::Bytes(bytes)) if number == wanted => content = Some(bytes),
             _ => {}
         }
-        Ok(())
-    })?;
+    }
     let content = content.ok_or(RpcFrameError::Missing { field: name })?;
     Ok((request_id, content))
 }

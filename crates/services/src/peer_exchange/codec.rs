@@ -4,8 +4,6 @@
 //! nwaku requires field 1, the query, in responses also. It is written with its only field, as nwaku
 //! does, so that it is not empty.
 
-use std::fmt;
-
 use bytes::Bytes;
 use undertone_wire::{
     FieldValue, bytes_field_len, put_bytes_field, put_bytes_header, put_varint_field,
@@ -52,24 +50,17 @@ impl Default for PeerExchangeCodecLimits {
     }
 }
 
-/// Status code of a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct PeerExchangeStatus(pub u32);
-
-impl PeerExchangeStatus {
-    /// The response has what the server knows.
-    pub const OK: Self = Self(200);
-    /// The request is not valid.
-    pub const BAD_REQUEST: Self = Self(400);
-    /// The client or all clients sent more requests than they may.
-    pub const TOO_MANY_REQUESTS: Self = Self(429);
-    /// The server cannot serve now.
-    pub const SERVICE_UNAVAILABLE: Self = Self(503);
-}
-
-impl fmt::Display for PeerExchangeStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+rpc::status! {
+    /// Status code of a response.
+    PeerExchangeStatus {
+        /// The response has what the server knows.
+        OK = 200,
+        /// The request is not valid.
+        BAD_REQUEST = 400,
+        /// The client or all clients sent more requests than they may.
+        TOO_MANY_REQUESTS = 429,
+        /// The server cannot serve now.
+        SERVICE_UNAVAILABLE = 503,
     }
 }
 
@@ -100,12 +91,11 @@ impl PeerExchangeRequest {
         rpc::check_size(frame, limits.max_request_bytes)?;
         let mut request = Self::default();
         let query = part(frame, QUERY, "query")?;
-        rpc::each_field(query, |number, value| {
-            if let (NUM_PEERS, FieldValue::Varint(value)) = (number, value) {
+        for field in rpc::fields(query) {
+            if let (NUM_PEERS, FieldValue::Varint(value)) = field? {
                 request.num_peers = Some(value);
             }
-            Ok(())
-        })?;
+        }
         Ok(request)
     }
 }
@@ -150,8 +140,8 @@ impl PeerExchangeResponse {
         let response = part(frame, RESPONSE, "response")?;
         let (mut enrs, mut skipped) = (Vec::new(), 0);
         let (mut status, mut status_desc) = (None, None);
-        rpc::each_field(response, |number, value| {
-            match (number, value) {
+        for field in rpc::fields(response) {
+            match field? {
                 (PEER_INFO, FieldValue::Bytes(info)) => {
                     let enr = enr(info, limits)?.filter(|_| enrs.len() < limits.max_enrs);
                     match enr {
@@ -167,8 +157,7 @@ impl PeerExchangeResponse {
                 }
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         let status = status.unwrap_or(if enrs.is_empty() {
             PeerExchangeStatus::SERVICE_UNAVAILABLE
         } else {
@@ -189,24 +178,23 @@ fn enr<'a>(
     limits: &PeerExchangeCodecLimits,
 ) -> Result<Option<&'a [u8]>, RpcFrameError> {
     let mut enr = &[][..];
-    rpc::each_field(info, |number, value| {
-        if let (ENR, FieldValue::Bytes(bytes)) = (number, value) {
+    for field in rpc::fields(info) {
+        if let (ENR, FieldValue::Bytes(bytes)) = field? {
             enr = bytes;
         }
-        Ok(())
-    })?;
+    }
     Ok((!enr.is_empty() && enr.len() <= limits.max_enr_bytes).then_some(enr))
 }
 
 /// Returns the content of field `wanted`, which is named `name`.
 fn part<'a>(frame: &'a [u8], wanted: u32, name: &'static str) -> Result<&'a [u8], RpcFrameError> {
     let mut content = None;
-    rpc::each_field(frame, |number, value| {
+    for field in rpc::fields(frame) {
+        let (number, value) = field?;
         match value {
             FieldValue::Bytes(bytes) if number == wanted => content = Some(bytes),
             _ => {}
         }
-        Ok(())
-    })?;
+    }
     content.ok_or(RpcFrameError::Missing { field: name })
 }

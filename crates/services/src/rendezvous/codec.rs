@@ -3,8 +3,6 @@
 //!
 //! Types and statuses are always written, although the specification makes them optional: nim-libp2p requires them.
 
-use std::fmt;
-
 use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
 
 use crate::rpc::{self, RpcFrameError, TextLimits};
@@ -70,32 +68,25 @@ impl Default for RendezvousCodecLimits {
     }
 }
 
-/// Status of a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RendezvousStatus(pub u32);
-
-impl RendezvousStatus {
-    /// The request was done.
-    pub const OK: Self = Self(0);
-    /// The namespace is not one, or not of this server.
-    pub const INVALID_NAMESPACE: Self = Self(100);
-    /// The record is not signed by the peer that registers it.
-    pub const INVALID_SIGNED_PEER_RECORD: Self = Self(101);
-    /// The registration is to last too short or too long.
-    pub const INVALID_TTL: Self = Self(102);
-    /// The cookie is none.
-    pub const INVALID_COOKIE: Self = Self(103);
-    /// The client may not do that: it has as many registrations as it may.
-    pub const NOT_AUTHORIZED: Self = Self(200);
-    /// The server failed.
-    pub const INTERNAL_ERROR: Self = Self(300);
-    /// The server cannot serve now: too many requests, or no room.
-    pub const UNAVAILABLE: Self = Self(400);
-}
-
-impl fmt::Display for RendezvousStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+rpc::status! {
+    /// Status of a response.
+    RendezvousStatus {
+        /// The request was done.
+        OK = 0,
+        /// The namespace is not one, or not of this server.
+        INVALID_NAMESPACE = 100,
+        /// The record is not signed by the peer that registers it.
+        INVALID_SIGNED_PEER_RECORD = 101,
+        /// The registration is to last too short or too long.
+        INVALID_TTL = 102,
+        /// The cookie is none.
+        INVALID_COOKIE = 103,
+        /// The client may not do that: it has as many registrations as it may.
+        NOT_AUTHORIZED = 200,
+        /// The server failed.
+        INTERNAL_ERROR = 300,
+        /// The server cannot serve now: too many requests, or no room.
+        UNAVAILABLE = 400,
     }
 }
 
@@ -118,15 +109,15 @@ fn part(frame: &[u8]) -> Result<((u64, u32), &[u8]), RpcFrameError> {
     ];
     let mut value = 0;
     let mut parts = [None; 5];
-    rpc::each_field(frame, |number, content| {
+    for field in rpc::fields(frame) {
+        let (number, content) = field?;
         let place = kinds.iter().position(|((_, field), _)| *field == number);
         match (number, place, content) {
             (TYPE, _, FieldValue::Varint(read)) => value = read,
             (_, Some(place), FieldValue::Bytes(bytes)) => parts[place] = Some(bytes),
             _ => {}
         }
-        Ok(())
-    })?;
+    }
     let mut known = kinds.iter().zip(parts);
     let named = known.find(|((kind, _), _)| kind.0 == value);
     let ((kind, field), part) = named.ok_or(RpcFrameError::UnexpectedType { value })?;

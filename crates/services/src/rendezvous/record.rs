@@ -75,8 +75,8 @@ impl WakuPeerRecord {
     pub fn decode(record: &[u8], limits: &PeerRecordLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(record, limits.max_bytes)?;
         let mut decoded = Self::default();
-        rpc::each_field(record, |number, value| {
-            match (number, value) {
+        for field in rpc::fields(record) {
+            match field? {
                 (PEER, FieldValue::Bytes(bytes)) => {
                     rpc::check_size(bytes, limits.max_peer_bytes)?;
                     decoded.peer = Bytes::copy_from_slice(bytes);
@@ -94,8 +94,7 @@ impl WakuPeerRecord {
                 }
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         match decoded.peer.is_empty() {
             true => Err(RpcFrameError::Missing { field: "peerId" }),
             false => Ok(decoded),

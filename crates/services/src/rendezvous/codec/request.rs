@@ -80,15 +80,15 @@ impl<'a> RendezvousRequest<'a> {
         rpc::check_size(frame, limits.max_request_bytes)?;
         let (kind, part) = part(frame)?;
         let (mut namespace, mut second, mut third) = (None, None, None);
-        rpc::each_field(part, |number, value| {
+        for field in rpc::fields(part) {
+            let (number, value) = field?;
             match number {
                 1 => namespace = Some(value),
                 2 => second = Some(value),
                 3 => third = Some(value),
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         let namespace = namespace.and_then(bytes);
         let named = || namespace.ok_or(RpcFrameError::Missing { field: "ns" });
         let no_record = RpcFrameError::Missing {

@@ -53,8 +53,8 @@ impl RegisterResponse {
             text: None,
             ttl_s: None,
         };
-        rpc::each_field(part, |number, value| {
-            match (number, value) {
+        for field in rpc::fields(part) {
+            match field? {
                 (REGISTER_STATUS, FieldValue::Varint(value)) => {
                     response.status = RendezvousStatus(rpc::narrow("status", value)?);
                 }
@@ -64,8 +64,7 @@ impl RegisterResponse {
                 (TTL, FieldValue::Varint(value)) => response.ttl_s = Some(value),
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         Ok(response)
     }
 }
@@ -96,15 +95,14 @@ impl FoundRegistration {
     /// Reads a registration; `None` if a part is missing or too long.
     fn decode(part: &[u8], limits: &RendezvousCodecLimits) -> Result<Option<Self>, RpcFrameError> {
         let (mut namespace, mut record, mut ttl_s) = (None, None, None);
-        rpc::each_field(part, |number, value| {
-            match (number, value) {
+        for field in rpc::fields(part) {
+            match field? {
                 (NAMESPACE, FieldValue::Bytes(bytes)) => namespace = Some(bytes),
                 (RECORD, FieldValue::Bytes(bytes)) => record = Some(bytes),
                 (TTL, FieldValue::Varint(value)) => ttl_s = Some(value),
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         let namespace = namespace.filter(|one| one.len() <= limits.max_namespace_bytes);
         let fits = |one: &&[u8]| !one.is_empty() && one.len() <= limits.max_record_bytes;
         let both = namespace.zip(record.filter(fits));
@@ -162,8 +160,8 @@ impl DiscoverResponse {
             text: None,
             skipped: 0,
         };
-        rpc::each_field(part, |number, value| {
-            match (number, value) {
+        for field in rpc::fields(part) {
+            match field? {
                 (FOUND, FieldValue::Bytes(bytes)) => {
                     let has_room = response.found.len() < limits.max_found;
                     match FoundRegistration::decode(bytes, limits)?.filter(|_| has_room) {
@@ -183,8 +181,7 @@ impl DiscoverResponse {
                 }
                 _ => {}
             }
-            Ok(())
-        })?;
+        }
         Ok(response)
     }
 }

@@ -1,0 +1,23 @@
+//! Status codes of responses.
+
+/// Defines the status code of a protocol's responses: `status!` with documentation, name and the codes that have names. A
+/// code without one is a status, too, as other implementations have more.
+macro_rules! status {
+    ($(#[$about:meta])* $name:ident { $($(#[$about_code:meta])* $code_name:ident = $code:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            $($(#[$about_code])* pub const $code_name: Self = Self($code);)+
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+pub(crate) use status;
