@@ -16,6 +16,14 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
+/// Returns the smallest value that at least `percent` of the values do not exceed (nearest rank), of values in order;
+/// `None` for no values.
+#[must_use]
+pub fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied()
+}
+
 /// Returns `figure / base`; `None` if the base is too small to divide by.
 #[must_use]
 pub fn ratio(figure: f64, base: f64) -> Option<f64> {

@@ -39,6 +39,14 @@ pub enum StampError {
     },
 }
 
+/// Reads the size of a stamped payload from a command line, bytes.
+pub fn parse_size(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(size) if (STAMP_BYTES..=MAX_BYTES).contains(&size) => Ok(size),
+        _ => Err(format!("give {STAMP_BYTES} to {MAX_BYTES} bytes")),
+    }
+}
+
 /// Builds a payload of `size` bytes with the send time `now_ns`.
 pub fn stamped(seq: u64, size: usize, now_ns: u64) -> Result<Vec<u8>, StampError> {
     if !(STAMP_BYTES..=MAX_BYTES).contains(&size) {

@@ -8,7 +8,7 @@ use crate::programs::{self, ResolveError};
 #[cfg(test)]
 mod tests;
 
-/// Options `--peer` and `--label` of a benchmark.
+/// Options of a benchmark that compares peers: `--peer`, `--label`, `--json`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Variants {
     /// A peer's command line (no quoting inside), or @undertone, @rust-gossipsub, @js-gossipsub,
@@ -18,6 +18,9 @@ pub struct Variants {
     /// Name of a variant; give none, or one for each --peer in the same order.
     #[arg(long = "label", value_name = "NAME")]
     labels: Vec<String>,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Errors in the options `--peer` and `--label`.

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 /// Rows of a comparison of eight nodes on a small network.
 fn compare(implementation: &str) -> Vec<Value> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_profiles"));
-    command.args(["--json", "--implementation", implementation]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bench"));
+    command.args(["profiles", "--json", "--implementation", implementation]);
     for set in [
         "scenario.nodes=8",
         "scenario.start_spread_s=1",
@@ -22,7 +22,7 @@ fn compare(implementation: &str) -> Vec<Value> {
         "traffic.publisher_count=3",
         "traffic.drain_s=2",
     ] {
-        command.args(["--set", set]);
+        command.args(["profiles", "--set", set]);
     }
     let output = command.output().expect("it was built with the tests");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -56,8 +56,8 @@ fn real_and_simulated_nodes_of_an_implementation_are_counted_alike() {
 
 #[test]
 fn a_scenario_with_what_the_programs_do_not_have_is_refused() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_profiles"));
-    command.args(["--set", "relay.topics=3"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bench"));
+    command.args(["profiles", "--set", "relay.topics=3"]);
     let output = command.output().expect("it was built with the tests");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());

@@ -153,8 +153,8 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
                 network namespaces and npm; -- --help",
         needs: &[],
         commands: &[
-            "cargo build --workspace --bin profiles --bin gossipsub-peer --bin undertone-peer",
-            "{target}/debug/profiles",
+            "cargo build --workspace --bin bench --bin gossipsub-peer --bin undertone-peer",
+            "{target}/debug/bench profiles",
         ],
     },
     Campaign {

@@ -5,20 +5,21 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 /// Runs a benchmark over two variants; returns its report.
-fn report(program: &str, args: &[&str]) -> Value {
+fn report(benchmark: &str, args: &[&str]) -> Value {
     let undertone = concat!(env!("CARGO_BIN_EXE_undertone-peer"), " --heartbeat-ms 200");
     let rust = concat!(env!("CARGO_BIN_EXE_gossipsub-peer"), " --heartbeat-ms 200");
     let variants = [
         "--peer", rust, "--label", "rust", "--peer", undertone, "--label", "own",
     ];
-    let output = run(program, &[&variants[..], &["--json"], args].concat());
+    let output = run(benchmark, &[&variants[..], &["--json"], args].concat());
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{args:?}: {said}");
     serde_json::from_slice(&output.stdout).expect("it prints JSON")
 }
 
-fn run(program: &str, args: &[&str]) -> Output {
-    let output = Command::new(program).args(args).output();
+fn run(benchmark: &str, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bench"));
+    let output = command.arg(benchmark).args(args).output();
     output.expect("the benchmark was built with the tests")
 }
 
@@ -31,7 +32,7 @@ fn column<'a>(report: &'a Value, key: &str) -> Vec<&'a Value> {
 #[test]
 fn feed_measures_every_size_and_variant_in_every_round() {
     let report = report(
-        env!("CARGO_BIN_EXE_feed"),
+        "feed",
         &[
             "--messages",
             "40",
@@ -61,7 +62,7 @@ fn feed_measures_every_size_and_variant_in_every_round() {
 #[test]
 fn idle_watches_every_variant_with_a_mesh() {
     let report = report(
-        env!("CARGO_BIN_EXE_idle"),
+        "idle",
         &[
             "--connections",
             "3",
@@ -83,10 +84,10 @@ fn idle_watches_every_variant_with_a_mesh() {
 
 #[test]
 fn a_peer_that_does_not_start_is_named() {
-    for program in [env!("CARGO_BIN_EXE_feed"), env!("CARGO_BIN_EXE_idle")] {
+    for benchmark in ["feed", "idle"] {
         let args = "--peer no-such-peer-program --label mine --connections 2";
         let args: Vec<_> = args.split(' ').collect();
-        let output = run(program, &args);
+        let output = run(benchmark, &args);
         assert_eq!(output.status.code(), Some(1));
         let said = String::from_utf8_lossy(&output.stderr);
         let named = said.contains("mine") && said.contains("no-such-peer-program");

@@ -6,8 +6,10 @@ use serde_json::Value;
 
 /// Runs the benchmark over one variant, three peers long.
 fn chain(args: &[&str]) -> std::process::Output {
-    Command::new(env!("CARGO_BIN_EXE_chain"))
-        .args(["--nodes", "3", "--json", "--label", "rust", "--peer"])
+    Command::new(env!("CARGO_BIN_EXE_bench"))
+        .args([
+            "chain", "--nodes", "3", "--json", "--label", "rust", "--peer",
+        ])
         .arg(concat!(
             env!("CARGO_BIN_EXE_gossipsub-peer"),
             " --heartbeat-ms 200"
@@ -53,8 +55,8 @@ fn every_message_of_every_mode_is_accounted_for() {
 
 #[test]
 fn a_peer_that_does_not_start_is_named() {
-    let output = Command::new(env!("CARGO_BIN_EXE_chain"))
-        .args(["--label", "mine", "--peer", "no-such-peer-program"])
+    let output = Command::new(env!("CARGO_BIN_EXE_bench"))
+        .args(["chain", "--label", "mine", "--peer", "no-such-peer-program"])
         .output()
         .expect("the benchmark was built with the tests");
     assert_eq!(output.status.code(), Some(1));
