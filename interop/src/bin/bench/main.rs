@@ -9,12 +9,11 @@ mod output;
 mod profiles;
 mod serving;
 
+use std::error::Error;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use tokio::runtime::Builder;
-use undertone_interop::hostile::HostileError;
-use undertone_interop::mux::MuxError;
 
 /// Measures peer processes and nodes. Run it on a machine with nothing else to do.
 #[derive(Debug, Parser)]
@@ -35,27 +34,6 @@ enum Benchmark {
     Serving(serving::ServingOptions),
 }
 
-/// Errors that end a benchmark.
-#[derive(Debug, thiserror::Error)]
-enum BenchError {
-    #[error(transparent)]
-    Runtime(#[from] std::io::Error),
-    #[error(transparent)]
-    Chain(#[from] chain::Failure),
-    #[error(transparent)]
-    Feed(#[from] feed::Failure),
-    #[error(transparent)]
-    Handshakes(#[from] handshakes::Failure),
-    #[error(transparent)]
-    Idle(#[from] idle::Failure),
-    #[error(transparent)]
-    MuxWindows(#[from] MuxError),
-    #[error(transparent)]
-    Profiles(#[from] profiles::ProfilesError),
-    #[error(transparent)]
-    Serving(#[from] HostileError),
-}
-
 fn main() -> ExitCode {
     match run(&Options::parse().benchmark) {
         Ok(true) => ExitCode::SUCCESS,
@@ -68,7 +46,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs a benchmark and prints what it measured; returns whether everything that was to arrive did.
-fn run(benchmark: &Benchmark) -> Result<bool, BenchError> {
+fn run(benchmark: &Benchmark) -> Result<bool, Box<dyn Error>> {
     // Only an emulated network needs several threads; elsewhere one thread leaves the processors to what is measured.
     let mut runtime = match benchmark {
         Benchmark::Profiles(_) => Builder::new_multi_thread(),
