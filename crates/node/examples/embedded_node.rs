@@ -2,9 +2,11 @@
 //! Run it with `cargo run -p undertone-node --example embedded_node`.
 
 use std::error::Error;
+use std::time::Duration;
 
 use undertone_message::{NetworkPreset, PubsubTopic, WakuMessage};
 use undertone_node::Multiaddr;
+use undertone_node::command::PeerSnapshot;
 use undertone_node::driver::{NodeOptions, RunningNode, start};
 
 #[tokio::main]
@@ -15,8 +17,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let sender = node(&topic, receiver.addresses.clone()).await?;
 
     let message = WakuMessage::new("hello", "/example/1/greeting/utf8");
-    // `post` waits for a peer that is subscribed to the topic; `publish` would fail without one.
-    sender.handle.post(topic, message, true).await?;
+    // A message needs a peer that is subscribed to its topic.
+    let is_heard = |peers: Vec<PeerSnapshot>| peers.iter().any(|peer| peer.topics.contains(&topic));
+    while !is_heard(sender.handle.peers().await?) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    sender.handle.publish(topic.clone(), message).await?;
     let delivery = messages.recv().await.ok_or("the receiver has stopped")?;
     let text = String::from_utf8_lossy(&delivery.message.payload);
     println!("{} received {text:?}", receiver.peer_id);

@@ -9,7 +9,7 @@ use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 mod sender;
 mod snapshots;
 
-pub use sender::{ProofRefusal, SendBudget, SendConditions, SenderQuestion};
+pub use sender::{ProofRefusal, SendBudget, SendConditions, SenderQuestion, Unsent};
 pub use snapshots::{
     EpochAllowance, GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot,
     NodeTotals, PassageTotals, PayloadTotals, ProofTotals, ProtocolPeers, Reachable, RlnSnapshot,
@@ -43,22 +43,6 @@ pub enum Command {
         for_client: bool,
         /// Channel for the answer.
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
-    },
-    /// As `Publish`, on any topic of the network, joined or not; without a peer the message waits for one.
-    Post {
-        /// Topic to publish on.
-        pubsub_topic: PubsubTopic,
-        /// Message to be published.
-        message: WakuMessage,
-        /// Whether the message's timestamp is replaced when it is sent after waiting.
-        restamp: bool,
-        /// Channel for the post's state: its outcome, or that it waits for a peer.
-        reply: oneshot::Sender<Result<Post, PublishFailure>>,
-    },
-    /// Asks for the state of the most recent posts.
-    Posts {
-        /// Channel for the posts, oldest first.
-        reply: oneshot::Sender<Vec<Post>>,
     },
     /// Says whether a client has subscribed to messages; a client without is the first to give way.
     Subscriber {
@@ -146,43 +130,6 @@ impl Published {
     pub fn hash(&self) -> MessageHash {
         message_hash(&self.pubsub_topic.to_string(), &self.message)
     }
-}
-
-/// Message posted with [`Command::Post`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Post {
-    /// Number of the post, counted from 1 since the node's start.
-    pub id: u64,
-    /// Topic that the message is published on.
-    pub pubsub_topic: PubsubTopic,
-    /// Content topic of the message.
-    pub content_topic: String,
-    /// Present state of the post.
-    pub state: PostState,
-}
-
-/// State of a posted message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PostState {
-    /// Waiting: no suitable peer subscribed to the topic is connected.
-    Waiting,
-    /// The proof is being generated or the message is being sent.
-    Sending,
-    /// The message was sent.
-    Sent {
-        /// Number of peers that the message was sent to.
-        peers: usize,
-        /// Deterministic message hash, with the timestamp that was sent.
-        hash: MessageHash,
-    },
-    /// No peer came before the message became too old for receivers to accept.
-    Expired,
-    /// The message was not sent.
-    Failed {
-        /// Reason for the failure.
-        reason: PublishFailure,
-    },
 }
 
 /// Reason why a message was not published.

@@ -12,7 +12,7 @@ use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 
 use crate::command::{
     AddressGiver, Command, ConnectFailure, GossipSnapshot, HealthReport, MetricsSnapshot, NodeInfo,
-    PeerSnapshot, Post, PublishFailure, Published, RlnSnapshot, SenderQuestion, SubscribeFailure,
+    PeerSnapshot, PublishFailure, Published, RlnSnapshot, SenderQuestion, SubscribeFailure,
 };
 use crate::traces::Tracer;
 
@@ -206,30 +206,6 @@ impl NodeHandle {
         })
         .await
         .unwrap_or(Err(PublishFailure::ShuttingDown))
-    }
-
-    /// Publishes a message now or when a peer for its topic is connected; the topic need not be subscribed.
-    /// With `restamp`, the timestamp is replaced if the message has waited, unless the sinks of a subscribed topic had it at
-    /// once and others still accept that.
-    pub async fn post(
-        &self,
-        pubsub_topic: PubsubTopic,
-        message: WakuMessage,
-        restamp: bool,
-    ) -> Result<Post, PublishFailure> {
-        self.ask(|reply| Command::Post {
-            pubsub_topic,
-            message,
-            restamp,
-            reply,
-        })
-        .await
-        .unwrap_or(Err(PublishFailure::ShuttingDown))
-    }
-
-    /// Returns the state of the most recent posts, oldest first.
-    pub async fn posts(&self) -> Result<Vec<Post>, Stopped> {
-        self.ask(|reply| Command::Posts { reply }).await
     }
 
     /// Asks the node a question of the accountable sender.

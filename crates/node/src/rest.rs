@@ -37,7 +37,6 @@ mod openapi;
 mod page;
 mod params;
 mod peers;
-mod posts;
 mod readiness;
 mod relay;
 mod rln;
@@ -209,10 +208,7 @@ fn routes(config: &RestConfig, has_services: bool) -> OpenApiRouter<App> {
         .merge(page::routes())
         .merge(events::routes());
     if config.relay {
-        router = router
-            .merge(relay::routes())
-            .merge(auto::routes())
-            .merge(posts::routes());
+        router = router.merge(relay::routes()).merge(auto::routes());
     }
     if has_services {
         router = router

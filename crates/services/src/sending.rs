@@ -18,6 +18,8 @@
 //! can say so, too. A message is stored when a named store has it, when a store has it that is unrelated to all peers that
 //! got it from here, or when two unrelated stores have it; else it ends propagated.
 //!
+//! A message that only waits for a relay peer ([`MessageSender::wait_for_peer`]) ends when one has it, and is not answered for.
+//!
 //! A message may come in fragments. Each is an entry of the queue with a number, a proof, a timestamp and tries of its
 //! own; they share the events: the message makes a step when all of its fragments have made it, is stored when
 //! stores have all of them, and fails with the first of them.
@@ -40,6 +42,7 @@ mod entry;
 mod io;
 mod part;
 mod parts;
+mod peer_wait;
 mod record;
 mod refused_push;
 
@@ -51,6 +54,7 @@ pub use io::{
     FailReason, Input, Output, ProveFailure, PushFailure, RelayFailure, SendError, SendEvent,
     SendEventKind, SendId, Unconfirmed, WaitingMessage,
 };
+pub use peer_wait::PeerWait;
 pub use record::{RECORD_VERSION, SendRecordError};
 pub use refused_push::refused_push;
 
@@ -78,7 +82,8 @@ pub struct MessageSender {
     wholes: BTreeMap<SendId, PartedMessage>,
     /// Whether fragments were restored and not yet looked through.
     has_restored_parts: bool,
-    bytes: usize,
+    /// Messages, and fragments, that end when a peer has them.
+    peer_waits: BTreeSet<SendId>,
     pool: PeerPool,
     /// Topics on which the relay has somebody to publish to.
     relay_topics: BTreeSet<Arc<str>>,
@@ -114,7 +119,7 @@ impl MessageSender {
             entries: BTreeMap::new(),
             wholes: BTreeMap::new(),
             has_restored_parts: false,
-            bytes: 0,
+            peer_waits: BTreeSet::new(),
             pool: PeerPool::new(pool, rng),
             relay_topics: BTreeSet::new(),
             budget: 0,
@@ -216,7 +221,12 @@ impl MessageSender {
 
     /// Returns the next action for the driver.
     pub fn poll(&mut self) -> Option<Output> {
-        self.out.pop_front()
+        loop {
+            let output = self.out.pop_front()?;
+            if let Some(output) = self.for_driver(output) {
+                return Some(output);
+            }
+        }
     }
 
     /// Returns the time at which [`Input::Tick`] is due, unless something happens before.
@@ -258,7 +268,8 @@ impl MessageSender {
                 deadline.min(entry.retry_at)
             }
             AwaitedAnswer::Nothing if wants_out => {
-                let tried = |peer| entry.tried.contains(&peer);
+                let is_by_relay = self.waits_for_peer(entry.id());
+                let tried = |peer| is_by_relay || entry.tried.contains(&peer);
                 deadline.min(
                     self.pool
                         .next_usable(now, PeerService::Lightpush, topic, tried),

@@ -35,12 +35,26 @@ pub enum SenderQuestion {
         /// Channel for the answer.
         reply: oneshot::Sender<bool>,
     },
+    /// Publishes a message for the first time on any topic of the network, joined or not. What no peer has of it then is
+    /// answered, so that the sender lets it wait for one; `None` if a peer has the message.
+    PublishFirst {
+        /// Topic to publish on.
+        pubsub_topic: PubsubTopic,
+        /// Message to be published.
+        message: WakuMessage,
+        /// Whether the message may wait: without that and a peer, it is not published.
+        may_wait: bool,
+        /// Channel for the answer, which comes after this node's own readers have the message.
+        reply: oneshot::Sender<Result<Option<Unsent>, PublishFailure>>,
+    },
     /// Publishes a message with its proof on any topic of the network, if a peer can take it now; also again.
     Publish {
         /// Topic to publish on.
         pubsub_topic: PubsubTopic,
         /// Message with its timestamp, and its proof where the network asks for one.
         message: WakuMessage,
+        /// Whether this node's own readers have it already.
+        is_delivered: bool,
         /// Channel for the answer.
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
     },
@@ -51,6 +65,15 @@ pub enum SenderQuestion {
         /// Channel for the answer.
         reply: oneshot::Sender<SendConditions>,
     },
+}
+
+/// Message that no peer has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unsent {
+    /// The message or its fragments: as this node's own readers have them, with their proofs, or as it was to be published.
+    pub parts: Vec<WakuMessage>,
+    /// Whether this node's own readers have it.
+    pub is_delivered: bool,
 }
 
 /// Reason why no proof was made for the accountable sender.

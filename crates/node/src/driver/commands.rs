@@ -13,6 +13,7 @@ use super::event_loop::EventLoop;
 use super::peers::{KnownPeer, is_of_one_link, without_peer_id};
 use super::requests::{PendingPublish, PublishAnswer};
 use super::rln::RlnService;
+use super::sending::unsent;
 use crate::command::{
     AddressGiver, Command, ConnectFailure, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot,
     PublishFailure, Published, SubscribeFailure, TopicSnapshot,
@@ -27,9 +28,6 @@ impl EventLoop {
                 let _ = reply.send(Err(SubscribeFailure::NotRelaying));
             }
             Command::Publish { reply, .. } if !self.is_relay => {
-                let _ = reply.send(Err(PublishFailure::NotRelaying));
-            }
-            Command::Post { reply, .. } if !self.is_relay => {
                 let _ = reply.send(Err(PublishFailure::NotRelaying));
             }
             Command::Subscribe { topic, reply } => {
@@ -54,12 +52,6 @@ impl EventLoop {
                     let _ = reply.send(Err(PublishFailure::NotSubscribed { topic }));
                 }
             }
-            Command::Post {
-                pubsub_topic,
-                message,
-                restamp,
-                reply,
-            } => self.post(pubsub_topic, message, restamp, reply),
             Command::Subscriber {
                 peer,
                 is_subscribed,
@@ -68,9 +60,6 @@ impl EventLoop {
                 places.subscribes(peer, is_subscribed);
             }
             Command::Sender(question) => self.on_sender(question),
-            Command::Posts { reply } => {
-                let _ = reply.send(self.posts());
-            }
             Command::Peers { reply } => {
                 let _ = reply.send(self.snapshots());
             }
@@ -150,6 +139,7 @@ impl EventLoop {
             message,
             for_client,
             answer,
+            delivered: Vec::new(),
         };
         self.publish_parts(publishing, parts, false);
     }
@@ -205,7 +195,11 @@ impl EventLoop {
     ) {
         self.proving_since.remove(&request);
         self.traces.published(request, &outcome);
-        self.posts.keep_part(request);
+        // A publication has the number of its first fragment.
+        let of_part = self.publishing.range_mut(..=request).next_back();
+        if let (Some(part), Some((_, publishing))) = (self.last_own.take(), of_part) {
+            publishing.delivered.push(part);
+        }
         let Some((request, outcome)) = self.fragmenter.settled(request, outcome) else {
             return;
         };
@@ -229,7 +223,10 @@ impl EventLoop {
         };
         match publishing.answer {
             PublishAnswer::Caller(reply) => self.after_deliveries(move || drop(reply.send(answer))),
-            PublishAnswer::Post(id) => self.post_sent(id, answer),
+            PublishAnswer::First(reply) => {
+                let answer = unsent(answer, publishing.delivered);
+                self.after_deliveries(move || drop(reply.send(answer)));
+            }
         }
     }
 

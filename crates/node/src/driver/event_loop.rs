@@ -8,7 +8,7 @@ use libp2p::{PeerId, Swarm};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use undertone_gossip::{PeerIx, RequestId};
-use undertone_message::PubsubTopic;
+use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::{Input, Relay};
 use undertone_services::metadata::MetadataExchange;
 
@@ -22,7 +22,6 @@ use super::outputs::OutwardItem;
 use super::passage::PassageState;
 use super::peer_news::PeerNews;
 use super::peers::PeerTable;
-use super::posts::Posts;
 use super::record::NodeRecord;
 use super::requests::{PendingDial, PendingPublish, ProofReply, PublishAnswer};
 use super::rln::{RlnEvent, RlnService};
@@ -91,8 +90,10 @@ pub(crate) struct EventLoop {
     pub(crate) refusals_quiet_until: Option<Instant>,
     /// Payloads of valid messages by topic, of the topics that the node ever joined.
     pub(crate) payloads: BTreeMap<PubsubTopic, PayloadTotals>,
-    /// Posted messages, including those that wait for a peer.
-    pub(crate) posts: Posts,
+    /// Own message that was delivered last.
+    pub(crate) last_own: Option<WakuMessage>,
+    /// Whether an own message is being published that was delivered before.
+    pub(crate) is_repeating: bool,
     /// Connection manager of a node that finds its peers; `None` without discovery.
     pub(crate) connections: Option<PeerConnections>,
     /// Watch over the files of the WebSocket port's certificate.
@@ -195,7 +196,6 @@ impl EventLoop {
                     false
                 }
             };
-            self.look_after_posts();
             if sends {
                 // Connection tasks write their frames first, because anything else would delay messages.
                 tokio::task::yield_now().await;
@@ -219,16 +219,11 @@ impl EventLoop {
         self.close_connections().await;
         self.ports.give_back().await;
         for (_, publishing) in std::mem::take(&mut self.publishing) {
-            if let PublishAnswer::Caller(reply) = publishing.answer {
-                let _ = reply.send(Err(PublishFailure::ShuttingDown));
+            let stopping = PublishFailure::ShuttingDown;
+            match publishing.answer {
+                PublishAnswer::Caller(reply) => drop(reply.send(Err(stopping))),
+                PublishAnswer::First(reply) => drop(reply.send(Err(stopping))),
             }
-        }
-        let waiting = self.posts.waiting.len();
-        if waiting > 0 {
-            tracing::warn!(
-                waiting,
-                "messages that waited for a peer were not sent; the send queue (/messaging) keeps its messages"
-            );
         }
         if let Some(rln) = self.rln.take() {
             // A proof in progress may ask whether an id is taken, and would wait for the answer for ever.

@@ -31,8 +31,6 @@ mod outputs;
 mod passage;
 mod peer_news;
 mod peers;
-mod posting;
-mod posts;
 mod priority;
 mod pubsub;
 pub(crate) mod record;

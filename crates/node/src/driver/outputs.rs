@@ -122,10 +122,10 @@ impl EventLoop {
                 from,
             } => {
                 if from.is_none() {
-                    if self.posts.is_repeating {
+                    if self.is_repeating {
                         return; // The application has it from the first time.
                     }
-                    self.posts.last_own = Some(message.clone());
+                    self.last_own = Some(message.clone());
                 }
                 self.totals.delivered += 1;
                 let payload_bytes = message.payload.len();

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use undertone_message::{PubsubTopic, WakuMessage};
 
 use super::waiting_dials::ConnectReply;
-use crate::command::{ProofRefusal, PublishFailure, Published};
+use crate::command::{ProofRefusal, PublishFailure, Published, Unsent};
 
 /// A publication in progress.
 pub(crate) struct PendingPublish {
@@ -15,14 +15,16 @@ pub(crate) struct PendingPublish {
     /// Whether the message is a light client's.
     pub(crate) for_client: bool,
     pub(crate) answer: PublishAnswer,
+    /// What this node's own readers have got of it: the message or its fragments, with their proofs.
+    pub(crate) delivered: Vec<WakuMessage>,
 }
 
 /// Receiver of the outcome of a publication.
 pub(crate) enum PublishAnswer {
     /// Caller that waits for it.
     Caller(oneshot::Sender<Result<Published, PublishFailure>>),
-    /// Posted message of this number.
-    Post(u64),
+    /// Sender that lets the message wait if no peer has it.
+    First(oneshot::Sender<Result<Option<Unsent>, PublishFailure>>),
 }
 
 /// A connection attempt in progress, and the caller that waits for it, if any.

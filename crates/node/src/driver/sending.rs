@@ -1,7 +1,7 @@
 //! Answers to the accountable sender: checks, proofs, publications, and what can be sent now.
 
 use tokio::sync::oneshot;
-use undertone_gossip::RequestId;
+use undertone_gossip::{RequestId, Topic};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::ProofFailure;
 use undertone_rln::{CounterError, RateLimitProof};
@@ -9,7 +9,9 @@ use undertone_rln::{CounterError, RateLimitProof};
 use super::event_loop::EventLoop;
 use super::requests::{PendingPublish, ProofReply, PublishAnswer};
 use super::rln::RlnService;
-use crate::command::{ProofRefusal, PublishFailure, Published, SendConditions, SenderQuestion};
+use crate::command::{
+    ProofRefusal, PublishFailure, Published, SendConditions, SenderQuestion, Unsent,
+};
 
 /// Own messages under way at most; the relay has room for as many again, which are those of other callers.
 const UNDER_WAY_MAX: usize = 48;
@@ -36,11 +38,18 @@ impl EventLoop {
                 self.set_clock();
                 let _ = reply.send(self.relay.is_own_proof_good(&message));
             }
+            SenderQuestion::PublishFirst {
+                pubsub_topic,
+                message,
+                may_wait,
+                reply,
+            } => self.publish_first(pubsub_topic, message, may_wait, reply),
             SenderQuestion::Publish {
                 pubsub_topic,
                 message,
+                is_delivered,
                 reply,
-            } => self.publish_for_sender(pubsub_topic, message, reply),
+            } => self.publish_for_sender(pubsub_topic, message, is_delivered, reply),
             SenderQuestion::Conditions {
                 pubsub_topics,
                 reply,
@@ -121,10 +130,61 @@ impl EventLoop {
         }
     }
 
+    fn publish_first(
+        &mut self,
+        topic: PubsubTopic,
+        message: WakuMessage,
+        may_wait: bool,
+        reply: oneshot::Sender<Result<Option<Unsent>, PublishFailure>>,
+    ) {
+        // Published without a peer, a message of a joined topic reaches this node's own readers at once.
+        if may_wait && self.joined.contains(&topic) || self.has_receiver(&topic) {
+            self.publish(topic, message, false, PublishAnswer::First(reply));
+            return;
+        }
+        let answer = self.can_be_sent(&topic, &message).and_then(|()| {
+            let unsent = Unsent {
+                parts: vec![message],
+                is_delivered: false,
+            };
+            may_wait
+                .then_some(Some(unsent))
+                .ok_or(PublishFailure::NoPeers)
+        });
+        let _ = reply.send(answer);
+    }
+
+    /// Checks what does not depend on the receiver.
+    fn can_be_sent(
+        &mut self,
+        topic: &PubsubTopic,
+        message: &WakuMessage,
+    ) -> Result<(), PublishFailure> {
+        self.set_clock();
+        let checked = self.relay.check_message(topic, message);
+        checked.map_err(|error| self.failure(error))?;
+        let proof = message.rate_limit_proof.as_ref();
+        let brings_proof = proof.is_some_and(|proof| !proof.is_empty());
+        match &self.rln {
+            Some(rln) if !rln.is_member() && !brings_proof => Err(PublishFailure::RlnProof {
+                reason: ProofFailure::NoMembership.to_string(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn has_receiver(&self, topic: &PubsubTopic) -> bool {
+        let router = self.relay.router();
+        let threshold = router.config().thresholds.publish;
+        let subscribers = router.subscribers(&Topic::new(&topic.to_string()));
+        subscribers.iter().any(|ix| router.score(*ix) >= threshold)
+    }
+
     fn publish_for_sender(
         &mut self,
         pubsub_topic: PubsubTopic,
         message: WakuMessage,
+        is_delivered: bool,
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
     ) {
         if !self.has_receiver(&pubsub_topic) {
@@ -141,7 +201,25 @@ impl EventLoop {
             message: message.clone(),
             for_client: false,
             answer: PublishAnswer::Caller(reply),
+            delivered: Vec::new(),
         };
+        self.is_repeating = is_delivered;
         self.publish_parts(publishing, vec![message], true);
+        self.is_repeating = false;
+    }
+}
+
+/// What no peer has of a message after its first publication.
+pub(super) fn unsent(
+    outcome: Result<Published, PublishFailure>,
+    parts: Vec<WakuMessage>,
+) -> Result<Option<Unsent>, PublishFailure> {
+    match outcome {
+        Ok(_) => Ok(None),
+        Err(PublishFailure::NoPeers) if !parts.is_empty() => Ok(Some(Unsent {
+            parts,
+            is_delivered: true,
+        })),
+        Err(failure) => Err(failure),
     }
 }

@@ -22,7 +22,6 @@ use super::options::NodeOptions;
 use super::outputs::OutwardItem;
 use super::passage::PassageState;
 use super::peers::PeerTable;
-use super::posts::Posts;
 use super::record::NodeRecord;
 use super::rln::RlnService;
 use super::runtime_load::RuntimeLoad;
@@ -212,7 +211,8 @@ async fn build(
         follow_ups: Vec::new(),
         totals: Default::default(),
         payloads: Default::default(),
-        posts: Posts::new(&options.relay),
+        last_own: None,
+        is_repeating: false,
         connections,
         certificate,
         hides_listening: options.announced.hides_listening(),

@@ -3,12 +3,13 @@
 use axum::{
     Json,
     extract::{Path, State},
-    http::HeaderName,
-    response::{IntoResponse as _, Response},
+    response::Response,
 };
 use thiserror::Error;
 use tokio::time::timeout;
-use undertone_message::{ContentTopic, ContentTopicError, PubsubTopic, Shard, shard_of};
+use undertone_message::{
+    ContentTopic, ContentTopicError, PubsubTopic, Shard, WakuMessage, shard_of,
+};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
@@ -20,10 +21,8 @@ use super::{
     relay::{leave_unless_wanted, message_of, now_ns, subscribe_error},
     shapes::RelayWakuMessage,
 };
-use crate::command::PublishFailure;
-
-/// Header with the number under which `/relay/v1/posts` reports the state of the message.
-const POST_ID: HeaderName = HeaderName::from_static("x-post-id");
+use crate::command::{PublishFailure, SenderQuestion};
+use crate::services::ServicesHandle;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -163,7 +162,8 @@ async fn messages(
 
 /// Publishes a message on the shard of its content topic
 ///
-/// Without a peer of the shard, the message waits for one; see `/relay/v1/posts`.
+/// Without a peer of the shard, the message waits for one, in memory, until others would no longer accept it. What becomes of
+/// a message is told of those that are sent by `/messaging/v1/messages`.
 #[utoipa::path(
     post,
     path = "/relay/v1/auto/messages",
@@ -171,7 +171,7 @@ async fn messages(
     tag = "relay",
     request_body = RelayWakuMessage,
     responses(
-        (status = 200, description = "`OK`", content_type = "text/plain", body = String, headers(("x-post-id" = u64, description = "Id of the message at `/relay/v1/posts`; missing if the same message has been sent before"))),
+        (status = 200, description = "`OK`", content_type = "text/plain", body = String),
         (status = 400, description = "`Failed to publish. Autosharding error: …`, and as for `/relay/v1/messages`; `Failed to publish: NoPeersToPublish` if too many messages wait", content_type = "text/plain", body = String),
         (status = 429, description = "`Failed to publish: … NonceLimitReached: …`, the epoch's messages are used up", content_type = "text/plain", body = String),
         (status = 500, description = "`Failed to publish: error appending RLN proof to message: …` or `Failed to publish: timedout`", content_type = "text/plain", body = String),
@@ -189,15 +189,36 @@ async fn publish(
         .map_err(ApiError::BadRequest)?;
     let pubsub_topic = carrier(&app, &message.content_topic)
         .map_err(|e| ApiError::BadRequest(format!("Failed to publish. Autosharding error: {e}")))?;
-    let posted = timeout(
-        ANSWER_TIMEOUT,
-        app.handle.post(pubsub_topic, message, restamp),
-    )
-    .await;
-    match posted.unwrap_or(Err(PublishFailure::Timeout)) {
-        Ok(post) => Ok(([(POST_ID, post.id.to_string())], ok()).into_response()),
+    // A client that waits no longer does not end it.
+    let publishing = tokio::spawn(publish_or_wait(app, pubsub_topic, message, restamp));
+    let ended = timeout(ANSWER_TIMEOUT, publishing).await;
+    let ended = ended.unwrap_or(Ok(Err(PublishFailure::Timeout)));
+    match ended.unwrap_or(Err(PublishFailure::ShuttingDown)) {
         // A client that repeats a message wants it to be sent, which has happened.
-        Err(PublishFailure::Duplicate) => Ok(ok()),
+        Ok(()) | Err(PublishFailure::Duplicate) => Ok(ok()),
         Err(failure) => Err(failure.into()),
+    }
+}
+
+/// Publishes a message, and leaves it to the sender if no peer has it.
+async fn publish_or_wait(
+    app: App,
+    pubsub_topic: PubsubTopic,
+    message: WakuMessage,
+    restamp: bool,
+) -> Result<(), PublishFailure> {
+    let sender = app.services.as_ref().map(ServicesHandle::sender);
+    let size_bytes = message.encoded_len();
+    let topic = pubsub_topic.clone();
+    let first = app.handle.sender(|reply| SenderQuestion::PublishFirst {
+        pubsub_topic: topic,
+        message,
+        may_wait: sender.is_some_and(|sender| sender.may_wait_for_peer(size_bytes)),
+        reply,
+    });
+    let unsent = first.await.map_err(|_| PublishFailure::ShuttingDown)??;
+    match (unsent, sender) {
+        (Some(unsent), Some(sender)) => sender.wait_for_peer(pubsub_topic, unsent, restamp).await,
+        _ => Ok(()),
     }
 }

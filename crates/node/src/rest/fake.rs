@@ -328,6 +328,7 @@ async fn answer_sender(sender: Arc<Mutex<FakeSender>>, mut calls: mpsc::Receiver
         let mut sender = sender.lock();
         match call {
             SenderCall::Send { message, reply, .. } => drop(reply.send((sender.accept)(message))),
+            SenderCall::WaitForPeer { reply, .. } => drop(reply.send(Err(SendFailure::Stopped))),
             SenderCall::Reports {
                 id,
                 is_fetched,

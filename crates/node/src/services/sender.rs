@@ -15,6 +15,7 @@ mod calls;
 mod conditions;
 mod driver;
 mod handle;
+mod peer_wait;
 mod queue;
 mod repair_share;
 mod report;

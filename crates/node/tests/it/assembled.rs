@@ -4,6 +4,7 @@
     reason = "only test functions are exempt, and these helpers serve them"
 )]
 
+mod auto;
 mod bandwidth;
 mod channels;
 mod cut_off;
@@ -15,7 +16,6 @@ mod light;
 mod membership;
 mod metrics;
 mod one_machine;
-mod posts;
 mod rendezvous;
 mod sending;
 mod sending_kill;

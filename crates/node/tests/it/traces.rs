@@ -153,6 +153,12 @@ async fn one_trace_shows_the_way_of_a_message() {
     }
 }
 
+/// Whether a peer of the node is subscribed to the topic.
+async fn is_heard(node: &Assembled, topic: &PubsubTopic) -> bool {
+    let peers = node.node.handle.peers().await.unwrap();
+    peers.iter().any(|peer| peer.topics.contains(topic))
+}
+
 /// Three nodes in a line, the last of which has a store that the first asks.
 async fn check() {
     let mut collector = tokio::task::spawn_blocking(Collector::start).await.unwrap();
@@ -163,7 +169,10 @@ async fn check() {
     let topic = PubsubTopic::parse("/waku/2/rs/66/0").unwrap();
     let message = WakuMessage::new("hello", "/test/1/a/proto");
     let mut deliveries = last.node.handle.messages(1);
-    first.node.handle.post(topic, message, true).await.unwrap();
+    while !is_heard(&first, &topic).await {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    first.node.handle.publish(topic, message).await.unwrap();
     deliveries.recv().await.unwrap();
 
     let store: Multiaddr = at(&last).parse().unwrap();

@@ -14,6 +14,7 @@ use super::entry::{AwaitedAnswer, QueuedMessage};
 use super::io::{Output, SendError, SendEventKind, SendId};
 use super::part::PartPlace;
 use super::parts::PartedMessage;
+use super::peer_wait::PeerWait;
 use super::record::{SendRecord, SendRecordError, SendStage};
 
 /// Bytes of a timestamp that is still to come.
@@ -48,22 +49,37 @@ impl MessageSender {
         let count = fragments.len();
         let sizes = self.sizes(&pubsub_topic, &mut fragments)?;
         let limits = &self.config.limits;
+        let kept = self.entries.values();
+        let kept = kept.filter(|entry| !self.waits_for_peer(entry.id()));
+        let kept_bytes: usize = kept.map(|entry| entry.size_bytes).sum();
         if self.taken() + count > limits.max_messages {
             let max = limits.max_messages;
             return Err(SendError::QueueFull { max });
         }
-        if self.bytes + sizes.iter().sum::<usize>() > limits.max_bytes {
+        if kept_bytes + sizes.iter().sum::<usize>() > limits.max_bytes {
             let max = limits.max_bytes;
             return Err(SendError::QueueBytes { max });
         }
+        let fragments = sizes.into_iter().zip(fragments).collect();
+        self.enqueue(now, pubsub_topic, fragments, None)
+    }
+
+    /// Takes the fragments of a message into the queue, with the lengths that they are counted with.
+    pub(super) fn enqueue(
+        &mut self,
+        now: Time,
+        pubsub_topic: Arc<str>,
+        fragments: Vec<(usize, WakuMessage)>,
+        wait: Option<PeerWait>,
+    ) -> Result<SendId, SendError> {
         if let Some(twin) = self.twin(&pubsub_topic, &fragments) {
             return Err(SendError::Duplicate(twin));
         }
         let created_ns = self.wall_ns(now);
-        let deadline = now.after(self.config.deadline);
+        let deadline = now.after(wait.map_or(self.config.deadline, |wait| wait.at_most));
         let id = SendId(created_ns.max(self.last_id.0.saturating_add(1)));
-        let part = PartPlace::of(id, id, count as u64);
-        for (place, (message, size_bytes)) in (0..).zip(fragments.into_iter().zip(sizes)) {
+        let part = PartPlace::of(id, id, fragments.len() as u64);
+        for (place, (size_bytes, message)) in (0..).zip(fragments) {
             let record = SendRecord {
                 id: SendId(id.0.saturating_add(place)),
                 pubsub_topic: pubsub_topic.clone(),
@@ -71,11 +87,14 @@ impl MessageSender {
                 created_ns,
                 stage: SendStage::Queued,
                 attempt: 0,
-                is_self_stamped: false,
-                is_given: false,
+                is_self_stamped: wait.is_some_and(|wait| wait.is_self_stamped),
+                is_given: wait.is_some_and(|wait| wait.is_delivered),
                 part,
                 end: None,
             };
+            if wait.is_some() {
+                self.peer_waits.insert(record.id);
+            }
             self.out.push_back(Output::Persist {
                 id: record.id,
                 record: record.encode(),
@@ -117,10 +136,9 @@ impl MessageSender {
     }
 
     /// Returns the message of the queue that has one of these fragments.
-    fn twin(&self, topic: &str, fragments: &[WakuMessage]) -> Option<SendId> {
-        let stamped = fragments
-            .iter()
-            .filter(|fragment| fragment.timestamp.is_some());
+    fn twin(&self, topic: &str, fragments: &[(usize, WakuMessage)]) -> Option<SendId> {
+        let fragments = fragments.iter().map(|(_, fragment)| fragment);
+        let stamped = fragments.filter(|fragment| fragment.timestamp.is_some());
         let hashes: BTreeSet<_> = stamped
             .map(|fragment| message_hash(topic, fragment))
             .collect();
@@ -176,6 +194,7 @@ impl MessageSender {
             None => BTreeSet::from([id]),
         };
         for id in &ids {
+            self.peer_waits.remove(id);
             let entry = self.remove(*id);
             if entry.is_some_and(|entry| entry.work == AwaitedAnswer::Proof) {
                 self.budget = self.budget.saturating_add(1);
@@ -193,21 +212,22 @@ impl MessageSender {
         self.last_id = self.last_id.max(used);
     }
 
-    /// Number of places of the queue that are taken: by messages, and by fragments until their message has its end.
+    /// Number of places of the queue that are taken: by messages, and by fragments until their message has its end. Those
+    /// that wait for a peer take none.
     fn taken(&self) -> usize {
-        let ended = self.wholes.values().map(PartedMessage::ended);
-        self.entries.len() + ended.sum::<usize>()
+        let is_kept = |id: &SendId| !self.waits_for_peer(*id);
+        let wholes = self.wholes.iter().filter(|(id, _)| is_kept(id));
+        let ended = wholes.map(|(_, whole)| whole.ended());
+        let entries = self.entries.keys().copied();
+        entries.filter(is_kept).count() + ended.sum::<usize>()
     }
 
     fn insert(&mut self, entry: QueuedMessage) {
         self.last_id = self.last_id.max(entry.id());
-        self.bytes += entry.size_bytes;
         self.entries.insert(entry.id(), entry);
     }
 
     pub(super) fn remove(&mut self, id: SendId) -> Option<QueuedMessage> {
-        let entry = self.entries.remove(&id)?;
-        self.bytes -= entry.size_bytes;
-        Some(entry)
+        self.entries.remove(&id)
     }
 }

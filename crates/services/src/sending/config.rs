@@ -101,6 +101,10 @@ pub struct SenderLimits {
     pub max_messages: usize,
     /// Most bytes of encoded messages in the queue.
     pub max_bytes: usize,
+    /// Most messages that wait for a peer, which are not counted among the others.
+    pub max_peer_waits: usize,
+    /// Most bytes of messages that wait for a peer.
+    pub max_peer_wait_bytes: usize,
     /// Longest encoded message with its proof, in bytes (TWN: 150 KiB).
     pub max_message_bytes: usize,
     /// Longest pubsub topic, in bytes.
@@ -125,6 +129,8 @@ impl Default for SenderLimits {
         Self {
             max_messages: 1000,
             max_bytes: 16 * 1024 * 1024,
+            max_peer_waits: 64,
+            max_peer_wait_bytes: 8 * 1024 * 1024,
             max_message_bytes: 150 * 1024,
             max_topic_bytes: 512,
             proof_bytes: 400,

@@ -32,7 +32,7 @@ impl MessageSender {
         let knows_store = self.pool.offers(PeerService::Store, None);
         let is_discovered = self.discovered.is_some_and(|at| at <= now);
         if entry.is_propagated() {
-            if entry.record.message.is_ephemeral() {
+            if entry.record.message.is_ephemeral() || self.waits_for_peer(entry.id()) {
                 return Some(SendEventKind::PropagatedOnly(Unconfirmed::Ephemeral));
             }
             if is_discovered && !knows_store {

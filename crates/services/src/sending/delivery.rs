@@ -68,15 +68,19 @@ impl MessageSender {
         let knows_store = self.pool.offers(PeerService::Store, None);
         let may_find_store = knows_store || self.discovered.is_none_or(|at| at > now);
         let has_proofs = self.config.has_proofs;
+        let waits_for_peer = self.waits_for_peer(id);
         let Some(entry) = self.entries.get_mut(&id) else {
             return false;
         };
+        let is_surely_nowhere = !entry.may_be_out && entry.record.is_self_stamped;
         let is_renewable = has_proofs || entry.record.is_self_stamped;
         if entry.is_propagated() {
             entry.wants_resend = false;
-        } else if !entry.may_be_out && entry.record.is_self_stamped {
+        } else if is_surely_nowhere && (has_proofs || !waits_for_peer) {
             entry.unstamp();
             return true;
+        } else if waits_for_peer {
+            return true; // It has a deadline, and no store is asked where it is.
         } else if entry.may_be_out
             && may_find_store
             && is_renewable
@@ -236,7 +240,11 @@ impl MessageSender {
         let is_doubted = |peer| entry.doubted.contains(&peer);
         let has_other = self.pool.offers_besides(service, Some(topic), is_doubted);
         let is_tried = |peer| tried.contains(&peer) || has_other && is_doubted(peer);
-        let Some(peer) = self.pool.pick(now, service, Some(topic), is_tried) else {
+        let picked = match self.peer_waits.contains(&id) {
+            true => None,
+            false => self.pool.pick(now, service, Some(topic), is_tried),
+        };
+        let Some(peer) = picked else {
             let was_any_tried = entry.is_relay_tried || !tried.is_empty();
             if was_any_tried && let Some(entry) = self.entries.get_mut(&id) {
                 let wait = doubled(self.config.retry_first, entry.rounds, self.config.retry_max);
@@ -261,6 +269,7 @@ impl MessageSender {
             SendWay::Relay => None,
             SendWay::Lightpush(peer) => self.pool.witness(peer),
         };
+        let waits_for_peer = self.waits_for_peer(id);
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
@@ -275,7 +284,7 @@ impl MessageSender {
             self.out.push_back(Output::Persist { id, record });
         }
         entry.wants_resend = false;
-        if entry.check_at == Time::MAX {
+        if entry.check_at == Time::MAX && !waits_for_peer {
             entry.check_at = now.after(self.config.confirm_first);
         }
         let (pubsub_topic, message) = (
@@ -293,6 +302,7 @@ impl MessageSender {
                     id,
                     pubsub_topic,
                     message,
+                    is_delivered: waits_for_peer && !is_first,
                 });
             }
             SendWay::Lightpush(peer) => {

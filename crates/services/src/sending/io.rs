@@ -310,6 +310,8 @@ pub enum Output {
         pubsub_topic: Arc<str>,
         /// The message with its proof.
         message: WakuMessage,
+        /// Whether this node's own readers have it already.
+        is_delivered: bool,
     },
     /// Publish a message through a lightpush peer; answer with [`Input::PushAnswer`].
     Push {
@@ -337,6 +339,13 @@ pub enum Output {
     },
     /// Tell the application how a message fares.
     Event(SendEvent),
+    /// A message that waited for a peer failed, of which nobody is told.
+    GivenUp {
+        /// Number of the message.
+        id: SendId,
+        /// Reason of the failure.
+        reason: FailReason,
+    },
     /// The sender holds no state for a peer any more: its number may be given to another.
     Forgotten(PeerNo),
 }
@@ -351,6 +360,7 @@ impl Output {
             | Self::CheckProof { id, .. }
             | Self::Relay { id, .. }
             | Self::Push { id, .. }
+            | Self::GivenUp { id, .. }
             | Self::Event(SendEvent { id, .. }) => Some(*id),
             Self::Connect(_) | Self::History { .. } | Self::Forgotten(_) => None,
         }

@@ -2,6 +2,7 @@
 
 mod crashes;
 mod fragments;
+mod peer_wait;
 mod promises;
 mod renewal;
 mod ways;

@@ -149,6 +149,7 @@ impl LightNode {
             sending::Output::Persist { .. }
             | sending::Output::Erase(_)
             | sending::Output::Relay { .. }
+            | sending::Output::GivenUp { .. }
             | sending::Output::Forgotten(_) => {}
         }
     }

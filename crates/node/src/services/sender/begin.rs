@@ -33,8 +33,9 @@ impl SenderDriver {
                 id,
                 pubsub_topic,
                 message,
+                is_delivered,
             } => self.spawn(async move {
-                let result = work.relay(&pubsub_topic, message).await;
+                let result = work.relay(&pubsub_topic, message, is_delivered).await;
                 SenderDone::Relayed { id, result }
             }),
             Output::Push {
@@ -76,8 +77,11 @@ impl SenderDriver {
                 });
             }
             // Numbers of peers are not used again, and the others are carried out before.
-            Output::Forgotten(_) | Output::Persist { .. } | Output::Erase(_) | Output::Event(_) => {
-            }
+            Output::Forgotten(_)
+            | Output::Persist { .. }
+            | Output::Erase(_)
+            | Output::Event(_)
+            | Output::GivenUp { .. } => {}
         }
     }
 

@@ -25,6 +25,15 @@ impl SenderDriver {
                 Ok(id) => self.accepted.push((reply, id)),
                 Err(failure) => drop(reply.send(Err(failure))),
             },
+            SenderCall::WaitForPeer {
+                pubsub_topic,
+                unsent,
+                restamp,
+                reply,
+            } => match self.wait_for_peer(pubsub_topic, unsent, restamp).await {
+                Ok(id) => self.accepted.push((reply, id)),
+                Err(failure) => drop(reply.send(Err(failure))),
+            },
             SenderCall::Reports {
                 id,
                 is_fetched,

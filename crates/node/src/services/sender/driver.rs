@@ -22,7 +22,7 @@ use undertone_services::trust::Standing;
 use super::conditions::ToldConditions;
 use super::handle::{AcceptReply, SenderCall, SenderEndpoint};
 use super::queue::{KeptQueue, QueueWrite, SendQueueError, SenderQueue};
-use super::report::{SendReport, SendReports};
+use super::report::{SendReport, SendReports, SendStep};
 use super::seen::seen_sink;
 use super::state::SendQueueWatch;
 use super::step::SenderStep;
@@ -159,6 +159,7 @@ pub(in crate::services) fn start(
         done,
     };
     driver.restore(&kept.records, kept.last_id);
+    driver.state.set_waiting(&driver.machine);
     tokio::spawn(driver.run(endpoint.calls, events, results, seen))
 }
 
@@ -227,12 +228,12 @@ impl SenderDriver {
                             self.on_call(call).await;
                         }
                     }
-                    None => return,
+                    None => break,
                 },
                 event = events.recv() => match event {
                     Some(event) => self.input(event.into()),
                     // The node has stopped.
-                    None => return,
+                    None => break,
                 },
                 Some(done) = results.recv() => self.on_done(done),
                 Some(delivery) = seen.recv() => self.input(Input::Seen(delivery.hash())),
@@ -243,6 +244,13 @@ impl SenderDriver {
                 }
                 () = tokio::time::sleep_until(wake.into()) => self.input(Input::Tick),
             }
+        }
+        let waiting = self.machine.peer_waits();
+        if waiting > 0 {
+            tracing::warn!(
+                waiting,
+                "messages that waited for a peer were not sent; the send queue (/messaging) keeps its messages"
+            );
         }
     }
 
@@ -284,7 +292,7 @@ impl SenderDriver {
         }
     }
 
-    fn now_ns(&self) -> u64 {
+    pub(super) fn now_ns(&self) -> u64 {
         let now = self.clock.now().as_nanos();
         self.clock.unix_ns_at_zero().saturating_add(now)
     }
@@ -336,6 +344,7 @@ impl SenderDriver {
         loop {
             let step = self.collect();
             let step = self.write(step, calls).await;
+            self.state.set_waiting(&self.machine);
             for (reply, id) in step.accepted {
                 // The caller may be gone; the message is sent all the same.
                 let _ = reply.send(Ok(id));
@@ -344,7 +353,6 @@ impl SenderDriver {
                 // Nobody may be listening.
                 let _ = self.news.send(report);
             }
-            self.state.set_waiting(self.machine.len());
             if step.begun.is_empty() {
                 return;
             }
@@ -372,6 +380,14 @@ impl SenderDriver {
                         step.writes.push(QueueWrite::Forget(old));
                     }
                     step.reports.push(report);
+                }
+                Output::GivenUp { id, reason } => {
+                    let reason = SendStep::Failed(reason).reason();
+                    tracing::warn!(
+                        message = id.0,
+                        reason,
+                        "a message that waited for a peer was given up"
+                    );
                 }
                 output => step.begun.push(output),
             }

@@ -8,7 +8,7 @@ use undertone_services::sending::{SendError, SendId};
 use super::repair_share::RepairShare;
 use super::report::{SendReport, WaitingMessage};
 use super::state::{SendQueueState, SendQueueWatch};
-use crate::command::PublishFailure;
+use crate::command::{PublishFailure, Unsent};
 
 /// Calls that wait for the sender at most; further callers wait.
 const CALLS_MAX: usize = 256;
@@ -50,6 +50,13 @@ pub(crate) enum SenderCall {
     Send {
         pubsub_topic: Option<PubsubTopic>,
         message: WakuMessage,
+        reply: AcceptReply,
+    },
+    /// Lets a message wait that no peer has.
+    WaitForPeer {
+        pubsub_topic: PubsubTopic,
+        unsent: Unsent,
+        restamp: bool,
         reply: AcceptReply,
     },
     /// Reports of one message or of all; fetched ones are forgotten.
@@ -157,6 +164,36 @@ impl SenderHandle {
             reply,
         });
         asked.await?
+    }
+
+    /// Whether a message of this length may wait for a peer.
+    pub(crate) fn may_wait_for_peer(&self, size_bytes: usize) -> bool {
+        size_bytes <= self.state.peer_wait_room()
+    }
+
+    /// Lets a message wait that no peer has; nobody is told what becomes of it. With `restamp`, the node chose the timestamp,
+    /// and may choose another.
+    ///
+    /// # Errors
+    /// [`PublishFailure::NoPeers`] if too many messages wait.
+    pub(crate) async fn wait_for_peer(
+        &self,
+        pubsub_topic: PubsubTopic,
+        unsent: Unsent,
+        restamp: bool,
+    ) -> Result<(), PublishFailure> {
+        let asked = self.ask(|reply| SenderCall::WaitForPeer {
+            pubsub_topic,
+            unsent,
+            restamp,
+            reply,
+        });
+        match asked.await.flatten() {
+            Ok(_) => Ok(()),
+            Err(SendFailure::Queue(SendError::Duplicate(_))) => Err(PublishFailure::Duplicate),
+            Err(SendFailure::Stopped) => Err(PublishFailure::ShuttingDown),
+            Err(_) => Err(PublishFailure::NoPeers),
+        }
     }
 
     /// Returns the present state of the queue, without waiting for the sender.

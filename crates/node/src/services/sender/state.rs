@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
+use undertone_services::sending::MessageSender;
 
 /// State of the send queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,12 +24,20 @@ pub(crate) struct SendQueueWatch(Arc<WatchedQueue>);
 #[derive(Debug, Default)]
 struct WatchedQueue {
     waiting: AtomicUsize,
+    /// Bytes that a further message may have that waits for a peer.
+    peer_wait_room: AtomicUsize,
     trouble: Mutex<Option<String>>,
 }
 
 impl SendQueueWatch {
-    pub(super) fn set_waiting(&self, messages: usize) {
-        self.0.waiting.store(messages, Ordering::Relaxed);
+    pub(super) fn set_waiting(&self, machine: &MessageSender) {
+        self.0.waiting.store(machine.len(), Ordering::Relaxed);
+        let room = machine.peer_wait_room();
+        self.0.peer_wait_room.store(room, Ordering::Relaxed);
+    }
+
+    pub(super) fn peer_wait_room(&self) -> usize {
+        self.0.peer_wait_room.load(Ordering::Relaxed)
     }
 
     pub(super) fn set_trouble(&self, trouble: Option<String>) {

@@ -84,11 +84,13 @@ impl SenderWork {
         &self,
         pubsub_topic: &str,
         message: WakuMessage,
+        is_delivered: bool,
     ) -> Result<usize, RelayFailure> {
         let pubsub_topic = parsed(pubsub_topic).ok_or(RelayFailure::Invalid)?;
         let asked = self.node.sender(|reply| SenderQuestion::Publish {
             pubsub_topic,
             message,
+            is_delivered,
             reply,
         });
         let published = asked.await.unwrap_or(Err(PublishFailure::ShuttingDown));

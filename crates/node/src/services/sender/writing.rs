@@ -38,7 +38,7 @@ impl SenderDriver {
                 let reason = error.clone();
                 let _ = reply.send(Err(SendFailure::Unwritable { reason }));
             }
-            self.state.set_waiting(self.machine.len());
+            self.state.set_waiting(&self.machine);
             self.state.set_trouble(Some(error.clone()));
             self.answer_for(REPEAT_AFTER, &error, calls).await;
         }
@@ -73,7 +73,7 @@ impl SenderDriver {
         let end = Instant::now() + pause;
         while let Ok(call) = tokio::time::timeout_at(end, calls.recv()).await {
             match call {
-                Some(SenderCall::Send { reply, .. }) => {
+                Some(SenderCall::Send { reply, .. } | SenderCall::WaitForPeer { reply, .. }) => {
                     let reason = error.to_owned();
                     // A caller that no longer waits is not an error.
                     let _ = reply.send(Err(SendFailure::Unwritable { reason }));

@@ -57,7 +57,7 @@ async fn a_message_is_published_on_its_shard() {
     let api = Api::start(Script::default());
     let body = format!(r#"{{"payload": "aGk=", "contentTopic": "{TOPIC}"}}"#);
     assert_eq!(api.post(MESSAGES, &body).await, answer_ok());
-    assert_eq!(api.asked(), ["post /waku/2/rs/66/3"]);
+    assert_eq!(api.asked(), ["publish first /waku/2/rs/66/3"]);
     assert!(
         api.published.lock().unwrap()[0].1.timestamp_ns() > 0,
         "stamped with the time"
@@ -105,56 +105,6 @@ async fn a_topic_that_is_not_one_has_no_shard() {
         )
     );
     assert!(api.asked().is_empty());
-}
-
-#[tokio::test]
-async fn what_became_of_a_message_can_be_asked() {
-    use undertone_node::command::{Post, PostState};
-    let post = |id, state| Post {
-        id,
-        pubsub_topic: shard(3),
-        content_topic: TOPIC.into(),
-        state,
-    };
-    let hash = undertone_message::MessageHash([0xab; 32]);
-    let api = Api::start(Script {
-        posts: vec![
-            post(6, PostState::Sent { peers: 2, hash }),
-            post(7, PostState::Waiting),
-            post(
-                8,
-                PostState::Failed {
-                    reason: PublishFailure::Timeout,
-                },
-            ),
-        ],
-        ..Script::default()
-    });
-    let body = format!(r#"{{"payload": "aGk=", "contentTopic": "{TOPIC}"}}"#);
-    let request = axum::http::Request::post(MESSAGES)
-        .header("content-type", "application/json")
-        .body(body.into())
-        .unwrap();
-    let answer = api.answer(request).await;
-    assert_eq!(answer.status(), StatusCode::OK);
-    assert_eq!(answer.headers()["x-post-id"], "7");
-    let get = async |path| {
-        let (status, body) = api.get(path).await;
-        assert_eq!(status, StatusCode::OK, "{path}: {body}");
-        serde_json::from_str::<serde_json::Value>(&body).unwrap()
-    };
-    let mut expected = serde_json::json!({
-        "id": 7, "pubsubTopic": "/waku/2/rs/66/3", "contentTopic": TOPIC, "state": "waiting",
-    });
-    assert_eq!(get("/relay/v1/posts/7").await, expected);
-    expected["id"] = 6.into();
-    expected["state"] = "sent".into();
-    expected["peers"] = 2.into();
-    expected["messageHash"] = format!("0x{}", "ab".repeat(32)).into();
-    let all = get("/relay/v1/posts").await;
-    assert_eq!(all[0], expected);
-    assert_eq!(all[2]["reason"], "timedout");
-    assert_eq!(api.get("/relay/v1/posts/9").await.0, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

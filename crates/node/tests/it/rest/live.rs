@@ -25,7 +25,6 @@ const HANG: Duration = Duration::from_secs(120);
 
 /// Carried by shard 3 of 8.
 const TOPIC: &str = "/toychat/2/huilong/proto";
-const TOPIC_PATH: &str = "/relay/v1/auto/messages/%2Ftoychat%2F2%2Fhuilong%2Fproto";
 
 /// A node without RLN and its API.
 struct Live {
@@ -120,39 +119,6 @@ impl Live {
 
 fn relay_health(health: &Value) -> &Value {
     &health["protocolsHealth"][0]["Relay"]
-}
-
-/// Neither node is subscribed to the shard at first, and there is no peer when the message is posted.
-#[tokio::test]
-async fn a_message_posted_without_subscription_or_peers_goes_out_when_a_peer_comes() {
-    let alice = live(Different::default()).await;
-    let message = json!({"payload": "aGk=", "contentTopic": TOPIC});
-    let (status, body) = alice.ask("POST", "/relay/v1/auto/messages", &message).await;
-    assert_eq!((status, body), (StatusCode::OK, json!("OK")));
-    let post = alice.get("/relay/v1/posts/1").await;
-    assert_eq!(post["state"], "waiting", "{post}");
-    let bob = live(Different {
-        topics: vec![shard(3)],
-        static_peers: alice.running.addresses.clone(),
-        ..Different::default()
-    })
-    .await;
-    let is_sent = |post: &Value| post["state"] == "sent";
-    let post = alice.until("/relay/v1/posts/1", is_sent).await;
-    assert_eq!(post["peers"], 1);
-    let has_one = |list: &Value| list.as_array().is_some_and(|list| list.len() == 1);
-    let messages = bob.until(TOPIC_PATH, has_one).await;
-    assert_eq!(messages[0]["payload"], "aGk=");
-    // It was never joined here, so that nothing came of it here.
-    assert_eq!(
-        alice.ask("GET", TOPIC_PATH, &Value::Null).await.0,
-        StatusCode::NOT_FOUND
-    );
-    let strict = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F3";
-    let (status, text) = alice.ask("POST", strict, &message).await;
-    assert_eq!(status, StatusCode::BAD_REQUEST, "{text}");
-    alice.running.stop().await;
-    bob.running.stop().await;
 }
 
 #[tokio::test]

@@ -142,7 +142,8 @@ async fn the_token_is_described_where_it_is_asked_for() {
             has_answer
         };
         assert!(asks("/admin/v1/peers"));
-        assert_eq!(asks("/relay/v1/posts"), of_relay);
+        let of_topic = "/relay/v1/auto/messages/{contentTopic}";
+        assert_eq!(asks(of_topic), of_relay);
         assert!(asks("/admin/v1/status"));
         for open in ["/", "/page.css", "/page.js", "/health", "/docs", "/readyz"] {
             assert!(!asks(open), "{open}");

@@ -19,8 +19,8 @@ use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
 use undertone_node::{
     command::{
         Command, ConnectFailure, ConnectionStatus, GossipSnapshot, HealthReport, HealthStatus,
-        NodeInfo, PeerSnapshot, Post, PostState, ProtocolHealth, PublishFailure, Published,
-        RlnSnapshot, ShardHealth, SubscribeFailure,
+        NodeInfo, PeerSnapshot, ProtocolHealth, PublishFailure, Published, RlnSnapshot,
+        SenderQuestion, ShardHealth, SubscribeFailure,
     },
     handle::{Deliveries, Delivery, node_channel},
     rest::{Access, MetricsNames, RestConfig, router},
@@ -39,7 +39,6 @@ pub(crate) struct Script {
     pub(crate) health: Option<HealthReport>,
     pub(crate) rln: Option<RlnSnapshot>,
     pub(crate) gossip: Stats,
-    pub(crate) posts: Vec<Post>,
 }
 
 impl Default for Script {
@@ -81,7 +80,6 @@ impl Default for Script {
             }),
             rln: None,
             gossip: Stats::default(),
-            posts: Vec::new(),
         }
     }
 }
@@ -209,7 +207,7 @@ async fn answer(
 ) {
     let note = |text: String| asked.lock().unwrap().push(text);
     let mut unanswered = Vec::new();
-    let mut posts_unanswered = Vec::new();
+    let mut firsts_unanswered = Vec::new();
     while let Some(command) = commands.recv().await {
         match command {
             Command::Subscribe { topic, reply } => {
@@ -243,26 +241,17 @@ async fn answer(
                 }
             }
             Command::Subscriber { .. } => {}
-            Command::Post {
+            Command::Sender(SenderQuestion::PublishFirst {
                 pubsub_topic,
                 message,
                 reply,
-                restamp: _,
-            } => {
-                note(format!("post {pubsub_topic}"));
-                published
-                    .lock()
-                    .unwrap()
-                    .push((pubsub_topic.clone(), message.clone()));
-                let post = Post {
-                    id: 7,
-                    pubsub_topic,
-                    content_topic: message.content_topic.to_string(),
-                    state: PostState::Waiting,
-                };
+                may_wait: _,
+            }) => {
+                note(format!("publish first {pubsub_topic}"));
+                published.lock().unwrap().push((pubsub_topic, message));
                 match script.publish.clone() {
-                    Some(outcome) => drop(reply.send(outcome.map(|()| post))),
-                    None => posts_unanswered.push(reply),
+                    Some(outcome) => drop(reply.send(outcome.map(|()| None))),
+                    None => firsts_unanswered.push(reply),
                 }
             }
             Command::SetStaticPeers { peers, reply } => {
@@ -273,7 +262,6 @@ async fn answer(
                 note("renew certificate".to_owned());
                 let _ = reply.send(());
             }
-            Command::Posts { reply } => drop(reply.send(script.posts.clone())),
             Command::Peers { reply } => drop(reply.send(script.peers.clone())),
             Command::Connect { address, reply, .. } => {
                 note(format!("connect {address}"));

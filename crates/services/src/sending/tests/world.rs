@@ -326,7 +326,7 @@ impl World {
                     }
                 }
                 Output::Event(event) => self.events_seen.push(event),
-                Output::Forgotten(_) => {}
+                Output::Forgotten(_) | Output::GivenUp { .. } => {}
             }
         }
     }

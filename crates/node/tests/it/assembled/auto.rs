@@ -45,6 +45,18 @@ fn payloads(messages: &Value) -> Vec<&Value> {
     messages.map(|one| &one["payload"]).collect()
 }
 
+/// Waits until no message is on its way. Nothing is told of those that only wait for a peer.
+async fn until_sent(node: &Assembled) {
+    let sender = node.services.handle.sender();
+    let waits = async {
+        while sender.waiting().await != Ok(0) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(HANG, waits).await.unwrap();
+    assert_eq!(sender.reports(None).await, Ok(Vec::new()));
+}
+
 async fn waits_and_is_sent(more: &[(&str, &str)]) {
     let alices = Place::new();
     alices.join(b"alice");
@@ -66,10 +78,8 @@ async fn waits_and_is_sent(more: &[(&str, &str)]) {
     tokio::time::timeout(HANG, posting).await.unwrap();
     let cached = get(&alice, MESSAGES_OF_TOPIC).await;
     assert_eq!(payloads(&cached), ["aGk="], "there once it is answered");
-    let posts = get(&alice, "/relay/v1/posts").await;
-    let waiting = |post: &&Value| post["state"] == "waiting";
-    let post = posts.as_array().unwrap().iter().find(waiting).unwrap();
-    let post = format!("/relay/v1/posts/{}", post["id"]);
+    let sender = alice.services.handle.sender();
+    assert_eq!(sender.waiting().await, Ok(1));
     let stored = |page: &Value| {
         page["messages"]
             .as_array()
@@ -85,15 +95,12 @@ async fn waits_and_is_sent(more: &[(&str, &str)]) {
     let mut heard = bob.node.handle.messages(10);
     let address = alice.node.addresses[0].clone();
     bob.node.handle.connect(address).await.unwrap();
-    let sent = until(&alice, &post, |post| post["state"] == "sent").await;
     let heard = tokio::time::timeout(HANG, heard.recv()).await.unwrap();
     let heard = heard.unwrap();
     assert_eq!(&heard.message.payload[..], b"hi");
-    assert_eq!(
-        sent["messageHash"], page["messages"][0]["messageHash"],
-        "the same message"
-    );
-    assert_eq!(sent["messageHash"], heard.hash().to_string());
+    let stored = &page["messages"][0]["messageHash"];
+    assert_eq!(*stored, heard.hash().to_string(), "the same message");
+    until_sent(&alice).await;
     assert_eq!(
         get(&alice, MESSAGES_OF_TOPIC).await,
         json!([]),
@@ -116,6 +123,49 @@ async fn a_message_that_waits_for_long_is_not_delivered_twice() {
 #[tokio::test]
 async fn a_proved_message_that_waits_for_a_peer_is_sent_as_it_was_kept() {
     waits_and_is_sent(&[]).await;
+}
+
+/// Neither node is subscribed to the shard at first, and there is no peer when the message is posted.
+#[tokio::test]
+async fn a_message_posted_without_subscription_or_peers_goes_out_when_a_peer_comes() {
+    let places = [Place::new(), Place::new()];
+    let flags = |shard| [("rln", "false"), ("shards", shard)];
+    let alice = assemble(&places[0].config(&[], &flags("0"))).await.unwrap();
+    let rest = alice.rest.unwrap();
+    let message = json!({"payload": "aGk=", "contentTopic": TOPIC}).to_string();
+    let (status, body) = ask(rest, "POST", MESSAGES, &message).await;
+    assert_eq!((status, &*body), (200, "OK"));
+    assert_eq!(alice.services.handle.sender().waiting().await, Ok(1));
+    let peers = [alice.node.addresses[0].to_string()];
+    let bob = assemble(&places[1].config(&peers, &flags("3")))
+        .await
+        .unwrap();
+    let mut heard = bob.node.handle.messages(10);
+    let came = tokio::time::timeout(HANG, heard.recv()).await.unwrap();
+    assert_eq!(&came.unwrap().message.payload[..], b"hi");
+    until_sent(&alice).await;
+    // It was never joined here, so that nothing came of it here.
+    assert_eq!(ask(rest, "GET", MESSAGES_OF_TOPIC, "").await.0, 404);
+    let strict = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F66%2F3";
+    let (status, text) = ask(rest, "POST", strict, &message).await;
+    assert_eq!(status, 400, "{text}");
+}
+
+#[tokio::test]
+async fn at_most_64_messages_wait_and_a_further_one_is_refused() {
+    let place = Place::new();
+    let flags = [("rln", "false"), ("shards", "3")];
+    let node = assemble(&place.config(&[], &flags)).await.unwrap();
+    let post = async |n: u32| {
+        let message = json!({"payload": "aGk=", "contentTopic": TOPIC, "timestamp": n});
+        ask(node.rest.unwrap(), "POST", MESSAGES, &message.to_string()).await
+    };
+    for n in 1..=64 {
+        assert_eq!(post(n).await, (200, "OK".to_owned()), "{n}");
+    }
+    let text = "Failed to publish: publish failed in relay: NoPeersToPublish";
+    assert_eq!(post(65).await, (400, text.to_owned()));
+    assert_eq!(node.services.handle.sender().waiting().await, Ok(64));
 }
 
 /// Sink that takes its time.
@@ -145,10 +195,8 @@ async fn the_answer_to_a_publication_comes_after_its_delivery() {
         .await
         .unwrap_err();
     assert_eq!(slow.0.load(Ordering::SeqCst), 1);
-    node.node
-        .handle
-        .post(shard(), message("posted"), true)
-        .await
-        .unwrap();
+    let posted = json!({"payload": "aGk=", "contentTopic": TOPIC}).to_string();
+    let (status, text) = ask(node.rest.unwrap(), "POST", MESSAGES, &posted).await;
+    assert_eq!(status, 200, "{text}");
     assert_eq!(slow.0.load(Ordering::SeqCst), 2);
 }
