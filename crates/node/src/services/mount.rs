@@ -349,7 +349,10 @@ impl PreparedServices {
             }),
         };
         let host = Arc::new(Mutex::new(HostDriver::new(
-            (ServiceHost::new(machines, config.rate_limits), archive.clone()),
+            (
+                ServiceHost::new(machines, config.rate_limits),
+                archive.clone(),
+            ),
             Publisher::new(node.clone(), needs_proof),
             Pusher::new(channels.opener, done.clone()),
             totals,

@@ -7,10 +7,11 @@ use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_rln::Epoch;
 use undertone_services::sending::{PeerWait, SendId};
 
-use super::driver::{SenderDriver, SenderRateLimit};
+use super::driver::SenderDriver;
 use super::handle::SendFailure;
 use crate::command::Unsent;
 use crate::driver::fragments_of;
+use crate::services::SenderRateLimit;
 
 #[cfg(test)]
 mod tests;
