@@ -6,7 +6,8 @@ use crate::support::program;
 
 fn complete(args: &[&str]) {
     let node = program();
-    let output = Command::new(env!("CARGO_BIN_EXE_serving"))
+    let output = Command::new(env!("CARGO_BIN_EXE_bench"))
+        .arg("serving")
         .args(args)
         .arg("--node")
         .arg(node)
