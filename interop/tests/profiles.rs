@@ -22,7 +22,7 @@ fn compare(implementation: &str) -> Vec<Value> {
         "traffic.publisher_count=3",
         "traffic.drain_s=2",
     ] {
-        command.args(["profiles", "--set", set]);
+        command.args(["--set", set]);
     }
     let output = command.output().expect("it was built with the tests");
     let said = String::from_utf8_lossy(&output.stderr);
