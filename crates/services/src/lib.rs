@@ -29,12 +29,9 @@ mod turns;
 pub use request::{PeerNo, RequestNo};
 
 /// Protocols of the services that nodes ask of each other, synchronisation of stores apart.
-pub const SERVICE_PROTOCOLS: [&str; 7] = [
-    store::PROTOCOL_ID,
-    filter::SUBSCRIBE_PROTOCOL_ID,
-    filter::PUSH_PROTOCOL_ID,
-    lightpush::PROTOCOL_ID,
-    lightpush::legacy::PROTOCOL_ID,
-    peer_exchange::PROTOCOL_ID,
-    rendezvous::PROTOCOL_ID,
-];
+pub fn service_protocols() -> impl Iterator<Item = &'static str> {
+    let requests = host::RequestProtocol::ALL.into_iter();
+    requests
+        .map(host::RequestProtocol::id)
+        .chain([filter::PUSH_PROTOCOL_ID])
+}

@@ -8,8 +8,8 @@ use libp2p::core::ConnectedPoint;
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 use undertone_gossip::PeerIx;
-use undertone_services::SERVICE_PROTOCOLS;
 use undertone_services::metadata;
+use undertone_services::service_protocols;
 use undertone_services::sync::RECONCILIATION_PROTOCOL_ID;
 
 use super::options::WAKU_RELAY;
@@ -236,7 +236,7 @@ impl PeerTable {
         let known = self.known.values();
         for known in known.filter(|known| known.connected == Connectedness::Connected) {
             let speaks = |id: &&str| known.protocols.iter().any(|spoken| spoken == id);
-            let protocols = OTHER_PROTOCOLS.into_iter().chain(SERVICE_PROTOCOLS);
+            let protocols = OTHER_PROTOCOLS.into_iter().chain(service_protocols());
             for protocol in protocols.filter(speaks) {
                 let peers = peers.entry(protocol).or_default();
                 match known.is_inbound {

@@ -10,7 +10,7 @@ use undertone_message::Shard;
 use undertone_services::light::{ServicePeer, Services};
 use undertone_services::sync::RECONCILIATION_PROTOCOL_ID;
 use undertone_services::trust::{Network, Standing, Witness, choose};
-use undertone_services::{PeerNo, SERVICE_PROTOCOLS, filter, lightpush, store};
+use undertone_services::{PeerNo, filter, lightpush, service_protocols, store};
 
 use super::ServicePeerEvent;
 use crate::driver::PeerNews;
@@ -311,9 +311,7 @@ impl ServicePeerTable {
             store: has(store::PROTOCOL_ID),
         };
         peer.is_legacy_pusher = v2 && !v3;
-        let ids = SERVICE_PROTOCOLS
-            .into_iter()
-            .chain([RECONCILIATION_PROTOCOL_ID]);
+        let ids = service_protocols().chain([RECONCILIATION_PROTOCOL_ID]);
         peer.protocols = ids.filter(|id| has(id)).collect();
         peer.has_metadata = has(METADATA_PROTOCOL.as_ref());
         peer.has_announced = true;
