@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use undertone_fuzz::{Reader, rng, until};
 use undertone_gossip::Time;
-use undertone_services::sds::{Channel, Id, Input, Output, SdsConfig};
+use undertone_sds::{Channel, Id, Input, Output, SdsConfig};
 
 /// Frames kept for later.
 const FRAMES_MAX: usize = 64;

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use undertone_fuzz::Reader;
 use undertone_message::MessageLimits;
 use undertone_services::{
-    filter, lightpush, lightpush::legacy, peer_exchange, rendezvous, sds, store, sync,
+    filter, lightpush, lightpush::legacy, peer_exchange, rendezvous, store, sync,
 };
 
 macro_rules! stays {
@@ -111,6 +111,10 @@ fuzz_target!(|input: &[u8]| {
             }
         }
         16 => stays!(sync::TransferMessage, bytes, MessageLimits::default()),
-        _ => stays!(sds::SdsMessage, bytes, sds::SdsLimits::default()),
+        _ => stays!(
+            undertone_sds::SdsMessage,
+            bytes,
+            undertone_sds::SdsLimits::default()
+        ),
     }
 });

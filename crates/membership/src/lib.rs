@@ -9,17 +9,12 @@
 //! [`evm::EvmRegistry`] is the registry of the Waku networks: a contract on a chain.
 //! [`evm::LightRegistry`] reads only recent roots of it, so it has no log.
 //!
-//! [`module::RlnModule`] registers, proves and verifies over registries chosen by name.
-//!
 //! # Features
 //! - `sqlite` (default): [`SqliteRegistry`].
 //! - `evm` (default): the module [`evm`], with an RPC client and a file of its own.
-//! - `module` (default): the module [`module`], with seeds from the operating system.
 
 #[cfg(feature = "evm")]
 pub mod evm;
-#[cfg(feature = "module")]
-pub mod module;
 mod registry;
 #[cfg(feature = "sqlite")]
 mod sqlite;

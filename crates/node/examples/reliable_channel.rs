@@ -9,7 +9,7 @@ use undertone_message::PubsubTopic;
 use undertone_node::assemble::{Assembled, assemble};
 use undertone_node::config::{NodeConfig, Sources};
 use undertone_node::services::{ChannelEvent, ChannelOptions, ReliableChannel};
-use undertone_services::sds::SdsConfig;
+use undertone_sds::SdsConfig;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {

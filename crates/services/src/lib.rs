@@ -18,7 +18,6 @@ pub mod rate_limit;
 pub mod rendezvous;
 pub mod request;
 pub mod rpc;
-pub mod sds;
 pub mod sending;
 pub mod sharding;
 pub mod store;

@@ -7,7 +7,6 @@
 
 mod faults;
 mod light;
-mod module;
 mod older;
 mod proxy;
 mod removal;

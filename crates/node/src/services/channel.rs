@@ -6,7 +6,7 @@ mod events;
 mod options;
 
 use tokio::sync::{mpsc, oneshot};
-use undertone_services::sds::Id;
+use undertone_sds::Id;
 
 pub use events::{ChannelEvent, ChannelFailure};
 pub use options::ChannelOptions;

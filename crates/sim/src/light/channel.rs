@@ -6,10 +6,10 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 use undertone_gossip::Time;
 use undertone_message::{MessageHash, WakuMessage};
-use undertone_services::history::{HistoryCriteria, HistoryPage, HistoryQuery, PageDirection};
-use undertone_services::sds::{
+use undertone_sds::{
     CausalHistoryEntry, Channel, Id, Input, Output, PublishReason, SdsConfig, SdsLimits, SdsMessage,
 };
+use undertone_services::history::{HistoryCriteria, HistoryPage, HistoryQuery, PageDirection};
 use undertone_services::sending::{SendEvent, SendEventKind, SendId};
 use undertone_services::store::StoreRequest;
 

@@ -10,13 +10,13 @@ use rand_core::SeedableRng;
 use undertone_gossip::Time;
 use undertone_message::WakuMessage;
 use undertone_rln::RateLimitProof;
+use undertone_sds as sds;
 use undertone_services::PeerNo;
 use undertone_services::filter::{FilterCodecLimits, MessagePush};
 use undertone_services::history::CLOCK_TOLERANCE_NS;
 use undertone_services::light::{
     self, DeliveryOrigin, LightClient, LightConfig, LightDelivery, ServicePeer, Services,
 };
-use undertone_services::sds;
 use undertone_services::sending::{self, MessageSender, SendId, SenderConfig};
 use undertone_services::trust::Standing;
 

@@ -12,10 +12,8 @@ use tokio::sync::mpsc;
 use undertone_gossip::{MessageId, Time};
 use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
 use undertone_rln::durable;
+use undertone_sds::{CausalHistoryEntry, Channel, Id, IdRule, Input, Output, PublishReason};
 use undertone_services::history::{HistoryCriteria, HistoryEntry, HistoryQuery, PageDirection};
-use undertone_services::sds::{
-    CausalHistoryEntry, Channel, Id, IdRule, Input, Output, PublishReason,
-};
 use undertone_services::sending::SendId;
 
 use super::ChannelSend;

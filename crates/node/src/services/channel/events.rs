@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use thiserror::Error;
-use undertone_services::sds::{Id, SdsSendError, StateError};
+use undertone_sds::{Id, SdsSendError, StateError};
 
 /// Event of a reliable channel, for the program.
 #[derive(Clone, Debug, PartialEq, Eq)]

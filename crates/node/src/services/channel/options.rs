@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use undertone_message::PubsubTopic;
-use undertone_services::sds::SdsConfig;
+use undertone_sds::SdsConfig;
 
 /// Channel to join, and how.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
 use undertone_node::assemble::{Assembled, assemble};
 use undertone_node::handle::NodeHandle;
 use undertone_node::services::{ChannelEvent, ChannelOptions, ReliableChannel};
-use undertone_services::sds::{RepairTiming, SdsConfig};
+use undertone_sds::{RepairTiming, SdsConfig};
 
 use crate::assembled::sending::{CONTENT_TOPIC, topic};
 use crate::support::{HANG, Place, metrics_until};
