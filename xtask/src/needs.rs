@@ -84,11 +84,11 @@ pub(crate) const PEERS: Need = Need {
 };
 pub(crate) const PAGE_PACKAGES: Need = Need {
     what: "the npm packages of the checks in a browser",
-    check: "for at in crates/lab/tests/page/browser crates/node/tests/browser; do \
+    check: "for at in crates/pages/tests/browser crates/node/tests/browser; do \
             test $at/package-lock.json -nt $at/node_modules/.package-lock.json && exit 1; \
             test -d $at/node_modules || exit 1; done",
     get: Get::Install(
-        "for at in crates/lab/tests/page/browser crates/node/tests/browser; do \
+        "for at in crates/pages/tests/browser crates/node/tests/browser; do \
          npm ci --prefix $at --ignore-scripts --no-audit --no-fund || exit 1; done",
     ),
 };

@@ -271,9 +271,9 @@ pub(crate) const STEPS: &[Step] = &[
             PROGRAMS,
             // Records that have every shape of chart and every verdict.
             run("mkdir -p {target}/page && {target}/debug/examples/page \
-                 crates/lab/tests/page/records {target}/page/report.html"),
+                 crates/lab/tests/records {target}/page/report.html"),
             run(
-                "node crates/lab/tests/page/browser/check.mjs {target}/page/report.html \
+                "node crates/pages/tests/browser/check.mjs {target}/page/report.html \
                  $(which chromium chromium-browser google-chrome | head -n 1) {target}/page",
             ),
             run(

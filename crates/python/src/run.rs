@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use arrow_array::RecordBatch;
 use pyo3::prelude::*;
-use undertone_lab::page::{RunShown, run_page};
 use undertone_lab::report::{
     Campaign, DATASETS, DatasetChoice, Summary, write_datasets, write_run,
 };
 use undertone_lab::run::{FinishedRun, RunRequest, threads};
 use undertone_lab::sweep::write_rows;
 use undertone_lab::tables;
+use undertone_pages::{RunShown, run_page};
 use undertone_sim::Outcome;
 
 use crate::COMMIT;

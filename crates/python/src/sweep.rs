@@ -4,13 +4,13 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use undertone_lab::page::sweep_page;
 use undertone_lab::run::{replay, threads};
 use undertone_lab::scenario::ScenarioSource;
 use undertone_lab::sweep::{
     FailedRun, Sweep, SweepFolder, SweepPoint, SweepReport, SweepShard, SweepWork, WorkDone,
 };
 use undertone_lab::tables::{sweep_points, sweep_runs};
+use undertone_pages::sweep_page;
 
 use crate::COMMIT;
 use crate::errors::{of_scenario, of_sweep, unwritten, wrong};

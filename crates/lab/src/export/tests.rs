@@ -7,7 +7,7 @@ use super::{csv, write};
 use crate::record::{Axis, Chart, ExperimentRecord, Role, Shape, Table, read_folder};
 
 fn records() -> Vec<ExperimentRecord> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/records");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records");
     read_folder(&folder).unwrap()
 }
 

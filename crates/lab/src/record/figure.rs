@@ -176,7 +176,7 @@ impl std::fmt::Display for Criterion {
 }
 
 /// Formats a number with as many decimals as its size requires.
-pub(crate) fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {
         _ if size == 0.0 || size >= 100.0 => 0,

@@ -15,10 +15,10 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use chart::{Axis, Chart, ChartMark, Role, Series, Shape};
-pub(crate) use figure::short;
+pub use figure::short;
 pub use figure::{Criterion, Figure, Verdict};
 pub use folder::{FolderError, MAX_RECORD_BYTES, MAX_RECORDS, read_folder};
-pub(crate) use names::names;
+pub use names::names;
 
 use crate::report::RunCosts;
 use crate::validity::OutsideChecked;
@@ -80,7 +80,7 @@ pub struct OutsideOfRuns {
 
 impl OutsideOfRuns {
     /// Number of simulations in words.
-    pub(crate) fn simulations(&self) -> String {
+    pub fn simulations(&self) -> String {
         match self.runs {
             1 => "one simulation".to_owned(),
             runs => format!("{runs} simulations"),
@@ -88,7 +88,7 @@ impl OutsideOfRuns {
     }
 
     /// Adds the mechanisms of some more simulations to those that are known.
-    pub(crate) fn count(known: &mut Vec<Self>, outside: &[OutsideChecked], runs: u32) {
+    pub fn count(known: &mut Vec<Self>, outside: &[OutsideChecked], runs: u32) {
         for outside in outside {
             match known.iter_mut().find(|known| known.outside == *outside) {
                 Some(known) => known.runs += runs,

@@ -8,7 +8,7 @@ use super::ExperimentRecord;
 const MAX_CHARS: usize = 80;
 
 /// A unique name for each record: its id, reduced to letters, digits and dashes.
-pub(crate) fn names(records: &[ExperimentRecord]) -> Vec<String> {
+pub fn names(records: &[ExperimentRecord]) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let name = |record: &ExperimentRecord| {
         let letters = record.id.chars().take(MAX_CHARS);

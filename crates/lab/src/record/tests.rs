@@ -135,10 +135,7 @@ fn a_record_survives_its_file_and_says_what_differs() {
 #[test]
 fn a_folder_is_read_in_the_order_of_ids() {
     let folder = tempfile::tempdir().unwrap();
-    let fixture = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/page/records/platforms.json"
-    );
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/platforms.json");
     let text = std::fs::read_to_string(fixture).unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     assert!(matches!(

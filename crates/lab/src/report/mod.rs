@@ -37,5 +37,5 @@ pub use services::{
 };
 pub use stats::{Latency, Sorted, median};
 pub use summary::{Bytes, KindTotal, MeshDegreeSummary, PerMessage, Summary, WarmUp};
-pub(crate) use summary::{by_message, latency_ms};
+pub use summary::{by_message, latency_ms};
 pub(crate) use text::{align, new_table};

@@ -231,7 +231,7 @@ impl MessageGroup {
 }
 
 /// Each message with its deliveries; relies on deliveries being ordered by message.
-pub(crate) fn by_message(outcome: &Outcome) -> impl Iterator<Item = (&Message, &[Delivery])> {
+pub fn by_message(outcome: &Outcome) -> impl Iterator<Item = (&Message, &[Delivery])> {
     let mut rest = outcome.deliveries.as_slice();
     outcome.messages.iter().map(move |message| {
         let from = rest.partition_point(|delivery| delivery.message < message.index);
@@ -243,7 +243,7 @@ pub(crate) fn by_message(outcome: &Outcome) -> impl Iterator<Item = (&Message, &
 }
 
 /// Time from publishing to delivery, milliseconds.
-pub(crate) fn latency_ms(message: &Message, delivery: &Delivery) -> f64 {
+pub fn latency_ms(message: &Message, delivery: &Delivery) -> f64 {
     delivery.received_ns.saturating_sub(message.published_ns) as f64 / 1e6
 }
 

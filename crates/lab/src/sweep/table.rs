@@ -132,7 +132,7 @@ fn csv_line(cells: &[String]) -> String {
 
 impl SweepTable {
     /// The table in words, as people read it.
-    pub(crate) fn in_words(&self) -> Table {
+    pub fn in_words(&self) -> Table {
         let keys = self.keys.iter().map(String::as_str);
         let header = keys.chain(["runs"]).chain(self.columns.iter().copied());
         let rows = self.rows.iter().map(|row| {

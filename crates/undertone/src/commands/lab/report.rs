@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 use undertone_lab::experiment::EXPERIMENTS;
 use undertone_lab::export;
-use undertone_lab::page::page;
 use undertone_lab::record::{ExperimentRecord, FolderError, read_folder};
+use undertone_pages::page;
 
 use super::super::{Failure, output};
 use super::RESULTS;

@@ -14,12 +14,12 @@ use std::io::{BufWriter, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use undertone_lab::page::{RunShown, run_page};
 use undertone_lab::report::{
     Campaign, WriteError, write_datasets, write_netviz, write_run, write_summary,
 };
 use undertone_lab::run::{FinishedRun, threads};
 use undertone_lab::scenario::{self, SeedsError};
+use undertone_pages::{RunShown, run_page};
 use undertone_sim::Scenario;
 
 use super::interrupt::Interrupt;

@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use undertone_lab::page::sweep_page;
 use undertone_lab::report::estimated_bytes;
 use undertone_lab::run::threads;
 use undertone_lab::sweep::{
     ShardError, Sweep, SweepError, SweepFolder, SweepFolderError, SweepPoint, SweepProgress,
     SweepReport, SweepShard, SweepWork, WorkDone,
 };
+use undertone_pages::sweep_page;
 
 use super::interrupt::Interrupt;
 use super::progress::Spinner;

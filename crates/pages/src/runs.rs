@@ -14,8 +14,8 @@ use super::document;
 use super::escape::Escaped;
 use super::section::outside_checked;
 use super::table::Rows;
-use crate::record::OutsideOfRuns;
-use crate::run::FinishedRun;
+use undertone_lab::record::OutsideOfRuns;
+use undertone_lab::run::FinishedRun;
 
 /// A run with its name in legends.
 #[derive(Clone, Debug)]

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use undertone_lab::export;
-use undertone_lab::page::page;
 use undertone_lab::record::read_folder;
+use undertone_pages::page;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let paths: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();

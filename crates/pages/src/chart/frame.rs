@@ -7,7 +7,7 @@ use super::marks::{self, Placed};
 use super::scale::{AxisScale, Tick};
 use super::words::{chars, shorten, wrap};
 use super::{LETTER, LINE, PLOT_HEIGHT, WIDTH, range};
-use crate::record::{Axis, Chart};
+use undertone_lab::record::{Axis, Chart};
 
 /// Margin right of the plot: half of the last number below it.
 const RIGHT: f64 = 38.0;

@@ -1,9 +1,9 @@
 use std::ops::ControlFlow;
 
 use super::{RunShown, run_page, tree};
-use crate::report::DatasetChoice;
-use crate::run::{FinishedRun, RunRequest};
-use crate::scenario;
+use undertone_lab::report::DatasetChoice;
+use undertone_lab::run::{FinishedRun, RunRequest};
+use undertone_lab::scenario;
 
 fn run(seed: u64, set: &[&str]) -> FinishedRun {
     let set: Vec<String> = set.iter().map(ToString::to_string).collect();

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 
 use super::escape::Escaped;
-use crate::record::Table;
+use undertone_lab::record::Table;
 
 /// Longest cell that counts as a number; longer cells are words, whatever they start with.
 const MAX_NUMBER_CHARS: usize = 24;

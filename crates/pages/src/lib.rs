@@ -18,9 +18,9 @@ mod tests;
 
 use std::fmt::{self, Display};
 
-use crate::record::{ExperimentRecord, names};
 use overview::Overview;
 use section::PageSection;
+use undertone_lab::record::{ExperimentRecord, names};
 
 pub use runs::{RunShown, run_page};
 pub use sweep::sweep_page;

@@ -8,8 +8,8 @@ use super::document;
 use super::escape::Escaped;
 use super::section::outside_checked;
 use super::table::Rows;
-use crate::record::{Axis, Chart, Role, Shape};
-use crate::sweep::{SweepReport, SweepRow, SweepTable};
+use undertone_lab::record::{Axis, Chart, Role, Shape};
+use undertone_lab::sweep::{SweepReport, SweepRow, SweepTable};
 
 #[cfg(test)]
 mod tests;

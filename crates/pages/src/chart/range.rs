@@ -1,6 +1,6 @@
 //! Ranges of values in a chart.
 
-use crate::record::{Axis, Chart, Series, Shape};
+use undertone_lab::record::{Axis, Chart, Series, Shape};
 
 /// Largest drawable value; larger ones cannot be subtracted from one another without overflow.
 const LARGEST: f64 = 1e300;

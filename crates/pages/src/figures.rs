@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 
 use super::chart::grouped;
 use super::escape::Escaped;
-use crate::record::{Figure, Verdict, short};
+use undertone_lab::record::{Figure, Verdict, short};
 
 /// Table of the figures of a record.
 pub(super) struct FigureTable<'a> {

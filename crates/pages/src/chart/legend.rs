@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use super::super::escape::Escaped;
 use super::look::{SeriesLook, whose};
-use crate::record::{Series, Shape};
+use undertone_lab::record::{Series, Shape};
 
 /// Names of all series, each beside a sample of how it is drawn.
 pub(super) struct Legend<'a> {

@@ -25,7 +25,7 @@ pub(super) fn on_log(value: f64, smallest: f64, largest: f64) -> String {
 pub(super) fn plain(value: f64) -> String {
     match value.abs() {
         size if size >= POWERS_FROM || (size > 0.0 && size < 1e-4) => with_power(value),
-        _ => grouped(&crate::record::short(value)),
+        _ => grouped(&undertone_lab::record::short(value)),
     }
 }
 

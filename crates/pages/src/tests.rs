@@ -5,10 +5,10 @@ use proptest::prelude::*;
 
 use super::escape::Escaped;
 use super::page;
-use crate::record::{ExperimentRecord, read_folder};
+use undertone_lab::record::{ExperimentRecord, read_folder};
 
 fn records() -> Vec<ExperimentRecord> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page/records");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/tests/records");
     read_folder(&folder).unwrap()
 }
 

@@ -7,7 +7,7 @@ use super::escape::Escaped;
 use super::figures::FigureTable;
 use super::overview::{duration, scale};
 use super::table::Rows;
-use crate::record::{ExperimentRecord, OutsideOfRuns, ScenarioUsed};
+use undertone_lab::record::{ExperimentRecord, OutsideOfRuns, ScenarioUsed};
 
 /// Section of one record.
 pub(super) struct PageSection<'a> {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::RunShown;
-use crate::record::{Axis, Chart, Role, Shape};
-use crate::report::{Sorted, by_message, latency_ms};
+use undertone_lab::record::{Axis, Chart, Role, Shape};
+use undertone_lab::report::{Sorted, by_message, latency_ms};
 
 /// Points of a distribution.
 const POINTS: usize = 300;

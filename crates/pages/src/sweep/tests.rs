@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::sweep::RunFigures;
+use undertone_lab::sweep::RunFigures;
 
 fn report(keys: &[&str], points: &[&[&str]]) -> SweepReport {
     let mut table = SweepTable::new(keys.iter().map(ToString::to_string).collect());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 
 use super::escape::Escaped;
-use crate::record::{ExperimentRecord, Scale};
+use undertone_lab::record::{ExperimentRecord, Scale};
 
 /// Overview table of all records.
 pub(super) struct Overview<'a> {

@@ -1,6 +1,6 @@
 //! Look of series: they differ in colour and, for readers without colour, in dashes and marks.
 
-use crate::record::{Role, Series};
+use undertone_lab::record::{Role, Series};
 
 /// Look of one series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

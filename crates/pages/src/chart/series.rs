@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Write};
 
 use super::frame::PlotFrame;
 use super::look::SeriesLook;
-use crate::record::{Series, Shape};
+use undertone_lab::record::{Series, Shape};
 
 /// Approximate number of marks on a line with more than twice as many points.
 const MAX_MARKS: usize = 9;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::RunShown;
-use crate::page::chart::{DeliveryTree, TreeNode};
-use crate::report::{by_message, latency_ms};
+use crate::chart::{DeliveryTree, TreeNode};
+use undertone_lab::report::{by_message, latency_ms};
 
 /// Most trees in a page.
 pub(super) const MAX_TREES: usize = 2;

@@ -1,7 +1,7 @@
 //! Tables of the page: figures of each run, traffic by kind, and what was run.
 
 use super::RunShown;
-use crate::record::{Table, short};
+use undertone_lab::record::{Table, short};
 
 /// Key figures, one row for each run.
 pub(super) fn of_runs(runs: &[RunShown<'_>]) -> Table {
@@ -19,7 +19,7 @@ pub(super) fn of_runs(runs: &[RunShown<'_>]) -> Table {
     let mut table = Table::new("Figures", &columns);
     for shown in runs {
         let run = &shown.run.summary;
-        let latency = |figure: fn(&crate::report::Latency) -> f64| {
+        let latency = |figure: fn(&undertone_lab::report::Latency) -> f64| {
             let value = run.latency_ms.as_ref().map(figure);
             value.map_or("none".to_owned(), short)
         };

@@ -20,13 +20,13 @@ mod tests;
 use std::fmt::{self, Display};
 
 use super::escape::Escaped;
-use crate::record::Chart;
 use frame::PlotFrame;
 use legend::Legend;
 use look::looks;
 pub(super) use number::grouped;
 use series::Drawn;
 pub(super) use tree::{DeliveryTree, TreeDrawing, TreeNode};
+use undertone_lab::record::Chart;
 
 /// Width of the drawing. All lengths are units of the view box, which the page scales to its width.
 const WIDTH: f64 = 600.0;

@@ -5,7 +5,7 @@ use super::marks::place;
 use super::number::{grouped, on_linear, on_log};
 use super::scale::{AxisScale, Tick};
 use super::{Drawing, LETTER, WIDTH};
-use crate::record::{Axis, Chart, Role, Shape};
+use undertone_lab::record::{Axis, Chart, Role, Shape};
 
 fn draw(chart: &Chart) -> String {
     Drawing { chart, id: "c" }.to_string()
