@@ -59,8 +59,6 @@ impl OwnState {
             SendStep::Failed(_) => Self::Failed {
                 reason: step.reason().unwrap_or_default().to_owned(),
             },
-            // A step that this program does not know is one on the way to another.
-            _ => Self::Sending,
         }
     }
 

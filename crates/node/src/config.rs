@@ -15,13 +15,13 @@ use undertone_membership::evm::{Contract, Mode};
 use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
-use crate::discovery::DiscoveryConfig;
-use crate::driver::{
+use undertone_network::driver::{
     AnnouncedAddresses, CertificateFiles, ConnectionLimits, MappingMethod, PassageOptions,
 };
-use crate::rest::{MetricsNames, TokenScope};
-use crate::services::ServicesConfig;
-use crate::traces::TraceConfig;
+use undertone_network::traces::TraceConfig;
+use undertone_provider::discovery::DiscoveryConfig;
+use undertone_provider::services::ServicesConfig;
+use undertone_rest::{MetricsNames, TokenScope};
 
 mod error;
 mod explain;
@@ -121,9 +121,9 @@ pub struct RestListen {
     pub admin: bool,
     /// Messages kept for each topic until they are fetched.
     pub relay_cache_capacity: usize,
-    /// Host names that requests may use, see [`crate::rest::Access::hosts`].
+    /// Host names that requests may use, see [`undertone_rest::Access::hosts`].
     pub hosts: Vec<String>,
-    /// Origins of web pages that may use the API, see [`crate::rest::Access::origins`].
+    /// Origins of web pages that may use the API, see [`undertone_rest::Access::origins`].
     pub origins: Vec<String>,
     /// Paths that require the token; `None` for no token.
     pub token_for: Option<TokenScope>,

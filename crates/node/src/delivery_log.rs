@@ -15,8 +15,8 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-use crate::driver::{NodeEvent, TimedEvent};
-use crate::handle::{Delivery, MessageSink};
+use undertone_network::driver::{NodeEvent, TimedEvent};
+use undertone_network::handle::{Delivery, MessageSink};
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

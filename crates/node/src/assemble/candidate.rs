@@ -10,7 +10,7 @@ use undertone_rln::{
 
 use super::{AssembleError, MakeProofs};
 use crate::config::RlnConfig;
-use crate::driver::{
+use undertone_network::driver::{
     MemberClock, MemberProofs, MembershipState, PooledProofs, ProofSource, SharedView, StartError,
 };
 

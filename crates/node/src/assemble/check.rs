@@ -4,7 +4,7 @@ use undertone_rln::IdentityFile;
 
 use super::{AssembleError, files, relay_config};
 use crate::config::NodeConfig;
-use crate::driver::StartError;
+use undertone_network::driver::StartError;
 
 /// Reads the files that the configuration names, and changes nothing. A start does the same before all else, so that
 /// what is found here ends it, and what it would end for can be found here.

@@ -13,7 +13,7 @@ use undertone_rln::{Key, Verifier};
 use super::candidate::{Candidate, OwnMembership};
 use super::{AssembleError, MakeProofs};
 use crate::config::{ChainConfig, RlnConfig};
-use crate::driver::{MemberClock, MembershipSource, RlnOptions, SharedView};
+use undertone_network::driver::{MemberClock, MembershipSource, RlnOptions, SharedView};
 
 pub(super) fn open(
     config: &RlnConfig,

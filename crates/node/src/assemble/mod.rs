@@ -30,11 +30,13 @@ use undertone_rln::{CounterError, IdentityFileError, KeyError};
 
 use crate::config::{NodeConfig, RestListen};
 use crate::delivery_log::DeliveryLog;
-use crate::discovery::{self, DiscoveryError};
-use crate::driver::{MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start};
-use crate::rest::{self, Access, AccessToken, RestConfig, ServeLimits};
-use crate::services::{self, PastProofs, RunningServices, ServicesError};
-use crate::traces::{TraceExporter, Tracer};
+use undertone_network::driver::{
+    MemberProofs, NodeOptions, ProofSource, RunningNode, StartError, start,
+};
+use undertone_network::traces::{TraceExporter, Tracer};
+use undertone_provider::discovery::{self, DiscoveryError};
+use undertone_provider::services::{self, PastProofs, RunningServices, ServicesError};
+use undertone_rest::{Access, AccessToken, RestConfig, ServeLimits};
 
 pub use check::check;
 pub use stopping::{StopDeadlines, StopOutcome};
@@ -205,7 +207,7 @@ impl Server {
             // A dropped sender means stop, too.
             let _ = stopped.await;
         };
-        let serving = rest::serve(listener, router, ServeLimits::default(), stopped);
+        let serving = undertone_rest::serve(listener, router, ServeLimits::default(), stopped);
         let task = tokio::spawn(serving);
         Self { stop, task }
     }
@@ -250,14 +252,14 @@ async fn assemble_all(
         // Bound first, so that a port in use is found before anything else has started.
         Some(rest) => {
             let address = rest.address;
-            let listener = rest::listen(address);
+            let listener = undertone_rest::listen(address);
             Some(listener.map_err(|error| AssembleError::Rest { address, error })?)
         }
         None => None,
     };
     let metrics = match config.metrics {
         Some(address) => {
-            let listener = rest::listen(address);
+            let listener = undertone_rest::listen(address);
             Some(listener.map_err(|error| AssembleError::Metrics { address, error })?)
         }
         None => None,
@@ -359,7 +361,7 @@ async fn assemble_all(
         assembled.metrics = listener.local_addr().ok();
         let services = assembled.services.handle.clone();
         let handle = assembled.node.handle.clone();
-        let router = rest::metrics_router(handle, Some(services), config.metrics_names);
+        let router = undertone_rest::metrics_router(handle, Some(services), config.metrics_names);
         assembled.servers.push(Server::start(listener, router));
     }
     if let (Some(listener), Some(listen)) = (rest, &config.rest) {
@@ -384,8 +386,11 @@ async fn assemble_all(
             metrics_names: config.metrics_names,
         };
         let services = assembled.services.handle.clone();
-        let router =
-            rest::router_with_services(assembled.node.handle.clone(), services, rest_config);
+        let router = undertone_rest::router_with_services(
+            assembled.node.handle.clone(),
+            services,
+            rest_config,
+        );
         assembled.servers.push(Server::start(listener, router));
     }
     Ok(assembled)

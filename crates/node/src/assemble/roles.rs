@@ -11,8 +11,8 @@ use undertone_services::sharding::Sharding;
 
 use super::{NS_PER_MS, makes_proofs};
 use crate::config::NodeConfig;
-use crate::discovery::{DiscoveryConfig, DiscoveryOptions};
-use crate::services::{PastProofs, SenderRateLimit, SenderSettings, ServicesOptions};
+use undertone_provider::discovery::{DiscoveryConfig, DiscoveryOptions};
+use undertone_provider::services::{PastProofs, SenderRateLimit, SenderSettings, ServicesOptions};
 
 /// Options of the services; `proofs` judges messages that other stores give.
 pub(super) fn services(

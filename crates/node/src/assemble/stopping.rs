@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Assembled;
-use crate::services::UnsavedWork;
+use undertone_provider::services::UnsavedWork;
 
 /// Time for the last spans to be posted.
 const TRACES: Duration = Duration::from_secs(1);

@@ -15,7 +15,7 @@ use super::error::ConfigError;
 use super::kind::{FromEntry, ListenAddresses, RestAuth};
 use super::log::LogFormat;
 use super::setting::{ConfigKey, Setting, Values};
-use crate::rest::MetricsNames;
+use undertone_rest::MetricsNames;
 
 /// Returns the key called `name`.
 pub(super) fn by_name(name: &str) -> Option<&'static ConfigKey> {

@@ -9,7 +9,7 @@ use undertone_membership::evm::Mode;
 use undertone_settings::{Origin, TomlEntry, TomlValue};
 
 use super::log::LogFormat;
-use crate::rest::{MetricsNames, level_by_name};
+use undertone_rest::{MetricsNames, level_by_name};
 
 /// Type of a key's value, by which text is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

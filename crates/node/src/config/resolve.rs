@@ -10,7 +10,7 @@ use undertone_message::NetworkPreset;
 use super::keys::{GossipOverrides, RawConfig};
 use super::setting::{Setting, Values};
 use super::{ConfigError, LogConfig, NodeConfig};
-use crate::driver::ConnectionLimits;
+use undertone_network::driver::ConnectionLimits;
 
 mod consistency;
 mod discovery;

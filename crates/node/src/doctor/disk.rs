@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use super::diagnosis::{CheckOutcome, Diagnosis};
 use crate::config::NodeConfig;
-use crate::swarm::RENEWAL;
+use undertone_network::swarm::RENEWAL;
 
 /// Free space below which a node may soon stop, bytes.
 const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;

@@ -13,7 +13,7 @@ use undertone_discovery::record::WakuRecord;
 
 use super::diagnosis::{CheckOutcome, Diagnosis};
 use crate::config::NodeConfig;
-use crate::swarm::is_quic;
+use undertone_network::swarm::is_quic;
 
 /// Time for a connection.
 const CONNECT: Duration = Duration::from_secs(5);

@@ -12,7 +12,7 @@ use tracing_subscriber::{
     registry::LookupSpan,
 };
 
-/// Formats `INF 2026-01-02T03:04:05.678901Z undertone_node::driver: listening address=/ip4/…`, with nwaku's
+/// Formats `INF 2026-01-02T03:04:05.678901Z undertone_network::driver: listening address=/ip4/…`, with nwaku's
 /// three letters for levels, which its users search for.
 pub(super) struct LogLine;
 

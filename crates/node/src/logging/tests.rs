@@ -12,7 +12,7 @@ fn the_configured_level_counts_unless_the_variable_is_set() {
 fn libraries_say_no_more_than_at_debug() {
     let shows = |level, target, line| filter_of(level).would_enable(target, &line);
     for level in [Level::TRACE, Level::DEBUG] {
-        assert!(shows(level, "undertone_node::driver", Level::DEBUG));
+        assert!(shows(level, "undertone_network::driver", Level::DEBUG));
         assert!(shows(level, "libp2p_swarm", Level::DEBUG));
         assert!(!shows(level, "libp2p_swarm", Level::TRACE));
     }

@@ -7,7 +7,7 @@ use undertone_message::NetworkPreset;
 
 use super::{Resolver, is_changed};
 use crate::config::ConfigError;
-use crate::discovery::DiscoveryConfig;
+use undertone_provider::discovery::DiscoveryConfig;
 
 /// Port of a name server that is given without one.
 const DNS_PORT: u16 = 53;

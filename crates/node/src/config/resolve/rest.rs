@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use super::Resolver;
 use crate::config::kind::RestAuth;
 use crate::config::{ConfigError, RestListen};
-use crate::rest::TokenScope;
+use undertone_rest::TokenScope;
 
 /// Least length of a token, in characters; shorter ones could be guessed.
 const TOKEN_CHARS_MIN: usize = 16;

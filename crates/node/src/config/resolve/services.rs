@@ -8,7 +8,7 @@ use undertone_services::rate_limit::RateLimits;
 use super::Resolver;
 use crate::config::ConfigError;
 use crate::config::setting::Setting;
-use crate::services::{ServicesConfig, StoreConfig, StoreSyncConfig};
+use undertone_provider::services::{ServicesConfig, StoreConfig, StoreSyncConfig};
 
 impl Resolver {
     pub(super) fn services(&self) -> Result<ServicesConfig, ConfigError> {

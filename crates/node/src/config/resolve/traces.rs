@@ -4,7 +4,7 @@ use undertone_membership::evm::EndpointUrl;
 
 use super::Resolver;
 use crate::config::ConfigError;
-use crate::traces::TraceConfig;
+use undertone_network::traces::TraceConfig;
 
 /// Path below the collector's URL to which spans are posted (OTLP over HTTP).
 const PATH: &str = "/v1/traces";

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Resolver;
 use crate::config::ConfigError;
-use crate::driver::{
+use undertone_network::driver::{
     AnnouncedAddresses, CertificateFiles, CircuitLimits, MappingMethod, PassageOptions,
     RelayClient, without_peer_id,
 };

@@ -1,7 +1,7 @@
 //! Tests of the keys of the servers, and of the shards and content topics that REST keeps messages of.
 
 use super::*;
-use crate::rest::TokenScope;
+use undertone_rest::TokenScope;
 
 fn token_for(set: &[(&str, &str)]) -> Option<TokenScope> {
     load_flags(set).unwrap().rest.unwrap().token_for

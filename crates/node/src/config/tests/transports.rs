@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{flag_error, load_file, load_flags};
-use crate::driver::{MappingMethod, PassageOptions, RelayClient};
+use undertone_network::driver::{MappingMethod, PassageOptions, RelayClient};
 
 /// Keys that are valid only together.
 pub(super) const SECURE: [(&str, &str); 3] = [

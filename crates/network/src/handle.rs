@@ -1,0 +1,336 @@
+//! The two ends of a running node: a handle for the program and an endpoint for the driver.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use libp2p::{Multiaddr, PeerId};
+use parking_lot::Mutex;
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+use undertone_gossip::MessageId;
+use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
+
+use crate::command::{
+    AddressGiver, Command, ConnectFailure, GossipSnapshot, HealthReport, MetricsSnapshot, NodeInfo,
+    PeerSnapshot, PublishFailure, Published, RlnSnapshot, SenderQuestion, SubscribeFailure,
+};
+use crate::traces::Tracer;
+
+#[cfg(test)]
+mod tests;
+mod whole;
+
+use whole::{FragmentTaken, WholeMessages};
+
+/// Capacity of the command queue; senders wait when it is full.
+const COMMAND_QUEUE: usize = 256;
+
+/// Upper bound on the capacity of one reader's delivery queue, whatever it asks for.
+const MAX_WAITING: usize = 1 << 20;
+
+/// Valid message of a subscribed topic, from a peer or from this node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// Topic that the message was published on.
+    pub pubsub_topic: PubsubTopic,
+    /// Decoded message, reassembled if it came in fragments and the sink does not take those.
+    pub message: WakuMessage,
+    /// Gossip message id: the hash of the encoded message, or of the fragment that completed it.
+    pub id: MessageId,
+    /// Peer that sent the first copy; `None` for an own message.
+    pub from: Option<PeerId>,
+    /// Time when the first copy had arrived in full, or when an own message was published.
+    pub received: Instant,
+    /// Time when the message was found valid.
+    pub validated: Instant,
+}
+
+impl Delivery {
+    /// Returns the deterministic message hash. It is computed on demand, because at 150 kB it takes as long
+    /// as relaying, and not every reader needs it.
+    pub fn hash(&self) -> MessageHash {
+        message_hash(&self.pubsub_topic.to_string(), &self.message)
+    }
+}
+
+/// Receiver of every delivery.
+pub trait MessageSink: Send + Sync {
+    /// Takes a delivery; returns `false` to be removed. Must not block and must not add sinks.
+    fn deliver(&self, delivery: &Delivery) -> bool;
+
+    /// Whether the sink takes the fragments of a message as they came, each with its proof, instead of the message
+    /// that a node with `gossip.fragment-bytes` reassembles from them.
+    fn takes_fragments(&self) -> bool {
+        false
+    }
+}
+
+/// Set of sinks that the driver gives deliveries to. Clones share their sinks.
+#[derive(Clone, Default)]
+pub struct Deliveries {
+    sinks: Arc<Mutex<Vec<Arc<dyn MessageSink>>>>,
+    /// `None` on a node that knows no fragments: they are messages like any others.
+    wholes: Arc<Mutex<Option<WholeMessages>>>,
+}
+
+impl Deliveries {
+    /// Gives `delivery` to every sink and removes the sinks that want no more.
+    pub fn deliver(&self, delivery: &Delivery) {
+        let mut wholes = self.wholes.lock();
+        let taken = wholes.as_mut().and_then(|wholes| wholes.take(delivery));
+        drop(wholes);
+        let Some(fragment) = taken else {
+            self.sinks.lock().retain(|sink| sink.deliver(delivery));
+            return;
+        };
+        self.sinks.lock().retain(|sink| match &fragment {
+            _ if sink.takes_fragments() => sink.deliver(delivery),
+            FragmentTaken::Last(whole) => sink.deliver(whole),
+            FragmentTaken::Other => true,
+        });
+    }
+
+    /// Reassembles messages from now on. The fragments of a sender whose rate limit is below their number come an epoch
+    /// apart.
+    pub fn reassemble(&self, epoch_s: Option<u64>) {
+        *self.wholes.lock() = Some(WholeMessages::new(epoch_s));
+    }
+
+    /// Adds a sink for later deliveries.
+    pub fn add(&self, sink: Arc<dyn MessageSink>) {
+        self.sinks.lock().push(sink);
+    }
+
+    /// Returns a queue of later deliveries; those that find `capacity` others in it are dropped.
+    pub fn queue(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
+        let (sender, receiver) = mpsc::channel(capacity.clamp(1, MAX_WAITING));
+        self.add(Arc::new(ChannelSink { sender }));
+        receiver
+    }
+}
+
+/// The driver's end of a node's channels.
+pub struct NodeEndpoint {
+    /// Queue of commands; it yields `None` when every handle is gone.
+    pub commands: mpsc::Receiver<Command>,
+    /// Sinks for valid messages.
+    pub deliveries: Deliveries,
+}
+
+/// The program's end of a node's channels; clones talk to the same node.
+#[derive(Clone)]
+pub struct NodeHandle {
+    commands: mpsc::Sender<Command>,
+    deliveries: Deliveries,
+    /// Giver of spans, on a node with traces.
+    tracer: Option<Tracer>,
+}
+
+/// Error: the node has stopped, so there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("the node has stopped")]
+pub struct Stopped;
+
+/// Creates both ends of a node's channels.
+pub fn node_channel() -> (NodeHandle, NodeEndpoint) {
+    let (sender, receiver) = mpsc::channel(COMMAND_QUEUE);
+    let deliveries = Deliveries::default();
+    let handle = NodeHandle {
+        commands: sender,
+        deliveries: deliveries.clone(),
+        tracer: None,
+    };
+    (
+        handle,
+        NodeEndpoint {
+            commands: receiver,
+            deliveries,
+        },
+    )
+}
+
+impl NodeHandle {
+    /// Sets the giver of spans of the services.
+    pub(crate) fn with_tracer(self, tracer: Option<Tracer>) -> Self {
+        Self { tracer, ..self }
+    }
+
+    /// Giver of spans, on a node with traces.
+    pub fn tracer(&self) -> Option<&Tracer> {
+        self.tracer.as_ref()
+    }
+
+    /// Subscribes to a topic.
+    pub async fn subscribe(&self, topic: PubsubTopic) -> Result<(), SubscribeFailure> {
+        self.ask(|reply| Command::Subscribe { topic, reply })
+            .await
+            .unwrap_or(Err(SubscribeFailure::ShuttingDown))
+    }
+
+    /// Unsubscribes from a topic.
+    pub async fn unsubscribe(&self, topic: PubsubTopic) -> Result<(), SubscribeFailure> {
+        self.ask(|reply| Command::Unsubscribe { topic, reply })
+            .await
+            .unwrap_or(Err(SubscribeFailure::ShuttingDown))
+    }
+
+    /// Publishes a message on a subscribed topic.
+    pub async fn publish(
+        &self,
+        pubsub_topic: PubsubTopic,
+        message: WakuMessage,
+    ) -> Result<Published, PublishFailure> {
+        self.publish_for(pubsub_topic, message, false).await
+    }
+
+    /// Says whether a client has subscribed to messages. A node that is too busy to hear it hears it again when the client
+    /// asks whether its subscription lasts.
+    pub fn note_subscriber(&self, peer: PeerId, is_subscribed: bool) {
+        let _ = self.commands.try_send(Command::Subscriber {
+            peer,
+            is_subscribed,
+        });
+    }
+
+    /// Publishes a message on a subscribed topic, a light client's if `for_client`.
+    pub async fn publish_for(
+        &self,
+        pubsub_topic: PubsubTopic,
+        message: WakuMessage,
+        for_client: bool,
+    ) -> Result<Published, PublishFailure> {
+        self.ask(|reply| Command::Publish {
+            pubsub_topic,
+            message,
+            for_client,
+            reply,
+        })
+        .await
+        .unwrap_or(Err(PublishFailure::ShuttingDown))
+    }
+
+    /// Asks the node a question of the accountable sender.
+    pub async fn sender<T>(
+        &self,
+        question: impl FnOnce(oneshot::Sender<T>) -> SenderQuestion,
+    ) -> Result<T, Stopped> {
+        self.ask(|reply| Command::Sender(question(reply))).await
+    }
+
+    /// Returns all known peers.
+    pub async fn peers(&self) -> Result<Vec<PeerSnapshot>, Stopped> {
+        self.ask(|reply| Command::Peers { reply }).await
+    }
+
+    /// Connects to a peer and waits until the attempt has ended.
+    pub async fn connect(&self, address: Multiaddr) -> Result<(), ConnectFailure> {
+        self.connect_given(address, AddressGiver::Operator).await
+    }
+
+    /// Connects to a peer of which another one has told, whose host name must not lead into a private network.
+    pub async fn connect_found(&self, address: Multiaddr) -> Result<(), ConnectFailure> {
+        self.connect_given(address, AddressGiver::Stranger).await
+    }
+
+    async fn connect_given(
+        &self,
+        address: Multiaddr,
+        given_by: AddressGiver,
+    ) -> Result<(), ConnectFailure> {
+        self.ask(|reply| Command::Connect {
+            address,
+            given_by,
+            reply,
+        })
+        .await
+        .unwrap_or(Err(ConnectFailure::ShuttingDown))
+    }
+
+    /// Replaces the peers that the node stays connected to, and dials new ones. Former ones stay connected, but as peers
+    /// like all others.
+    ///
+    /// # Errors
+    /// [`Stopped`] if the node has stopped.
+    pub async fn set_static_peers(&self, peers: Vec<Multiaddr>) -> Result<(), Stopped> {
+        self.ask(|reply| Command::SetStaticPeers { peers, reply })
+            .await
+    }
+
+    /// Reads the certificate of the WebSocket port again, as happens by itself when its files change. What cannot be
+    /// used is logged, and the former certificate stays.
+    pub async fn renew_certificate(&self) -> Result<(), Stopped> {
+        self.ask(|reply| Command::RenewCertificate { reply }).await
+    }
+
+    /// Returns the node's identity, addresses and subscriptions.
+    pub async fn info(&self) -> Result<NodeInfo, Stopped> {
+        self.ask(|reply| Command::Info { reply }).await
+    }
+
+    /// Returns the node's health.
+    pub async fn health(&self) -> Result<HealthReport, Stopped> {
+        self.ask(|reply| Command::Health { reply }).await
+    }
+
+    /// Returns the router's totals and the use of its bounds.
+    pub async fn gossip(&self) -> Result<GossipSnapshot, Stopped> {
+        self.ask(|reply| Command::Gossip { reply }).await
+    }
+
+    /// Returns the state of proof generation and verification; `None` when rate limiting is off.
+    pub async fn rln(&self) -> Result<Option<RlnSnapshot>, Stopped> {
+        self.ask(|reply| Command::Rln { reply }).await
+    }
+
+    /// Returns all counters and gauges.
+    pub async fn metrics(&self) -> Result<Box<MetricsSnapshot>, Stopped> {
+        self.ask(|reply| Command::Metrics { reply }).await
+    }
+
+    /// Stops the node and waits until it has stopped; succeeds if it has stopped already.
+    pub async fn shutdown(&self) {
+        // `Stopped` is the outcome that was asked for.
+        let _ = self.ask(|reply| Command::Shutdown { reply }).await;
+    }
+
+    /// Waits until the node has stopped.
+    pub async fn stopped(&self) {
+        self.commands.closed().await;
+    }
+
+    /// Gives every later delivery to `sink`, until it returns `false`.
+    pub fn add_sink(&self, sink: Arc<dyn MessageSink>) {
+        self.deliveries.add(sink);
+    }
+
+    /// Returns a queue of later deliveries. Those that find `capacity` others in the queue are dropped, so
+    /// that a slow reader does not block the node.
+    pub fn messages(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
+        self.deliveries.queue(capacity)
+    }
+
+    async fn ask<T>(
+        &self,
+        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> Result<T, Stopped> {
+        let (reply, answer) = oneshot::channel();
+        self.commands
+            .send(command(reply))
+            .await
+            .map_err(|_| Stopped)?;
+        answer.await.map_err(|_| Stopped)
+    }
+}
+
+struct ChannelSink {
+    sender: mpsc::Sender<Delivery>,
+}
+
+impl MessageSink for ChannelSink {
+    fn deliver(&self, delivery: &Delivery) -> bool {
+        match self.sender.try_send(delivery.clone()) {
+            Ok(()) | Err(mpsc::error::TrySendError::Full(_)) => true,
+            Err(mpsc::error::TrySendError::Closed(_)) => false,
+        }
+    }
+}

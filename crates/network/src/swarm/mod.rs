@@ -1,0 +1,187 @@
+//! The libp2p side: a behaviour of our own that carries pubsub frames, and libp2p's ready-made behaviours.
+
+mod address_group;
+mod address_kind;
+mod admission;
+mod attempts;
+mod behaviour;
+mod boxed;
+mod certificate;
+mod closing;
+mod doorway;
+mod frames;
+mod handler;
+mod handshakes;
+mod in_transit;
+mod limits;
+mod metadata;
+mod named;
+mod outbox;
+mod passage;
+mod places;
+#[cfg(feature = "quic")]
+mod quic;
+mod renewable_tls;
+mod session;
+mod source_address;
+mod stream_handler;
+mod stream_request;
+mod stream_tasks;
+mod streams;
+mod transport;
+mod upgrade;
+mod yamux;
+
+pub(crate) use address_group::AddressGroup;
+pub use address_kind::is_quic;
+pub(crate) use address_kind::is_relayed;
+pub(crate) use behaviour::{Pubsub, PubsubConfig, PubsubEvent};
+pub(crate) use boxed::Boxed;
+pub use certificate::{CertificateError, CertificateFiles, RENEWAL};
+pub(crate) use certificate::{CertificateWatch, RenewedCertificate};
+pub(crate) use frames::Incoming;
+pub(crate) use in_transit::InTransit;
+pub use limits::ConnectionLimits;
+pub use metadata::METADATA_PROTOCOL;
+pub(crate) use metadata::MetadataCodec;
+pub(crate) use named::TrustedNames;
+pub(crate) use outbox::Gate;
+pub use passage::{CircuitLimits, PassageOptions, RelayClient};
+pub(crate) use passage::{HOP_PROTOCOL, PassageEvent};
+pub(crate) use places::NoPlace;
+pub use stream_request::InboundStream;
+pub use stream_request::StreamOpenError;
+pub(crate) use stream_tasks::{InboundFrames, Received};
+pub use streams::StreamOpener;
+pub use streams::{ServiceStreams, StreamChannels};
+
+use libp2p::identity::Keypair;
+use libp2p::swarm::NetworkBehaviour;
+use libp2p::{Swarm, identify, noise, ping, request_response};
+use std::time::Duration;
+use thiserror::Error;
+
+use admission::Admission;
+use passage::{Muted, Passage};
+
+/// Interval at which identify repeats itself on a connection.
+const IDENTIFY_INTERVAL: Duration = Duration::from_secs(300);
+
+/// Time that a connection without pubsub streams is kept, for identify and metadata.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Interval between pings. With two timeouts of [`PING_TIMEOUT`], and the 10 s that libp2p gives the stream
+/// of the second attempt, a dead connection is found within 26 s.
+const PING_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Time for a peer to answer a ping; a peer that fails twice in a row is disconnected.
+const PING_TIMEOUT: Duration = Duration::from_secs(6);
+
+/// Most streams of a connection on which a protocol is being negotiated; further ones wait.
+const NEGOTIATING_STREAMS_MAX: usize = 8;
+
+/// All libp2p behaviours of a node.
+#[derive(NetworkBehaviour)]
+pub(crate) struct Behaviour {
+    /// Listed first, so that a connection over the limit is refused before other behaviours handle it.
+    pub(crate) admission: Admission,
+    pub(crate) pubsub: Pubsub,
+    pub(crate) identify: identify::Behaviour,
+    pub(crate) ping: ping::Behaviour,
+    pub(crate) metadata: request_response::Behaviour<MetadataCodec>,
+    pub(crate) services: ServiceStreams,
+    pub(crate) passage: Passage,
+}
+
+/// Reason why the transports could not be set up.
+#[derive(Debug, Error)]
+pub(crate) enum SwarmError {
+    /// Noise refused the key.
+    #[error("noise: {0}")]
+    Noise(#[from] noise::Error),
+    /// The system's DNS configuration could not be read.
+    #[error("DNS: {0}")]
+    Dns(#[from] std::io::Error),
+    /// The node is to listen for QUIC, which this program was built without.
+    #[error(
+        "this program was built without QUIC; leave out the addresses with quic-v1, or build it with the feature `quic`"
+    )]
+    #[cfg_attr(
+        feature = "quic",
+        expect(dead_code, reason = "made where the feature is off")
+    )]
+    WithoutQuic,
+}
+
+/// Parts that the swarm is built from.
+pub(crate) struct SwarmOptions {
+    pub(crate) keypair: Keypair,
+    pub(crate) agent: String,
+    pub(crate) pubsub: PubsubConfig,
+    pub(crate) limits: ConnectionLimits,
+    pub(crate) services: ServiceStreams,
+    pub(crate) passage: PassageOptions,
+    /// Whether the transports include QUIC.
+    pub(crate) has_quic: bool,
+    /// Whether peers are told only of external addresses.
+    pub(crate) hides_listening: bool,
+    /// Certificate of the WebSocket port, if it has one.
+    pub(crate) certificate: Option<RenewedCertificate>,
+    /// Host names that may lead into private networks.
+    pub(crate) trusted_names: TrustedNames,
+}
+
+/// Builds a swarm that does not listen or dial yet.
+///
+/// # Errors
+/// [`SwarmError`] if Noise refuses the key, QUIC is wanted but not compiled in, or the system's DNS configuration cannot be read.
+pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Boxed<Behaviour>>, SwarmError> {
+    let SwarmOptions {
+        keypair,
+        agent,
+        pubsub,
+        limits,
+        services,
+        passage,
+        has_quic,
+        hides_listening,
+        certificate,
+        trusted_names,
+    } = options;
+    let identify = identify::Config::new("ipfs/0.1.0".into(), keypair.public())
+        .with_agent_version(agent)
+        .with_interval(IDENTIFY_INTERVAL)
+        .with_hide_listen_addrs(hides_listening)
+        // A node that has found a relay, or whose router has opened a port, is reachable from then on.
+        .with_push_listen_addr_updates(true);
+    let own = keypair.public().to_peer_id();
+    let muted = Muted::default();
+    let (passage, circuits) = Passage::new(own, &passage, muted.clone());
+    let behaviour = Behaviour {
+        admission: Admission::new(limits.clone()),
+        pubsub: Pubsub::new(pubsub, muted),
+        identify: identify::Behaviour::new(identify),
+        ping: ping::Behaviour::new(
+            ping::Config::new()
+                .with_interval(PING_INTERVAL)
+                .with_timeout(PING_TIMEOUT),
+        ),
+        metadata: metadata::behaviour(),
+        services,
+        passage,
+    };
+    let transport = transport::build(
+        &keypair,
+        limits,
+        has_quic,
+        certificate.unwrap_or_default(),
+        circuits,
+        &trusted_names,
+    )?;
+    let config = libp2p::swarm::Config::with_tokio_executor()
+        .with_idle_connection_timeout(IDLE_TIMEOUT)
+        // Addresses of a peer are dialled one soon after the other (RFC 8305), those of IPv6 and IPv4 in turn, not all at once.
+        .with_smart_dial()
+        .with_max_negotiating_inbound_streams(NEGOTIATING_STREAMS_MAX);
+    Ok(Swarm::new(transport, Boxed::new(behaviour), own, config))
+}

@@ -1,0 +1,68 @@
+//! Store, filter, lightpush, peer exchange and rendezvous: what this node serves to others, and asks of others.
+//!
+//! The host of `undertone-services`, which joins the machines of all services, is owned by one task. Streams come from the swarm through
+//! the acceptor, messages of the relay through the feed, and calls of the program through [`ServicesHandle`].
+
+mod accepted;
+mod acceptor;
+mod archive_counts;
+mod calls;
+mod channel;
+mod client;
+mod exchange_client;
+mod feed;
+mod finished_work;
+mod framing;
+mod handle;
+mod held_bytes;
+mod host;
+mod keeper;
+mod kept_connections;
+mod light_driver;
+mod mount;
+mod options;
+mod outlet;
+mod peers;
+mod publisher;
+mod push_client;
+mod push_order;
+mod push_prover;
+mod pusher;
+mod query_client;
+mod rendezvous;
+mod resume;
+mod sender;
+mod service_peers;
+mod store_watch;
+mod sync;
+mod totals;
+
+pub use archive_counts::ArchiveCounts;
+pub use channel::{ChannelEvent, ChannelFailure, ChannelOptions, ChannelSender, ReliableChannel};
+pub use handle::{
+    FilterSubscriber, LightpushVersion, MountedServices, ServiceFailure, ServicesHandle,
+    StoreAnswer,
+};
+pub use light_driver::LightStatus;
+pub use options::{SenderRateLimit, SenderSettings, ServicesConfig, StoreConfig, StoreSyncConfig};
+pub use sender::{
+    SendFailure, SendNews, SendNewsStream, SendQueueError, SendQueueState, SendReport, SendStep,
+    SenderHandle, WaitingMessage,
+};
+pub use sync::{SessionHistogram, SyncFailure, SyncHandle, SyncOutcome, SyncTotals};
+pub use totals::{DurationHistogram, RendezvousTotals, ServiceTotals};
+pub use undertone_services::filter::FilterCriterion;
+pub use undertone_services::host::ProtocolTotals;
+pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed};
+
+pub(crate) use exchange_client::ExchangeClient;
+pub use mount::prepare;
+pub use options::ServicesOptions;
+pub(crate) use rendezvous::{PeerAddresses, RendezvousClient, sign_record};
+pub use sync::PastProofs;
+
+/// For what stands in for the services of a node, such as the tests of the REST API.
+pub use handle::{AskServices, ServiceAnswer};
+pub use light_driver::LightCall;
+pub use mount::{RunningServices, ServicesError, UnsavedWork};
+pub use sender::{SenderCall, SenderEndpoint, sender_channel};

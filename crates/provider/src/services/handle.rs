@@ -1,0 +1,453 @@
+//! The program's handle to the services.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use libp2p::{Multiaddr, PeerId};
+use parking_lot::Mutex;
+use thiserror::Error;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_services::filter::FilterCriterion;
+use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
+use undertone_services::sharding::Sharding;
+use undertone_services::store::{HistoryReadError, HistoryReader, ReadPage, StoreRequest};
+
+use super::archive_counts::ArchiveCounts;
+use super::light_driver::{LightCall, LightStatus};
+use super::sender::SenderHandle;
+use super::store_watch::StoreWatch;
+use super::sync::SyncHandle;
+use super::totals::ServiceTotals;
+use undertone_network::handle::{Deliveries, Delivery, MessageSink};
+
+/// Services that a node serves to its peers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MountedServices {
+    /// Whether the node keeps messages and serves history.
+    pub store: bool,
+    /// Whether the node pushes messages to light clients.
+    pub filter: bool,
+    /// Whether the node publishes for light clients, by both versions of the protocol.
+    pub lightpush: bool,
+    /// Whether the node's membership proves messages of light clients.
+    pub lightpush_proofs: bool,
+    /// Whether the node tells others of nodes that it knows.
+    pub peer_exchange: bool,
+    /// Whether the node keeps where others listen, and tells it.
+    pub rendezvous: bool,
+}
+
+/// Version of the lightpush protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LightpushVersion {
+    /// `/vac/waku/lightpush/2.0.0-beta1`, called legacy.
+    V2,
+    /// `/vac/waku/lightpush/3.0.0`, the current version.
+    V3,
+}
+
+/// Peer that is subscribed to messages at this node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterSubscriber {
+    /// Identity of the peer.
+    pub peer: PeerId,
+    /// Messages that the peer gets.
+    pub criteria: Vec<FilterCriterion>,
+}
+
+/// Page of history, and where it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreAnswer {
+    /// Request id that the peer was asked with; empty if this node's own archive answered.
+    pub request_id: String,
+    /// Page that answers the query.
+    pub page: HistoryPage,
+}
+
+/// Reason why a service did not do what it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ServiceFailure {
+    /// No peer that offers the service is known.
+    #[error("no suitable peer for {service}; name one, or connect to one first")]
+    NoPeer {
+        /// Name of the service, such as `store`.
+        service: &'static str,
+    },
+    /// The address does not name a peer that can be dialled.
+    #[error("{address} is no address with a peer id; use /ip4/…/tcp/…/p2p/…")]
+    Address {
+        /// Address that was given.
+        address: Multiaddr,
+    },
+    /// No connection to the peer, or no stream for the protocol.
+    #[error("cannot reach peer {peer}: {reason}")]
+    Dial {
+        /// Peer that was asked.
+        peer: PeerId,
+        /// Error of the connection.
+        reason: String,
+    },
+    /// The peer refused, or could not do it.
+    #[error("status {status}: {description}")]
+    Refused {
+        /// Status code of the protocol.
+        status: u32,
+        /// Description that came with it, possibly empty.
+        description: String,
+    },
+    /// The peer's answer is not one of the protocol.
+    #[error("peer {peer} gave an invalid answer: {reason}")]
+    BadAnswer {
+        /// Peer that was asked.
+        peer: PeerId,
+        /// Defect of the answer.
+        reason: String,
+    },
+    /// The peer did not answer in time.
+    #[error("peer {peer} did not answer within {timeout_s} s")]
+    TimedOut {
+        /// Peer that was asked.
+        peer: PeerId,
+        /// Time limit, seconds.
+        timeout_s: u64,
+    },
+    /// The node's own archive has no page for the query.
+    #[error(transparent)]
+    Archive(#[from] HistoryError),
+    /// The topic of the message or subscription is missing and cannot be derived, or is not the network's.
+    #[error("{0}")]
+    Topic(String),
+    /// As many subscriptions as the node may have.
+    #[error("already subscribed to {max} content topics; unsubscribe from one first")]
+    TooManySubscriptions {
+        /// Maximum number of content topics.
+        max: usize,
+    },
+    /// The node is stopping or has stopped.
+    #[error("the node is shutting down")]
+    Stopped,
+}
+
+impl ServiceFailure {
+    /// Translates the reason why the response of a peer's store was refused.
+    pub(super) fn of_page(peer: PeerId, error: HistoryReadError) -> Self {
+        match error {
+            HistoryReadError::Refused {
+                status,
+                description,
+            } => Self::Refused {
+                status: status.code(),
+                description: description.to_string(),
+            },
+            HistoryReadError::Busy { status } => Self::Refused {
+                status: status.code(),
+                description: String::new(),
+            },
+            error => Self::BadAnswer {
+                peer,
+                reason: error.to_string(),
+            },
+        }
+    }
+}
+
+/// Answer of a service, once it is there.
+pub type ServiceAnswer<T> = BoxFuture<'static, Result<T, ServiceFailure>>;
+
+/// Services that a handle asks of the node and of its peers. Tests give answers of their own.
+pub trait AskServices: Send + Sync {
+    /// Page of history, from a peer, or without one from the own archive or a store that is chosen.
+    fn query(
+        self: Arc<Self>,
+        peer: Option<Multiaddr>,
+        query: HistoryQuery,
+    ) -> ServiceAnswer<StoreAnswer>;
+
+    /// Response of a peer's store to a request, unread, and the peer.
+    fn ask_store(
+        self: Arc<Self>,
+        peer: Multiaddr,
+        request: StoreRequest,
+    ) -> ServiceAnswer<(PeerId, Bytes)>;
+
+    /// Publication through the own relay or a peer's; tells how many peers the message was sent to.
+    fn push(
+        self: Arc<Self>,
+        version: LightpushVersion,
+        pubsub_topic: Option<PubsubTopic>,
+        message: WakuMessage,
+    ) -> ServiceAnswer<u32>;
+
+    /// Peers that are subscribed at this node; `None` if it does not serve filter.
+    fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure>;
+
+    /// Totals of what peers asked of this node.
+    fn totals(&self) -> Result<ServiceTotals, ServiceFailure>;
+}
+
+/// The program's handle to the services; clones talk to the same ones.
+#[derive(Clone)]
+pub struct ServicesHandle {
+    /// Runtime of the node. Calls run there, so that they need nothing of their caller's thread and end with the node.
+    pub runtime: Handle,
+    /// What the services of this node answer.
+    pub asked: Arc<dyn AskServices>,
+    /// Calls to the light client.
+    pub light: mpsc::Sender<LightCall>,
+    /// Cluster and number of shards of the network.
+    pub sharding: Sharding,
+    /// Sinks for messages that filter peers push.
+    pub pushed: Deliveries,
+    /// Services that this node serves to others.
+    pub mounted: MountedServices,
+    /// State of the archive; `None` without a store.
+    pub store: Option<StoreWatch>,
+    /// State of the light client.
+    pub status: Arc<Mutex<LightStatus>>,
+    /// Handle to the accountable sender.
+    pub sender: SenderHandle,
+    /// Handle to the synchronisation of stores; `None` where there is none.
+    pub sync: Option<SyncHandle>,
+}
+
+impl ServicesHandle {
+    /// Returns the services that this node serves.
+    #[must_use]
+    pub fn mounted(&self) -> MountedServices {
+        self.mounted
+    }
+
+    /// Returns the handle to synchronisation; `None` for a node that does not synchronise its store.
+    #[must_use]
+    pub fn sync(&self) -> Option<&SyncHandle> {
+        self.sync.as_ref()
+    }
+
+    /// Returns what became of messages that were to be kept; `None` for a node without a store.
+    #[must_use]
+    pub fn archive_counts(&self) -> Option<ArchiveCounts> {
+        self.store.as_ref().map(|store| store.counts.counts())
+    }
+
+    /// Returns the reason why messages are not being kept; `None` if they are, or need not be.
+    #[must_use]
+    pub fn store_trouble(&self) -> Option<String> {
+        self.store.as_ref().and_then(StoreWatch::trouble)
+    }
+
+    /// Returns a page of history: from `peer`, or without one from this node's archive, or if it has none
+    /// from the stores that [`undertone_services::trust`] chooses.
+    ///
+    /// # Errors
+    /// [`ServiceFailure`] if no store could answer.
+    pub async fn query_store(
+        &self,
+        peer: Option<Multiaddr>,
+        query: HistoryQuery,
+    ) -> Result<StoreAnswer, ServiceFailure> {
+        let asked = Arc::clone(&self.asked);
+        self.run(asked.query(peer, query)).await
+    }
+
+    /// Asks the store of `peer` for the next page of a walk through history; `None` if the walk has ended.
+    ///
+    /// After a failure the walk is where it was, and the page may be asked for again.
+    ///
+    /// # Errors
+    /// [`ServiceFailure`] if the peer gave no page, or none that is true as far as can be seen.
+    pub async fn read_history(
+        &self,
+        peer: &Multiaddr,
+        reader: &mut HistoryReader,
+    ) -> Result<Option<ReadPage>, ServiceFailure> {
+        const REQUEST_ID: &str = "undertone-walk";
+        let Some(request) = reader.request(REQUEST_ID) else {
+            return Ok(None);
+        };
+        let asked = Arc::clone(&self.asked);
+        let (peer, answer) = self.run(asked.ask_store(peer.clone(), request)).await?;
+        let page = reader.take(REQUEST_ID, &answer);
+        page.map(Some)
+            .map_err(|error| ServiceFailure::of_page(peer, error))
+    }
+
+    /// Publishes a message through this node's relay, or if that cannot, through lightpush peers. Returns the number of
+    /// peers that the relay sent it to.
+    ///
+    /// # Errors
+    /// [`ServiceFailure::Refused`] with the protocol's status if the message was not published.
+    pub async fn push(
+        &self,
+        version: LightpushVersion,
+        pubsub_topic: Option<PubsubTopic>,
+        message: WakuMessage,
+    ) -> Result<u32, ServiceFailure> {
+        let asked = Arc::clone(&self.asked);
+        self.run(asked.push(version, pubsub_topic, message)).await
+    }
+
+    /// Returns the state of this node's subscriptions at filter peers.
+    #[must_use]
+    pub fn light_status(&self) -> LightStatus {
+        self.status.lock().clone()
+    }
+
+    /// Subscribes to content topics at filter peers, and waits until one holds the subscription. From then on other
+    /// filter peers take over as need be, and stores give what was missed.
+    ///
+    /// # Errors
+    /// [`ServiceFailure`] if no filter peer accepted the subscription; then there is none, as when the
+    /// caller stops waiting.
+    pub async fn subscribe(
+        &self,
+        pubsub_topic: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+    ) -> Result<(), ServiceFailure> {
+        let criteria = self.criteria(pubsub_topic, content_topics)?;
+        self.ask_light(|reply| LightCall::Subscribe(criteria, reply))
+            .await?
+    }
+
+    /// Subscribes to content topics as [`Self::subscribe`], whether a filter peer is there or not: peers are tried until
+    /// one is. Messages sent since `since_ns`, Unix nanoseconds, are fetched from stores; without it, those sent since a
+    /// moment ago.
+    ///
+    /// # Errors
+    /// [`ServiceFailure`] if a topic cannot be derived, or the node has as many subscriptions as it may.
+    pub async fn keep_subscribed(
+        &self,
+        pubsub_topic: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+        since_ns: Option<i64>,
+    ) -> Result<(), ServiceFailure> {
+        let criteria = self.criteria(pubsub_topic, content_topics)?;
+        self.ask_light(|reply| LightCall::Keep(criteria, since_ns, reply))
+            .await?
+    }
+
+    /// Ends a subscription to content topics, and waits until no filter peer holds it. No messages are delivered any
+    /// more from the call on.
+    ///
+    /// # Errors
+    /// [`ServiceFailure`] if a topic cannot be derived, or the node has stopped.
+    pub async fn unsubscribe(
+        &self,
+        pubsub_topic: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+    ) -> Result<(), ServiceFailure> {
+        let criteria = self.criteria(pubsub_topic, content_topics)?;
+        self.ask_light(|reply| LightCall::Unsubscribe(criteria, reply))
+            .await?
+    }
+
+    /// Ends all filter subscriptions.
+    ///
+    /// # Errors
+    /// As [`Self::unsubscribe`].
+    pub async fn unsubscribe_all(&self) -> Result<(), ServiceFailure> {
+        self.ask_light(LightCall::UnsubscribeAll).await?
+    }
+
+    /// Asks the filter peer whether this node's subscriptions are alive.
+    ///
+    /// # Errors
+    /// [`ServiceFailure::Refused`] with status 404 if the peer knows of none.
+    pub async fn ping(&self) -> Result<(), ServiceFailure> {
+        self.ask_light(LightCall::Ping).await?
+    }
+
+    /// Returns the filter subscriptions of this node at its peers.
+    ///
+    /// # Errors
+    /// [`ServiceFailure::Stopped`] if the node has stopped.
+    pub async fn subscriptions(&self) -> Result<Vec<FilterCriterion>, ServiceFailure> {
+        self.ask_light(LightCall::List).await
+    }
+
+    /// Returns the peers that are subscribed at this node; `None` if it does not serve filter.
+    ///
+    /// # Errors
+    /// [`ServiceFailure::Stopped`] if the node has stopped.
+    pub fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure> {
+        self.asked.subscribers()
+    }
+
+    /// Returns the totals of what peers asked of this node's services.
+    ///
+    /// # Errors
+    /// [`ServiceFailure::Stopped`] if the node has stopped.
+    pub fn totals(&self) -> Result<ServiceTotals, ServiceFailure> {
+        self.asked.totals()
+    }
+
+    /// Returns the handle to send messages and to learn what becomes of them.
+    #[must_use]
+    pub fn sender(&self) -> &SenderHandle {
+        &self.sender
+    }
+
+    /// Gives every later message of a filter subscription to `sink`, once, whether a filter peer pushes it or a store
+    /// has it, until `sink` returns `false`.
+    pub fn add_sink(&self, sink: Arc<dyn MessageSink>) {
+        self.pushed.add(sink);
+    }
+
+    /// Returns a queue of later messages of filter subscriptions. Those that find `capacity` others in the queue are
+    /// dropped, so that a slow reader does not block the node.
+    pub fn messages(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
+        self.pushed.queue(capacity)
+    }
+
+    /// Carries out a call to its end, whether its caller waits or not.
+    async fn run<T: Send + 'static>(&self, call: ServiceAnswer<T>) -> Result<T, ServiceFailure> {
+        // A task without an answer was ended with the node.
+        let ended = self.runtime.spawn(call).await;
+        ended.unwrap_or(Err(ServiceFailure::Stopped))
+    }
+
+    /// Asks the task that keeps the subscriptions.
+    async fn ask_light<T>(
+        &self,
+        call: impl FnOnce(oneshot::Sender<T>) -> LightCall,
+    ) -> Result<T, ServiceFailure> {
+        let (reply, answer) = oneshot::channel();
+        let sent = self.light.send(call(reply)).await;
+        sent.map_err(|_| ServiceFailure::Stopped)?;
+        answer.await.map_err(|_| ServiceFailure::Stopped)
+    }
+
+    /// Returns content topics, each with the topic that carries it.
+    fn criteria(
+        &self,
+        given: Option<PubsubTopic>,
+        content_topics: Vec<String>,
+    ) -> Result<Vec<FilterCriterion>, ServiceFailure> {
+        let each = content_topics.into_iter().map(|content_topic| {
+            let topic = topic_of(self.sharding, given.clone(), &content_topic)?;
+            Ok(FilterCriterion {
+                pubsub_topic: topic.to_string().into(),
+                content_topic: content_topic.into(),
+            })
+        });
+        each.collect()
+    }
+}
+
+/// Returns the topic that was given, or the one that carries the content topic.
+pub(super) fn topic_of(
+    sharding: Sharding,
+    given: Option<PubsubTopic>,
+    content_topic: &str,
+) -> Result<PubsubTopic, ServiceFailure> {
+    if let Some(given) = given {
+        return Ok(given);
+    }
+    let failure = |error: &dyn std::error::Error| ServiceFailure::Topic(error.to_string());
+    let topic = sharding.derive(content_topic);
+    let topic = topic.map_err(|error| failure(&error))?;
+    PubsubTopic::parse_any(&topic).map_err(|error| failure(&error))
+}

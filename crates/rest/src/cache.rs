@@ -1,0 +1,241 @@
+//! Cache of messages to be fetched by pubsub topic or by content topic, bounded for each topic.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use parking_lot::Mutex;
+use undertone_message::{PubsubTopic, WakuMessage};
+
+use undertone_network::handle::{Delivery, MessageSink};
+
+#[cfg(test)]
+mod tests;
+
+/// Most content topics subscribed to at a time; pubsub topics are bounded by the node.
+pub(super) const MAX_CONTENT_TOPICS: usize = 4096;
+
+/// Most unsubscribed content topics that are remembered as seen.
+const SEEN_TOPICS_MAX: usize = 4096;
+
+/// Most content topics that are remembered as unsubscribed from.
+const DROPPED_TOPICS_MAX: usize = 4096;
+
+/// Longest seen content topic that is remembered, bytes, because peers choose it.
+const SEEN_TOPIC_BYTES_MAX: usize = 256;
+
+/// Messages indexed by pubsub topic and by content topic. Each topic keeps at most `capacity` messages and
+/// drops the oldest first. A message fetched through one index is gone from the other.
+pub(super) struct MessageCache {
+    capacity: usize,
+    kept: Mutex<Kept>,
+}
+
+/// Contents of the cache. The queues hold numbers of messages in the order of their arrival.
+#[derive(Default)]
+struct Kept {
+    next: u64,
+    messages: BTreeMap<u64, WakuMessage>,
+    pubsub: BTreeMap<PubsubTopic, VecDeque<u64>>,
+    content: BTreeMap<String, ContentQueue>,
+    /// Content topics that came on subscribed pubsub topics, each with the number of its last message.
+    seen: BTreeMap<String, u64>,
+    /// Content topics that were unsubscribed from: their messages are those of pubsub topics only.
+    dropped: BTreeSet<String>,
+}
+
+/// A subscribed content topic: the pubsub topic that carries it, `None` for any, and its messages.
+struct ContentQueue {
+    carrier: Option<PubsubTopic>,
+    queue: VecDeque<u64>,
+}
+
+/// Error: the cache holds as many content topics as it may.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooManyTopics;
+
+impl MessageCache {
+    /// Creates a cache that keeps at most `capacity` messages for each topic.
+    pub(super) fn new(capacity: usize) -> Self {
+        Self {
+            capacity,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// Starts to keep a topic's messages; returns `false` if they are kept already.
+    pub(super) fn subscribe_pubsub(&self, topic: PubsubTopic) -> bool {
+        let mut kept = self.kept.lock();
+        let is_new = !kept.pubsub.contains_key(&topic);
+        kept.pubsub.entry(topic).or_default();
+        is_new
+    }
+
+    /// Forgets a topic, and its messages unless a content topic keeps them.
+    pub(super) fn unsubscribe_pubsub(&self, topic: &PubsubTopic) {
+        let mut kept = self.kept.lock();
+        let queue = kept.pubsub.remove(topic).unwrap_or_default();
+        queue.into_iter().for_each(|number| kept.release(number));
+    }
+
+    /// Starts to keep a content topic's messages, of any pubsub topic without `carrier`; returns `false` if they
+    /// are kept already.
+    pub(super) fn subscribe_content(
+        &self,
+        topic: &str,
+        carrier: Option<PubsubTopic>,
+    ) -> Result<bool, TooManyTopics> {
+        let mut kept = self.kept.lock();
+        if kept.content.contains_key(topic) {
+            return Ok(false);
+        }
+        if kept.content.len() >= MAX_CONTENT_TOPICS {
+            return Err(TooManyTopics);
+        }
+        let content = ContentQueue {
+            carrier,
+            queue: VecDeque::new(),
+        };
+        kept.content.insert(topic.to_owned(), content);
+        kept.dropped.remove(topic);
+        Ok(true)
+    }
+
+    /// Forgets a content topic, and its messages unless a pubsub topic keeps them. Later ones are not kept for it
+    /// either, until it is subscribed to again.
+    pub(super) fn unsubscribe_content(&self, topic: &str) {
+        let mut kept = self.kept.lock();
+        kept.seen.remove(topic);
+        if kept.dropped.len() >= DROPPED_TOPICS_MAX {
+            kept.dropped.pop_first();
+        }
+        kept.dropped.insert(topic.to_owned());
+        let content = kept.content.remove(topic);
+        let queue = content.map(|content| content.queue).unwrap_or_default();
+        queue.into_iter().for_each(|number| kept.release(number));
+    }
+
+    /// Forgets all topics and messages.
+    pub(super) fn clear(&self) {
+        let mut kept = self.kept.lock();
+        // Numbers go on, so that no later message has the number of one that is being taken.
+        *kept = Kept {
+            next: kept.next,
+            ..Kept::default()
+        };
+    }
+
+    /// Whether some subscription still needs messages that `topic` carries.
+    pub(super) fn wants(&self, topic: &PubsubTopic) -> bool {
+        let kept = self.kept.lock();
+        kept.pubsub.contains_key(topic)
+            || kept
+                .content
+                .values()
+                .any(|content| content.carrier.as_ref() == Some(topic))
+    }
+
+    /// Removes and returns the messages of a pubsub topic; `None` if it is not subscribed to.
+    pub(super) fn take_pubsub(&self, topic: &PubsubTopic) -> Option<Vec<WakuMessage>> {
+        let mut kept = self.kept.lock();
+        let numbers = std::mem::take(kept.pubsub.get_mut(topic)?);
+        Some(kept.take(numbers.into()))
+    }
+
+    /// Removes and returns the messages of a content topic; `None` if it is not subscribed to and none of its
+    /// messages came on a subscribed pubsub topic.
+    pub(super) fn take_content(&self, topic: &str) -> Option<Vec<WakuMessage>> {
+        let mut kept = self.kept.lock();
+        if let Some(content) = kept.content.get_mut(topic) {
+            let numbers = std::mem::take(&mut content.queue);
+            return Some(kept.take(numbers.into()));
+        }
+        if !kept.seen.contains_key(topic) {
+            return None;
+        }
+        let is_of = |message: &WakuMessage| *message.content_topic == *topic;
+        let of_topic = kept.messages.iter().filter(|(_, message)| is_of(message));
+        let numbers = of_topic.map(|(number, _)| *number).collect();
+        Some(kept.take(numbers))
+    }
+}
+
+impl Kept {
+    /// Removes messages from the cache and from all queues.
+    fn take(&mut self, numbers: Vec<u64>) -> Vec<WakuMessage> {
+        let messages: Vec<_> = numbers
+            .into_iter()
+            .filter_map(|number| self.messages.remove(&number))
+            .collect();
+        let messages_left = &self.messages;
+        let contents = self.content.values_mut().map(|content| &mut content.queue);
+        for queue in self.pubsub.values_mut().chain(contents) {
+            queue.retain(|number| messages_left.contains_key(number));
+        }
+        messages
+    }
+
+    /// Drops a message that a queue no longer holds, unless the other index holds it.
+    fn release(&mut self, number: u64) {
+        let Some(message) = self.messages.get(&number) else {
+            return;
+        };
+        let content = self.content.get(&*message.content_topic);
+        let has = |queue: &VecDeque<u64>| queue.binary_search(&number).is_ok();
+        let is_held = content.is_some_and(|c| has(&c.queue)) || self.pubsub.values().any(has);
+        if !is_held {
+            self.messages.remove(&number);
+        }
+    }
+
+    fn remember(&mut self, topic: &str, number: u64) {
+        if topic.len() > SEEN_TOPIC_BYTES_MAX || self.dropped.contains(topic) {
+            return;
+        }
+        if let Some(last) = self.seen.get_mut(topic) {
+            *last = number;
+            return;
+        }
+        if self.seen.len() >= SEEN_TOPICS_MAX
+            && let Some(oldest) = self.seen.iter().min_by_key(|(_, last)| **last)
+        {
+            let oldest = oldest.0.clone();
+            self.seen.remove(&oldest);
+        }
+        self.seen.insert(topic.to_owned(), number);
+    }
+}
+
+impl MessageSink for MessageCache {
+    fn deliver(&self, delivery: &Delivery) -> bool {
+        let mut guard = self.kept.lock();
+        let kept = &mut *guard;
+        let (carrier, topic) = (&delivery.pubsub_topic, &*delivery.message.content_topic);
+        let by_pubsub = kept.pubsub.get_mut(carrier);
+        let by_content = kept.content.get_mut(topic);
+        let by_content = by_content.filter(|content| {
+            let own = content.carrier.as_ref();
+            own.is_none_or(|own| own == carrier)
+        });
+        if by_pubsub.is_none() && by_content.is_none() {
+            return true;
+        }
+        let number = kept.next;
+        kept.next += 1;
+        let is_seen = by_pubsub.is_some();
+        let content_queue = by_content.map(|content| &mut content.queue);
+        let mut dropped = Vec::new();
+        for queue in by_pubsub.into_iter().chain(content_queue) {
+            while queue.len() >= self.capacity
+                && let Some(oldest) = queue.pop_front()
+            {
+                dropped.push(oldest);
+            }
+            queue.push_back(number);
+        }
+        kept.messages.insert(number, delivery.message.clone());
+        dropped.into_iter().for_each(|number| kept.release(number));
+        if is_seen {
+            kept.remember(topic, number);
+        }
+        true
+    }
+}

@@ -1,0 +1,106 @@
+//! Messages of subscribed content topics until they are fetched, each once, whether by relay or filter.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use parking_lot::Mutex;
+use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
+
+use crate::cache::MAX_CONTENT_TOPICS;
+use undertone_network::handle::{Delivery, MessageSink};
+
+/// Hashes remembered so that no message is kept twice.
+const RECENT_MAX: usize = 1_024;
+
+/// Message that was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ReceivedEntry {
+    pub(super) hash: MessageHash,
+    pub(super) message: WakuMessage,
+}
+
+/// Subscribed content topics and their messages.
+pub(crate) struct ReceivedMessages {
+    capacity: usize,
+    kept: Mutex<ReceivedState>,
+}
+
+#[derive(Default)]
+struct ReceivedState {
+    /// Content topics, each with the pubsub topic that carries it.
+    topics: BTreeMap<String, PubsubTopic>,
+    messages: VecDeque<ReceivedEntry>,
+    recent: VecDeque<MessageHash>,
+}
+
+impl ReceivedMessages {
+    /// Keeps at most `capacity` messages, the newest.
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self {
+            capacity,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// Starts to keep a topic's messages; returns whether they were not kept before.
+    ///
+    /// # Errors
+    /// The maximum number of topics, if it is reached.
+    pub(super) fn subscribe(&self, topic: &str, carrier: PubsubTopic) -> Result<bool, usize> {
+        let mut kept = self.kept.lock();
+        if kept.topics.contains_key(topic) {
+            return Ok(false);
+        }
+        if kept.topics.len() >= MAX_CONTENT_TOPICS {
+            return Err(MAX_CONTENT_TOPICS);
+        }
+        kept.topics.insert(topic.to_owned(), carrier);
+        Ok(true)
+    }
+
+    /// Keeps a topic's messages no longer; returns whether it did. Those that were received stay.
+    pub(super) fn unsubscribe(&self, topic: &str) -> bool {
+        self.kept.lock().topics.remove(topic).is_some()
+    }
+
+    pub(super) fn topics(&self) -> Vec<String> {
+        self.kept.lock().topics.keys().cloned().collect()
+    }
+
+    /// Whether a subscription needs messages that `carrier` carries.
+    pub(crate) fn wants(&self, carrier: &PubsubTopic) -> bool {
+        self.kept.lock().topics.values().any(|one| one == carrier)
+    }
+
+    /// Removes and returns the messages, the oldest first.
+    pub(super) fn take(&self) -> Vec<ReceivedEntry> {
+        std::mem::take(&mut self.kept.lock().messages).into()
+    }
+}
+
+impl MessageSink for ReceivedMessages {
+    fn deliver(&self, delivery: &Delivery) -> bool {
+        let topic = &*delivery.message.content_topic;
+        let carrier = self.kept.lock().topics.get(topic).cloned();
+        if carrier.is_none_or(|carrier| carrier != delivery.pubsub_topic) {
+            return true;
+        }
+        // Outside the lock: at 150 kB a hash takes as long as relaying.
+        let hash = delivery.hash();
+        let mut kept = self.kept.lock();
+        if kept.recent.contains(&hash) {
+            return true;
+        }
+        kept.recent.push_back(hash);
+        if kept.recent.len() > RECENT_MAX {
+            kept.recent.pop_front();
+        }
+        kept.messages.push_back(ReceivedEntry {
+            hash,
+            message: delivery.message.clone(),
+        });
+        while kept.messages.len() > self.capacity {
+            kept.messages.pop_front();
+        }
+        true
+    }
+}
