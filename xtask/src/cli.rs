@@ -22,24 +22,6 @@ pub(crate) enum Task {
     Test(TestArgs),
     /// Run long tests and measurements, each for minutes or hours
     Campaign(CampaignArgs),
-    /// Print counts of the source text
-    Counts {
-        /// Print the counts and their lists as JSON
-        #[arg(long)]
-        json: bool,
-        /// List the names of types that are defined at least twice
-        #[arg(long)]
-        names: bool,
-        /// List the files of each circle of imports
-        #[arg(long)]
-        circles: bool,
-    },
-    /// Count the instructions of the hot paths, and compare them with docs/instructions.toml
-    Instructions {
-        /// Record the counted instructions instead of comparing them with the record
-        #[arg(long)]
-        accept: bool,
-    },
     /// Check house rules that no other tool checks (a part of the step `tidy`)
     Tidy,
     /// Print the expressions of a Grafana dashboard as rules of Prometheus (a part of the step `deploy`)

@@ -1,10 +1,8 @@
-//! Project tasks: the tests of `cargo xtask test`, campaigns, counts, and checks that no other tool makes.
+//! Project tasks: the tests of `cargo xtask test`, campaigns, and checks that no other tool makes.
 
 mod campaigns;
 mod cli;
-mod counts;
 mod dashboard;
-mod instructions;
 mod needs;
 mod report;
 mod run;
@@ -25,7 +23,6 @@ use clap::{CommandFactory as _, Parser as _};
 
 use campaigns::{CAMPAIGNS, fuzz, start};
 use cli::{CampaignArgs, Cli, Task, TestArgs};
-use counts::Lists;
 use report::Report;
 use run::Place;
 use steps::STEPS;
@@ -51,19 +48,6 @@ fn run_task(root: &Path, task: Task) -> Result<bool, Box<dyn Error>> {
     match task {
         Task::Test(args) => test(root, &args),
         Task::Campaign(args) => run_campaigns(root, &args),
-        Task::Counts {
-            json,
-            names,
-            circles,
-        } => {
-            let counts = counts::count(root)?;
-            let page = match json {
-                true => counts.json(),
-                false => counts.page(Lists { names, circles }),
-            };
-            print(&page)
-        }
-        Task::Instructions { accept } => print(&instructions::run(root, accept)?),
         Task::Tidy => {
             let findings = tidy::check(root)?;
             for finding in &findings {

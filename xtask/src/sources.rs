@@ -1,4 +1,4 @@
-//! Source files of the workspace, for the checks and counts that read all of them.
+//! Source files of the workspace, for the checks that read all of them.
 
 use std::fs;
 use std::io;
@@ -71,26 +71,4 @@ pub(crate) fn read(path: &Path) -> Result<String, UnreadableSource> {
 /// Whether the path is that of a Rust source file.
 pub(crate) fn is_rust(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "rs")
-}
-
-/// Whether a file is test code by its path: `tests.rs`, or anything in a folder `tests`.
-pub(crate) fn is_test(path: &Path) -> bool {
-    path.iter()
-        .any(|part| part == "tests" || part == "tests.rs")
-}
-
-/// Whether a file belongs to a library or program, not to its tests, examples or benchmarks.
-pub(crate) fn is_production(path: &Path) -> bool {
-    is_rust(path) && path.iter().any(|part| part == "src") && !is_test(path)
-}
-
-/// Returns the first line of each doc comment of an item (`///`), with its line number from 1.
-pub(crate) fn first_doc_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut is_inside = false;
-    (1..).zip(text.lines()).filter_map(move |(line, text)| {
-        let doc = text.trim_start().strip_prefix("///");
-        let first = doc.filter(|_| !is_inside);
-        is_inside = doc.is_some();
-        Some((line, first?))
-    })
 }

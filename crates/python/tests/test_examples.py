@@ -65,13 +65,17 @@ def in_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("place", "blocks"), examples().items(), ids=str)
 @pytest.mark.usefixtures("in_small")
-def test_examples_run(place: str, blocks: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_run(
+    place: str, blocks: list[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     has_ray = find_spec("ray") is not None
     if has_ray:
         import ray
 
         init = ray.init
         monkeypatch.setattr(ray, "init", lambda address: init(num_cpus=2, include_dashboard=False, log_to_driver=False))
+        # Each example starts a cluster of its own.
+        request.addfinalizer(ray.shutdown)
     names: dict[str, Any] = {}
     for block in blocks:
         # The campaign `ray` installs it and runs these too.

@@ -103,7 +103,7 @@ fn an_ignored_test_names_the_command_that_runs_it() {
         r#"#[ignore = "slow; cargo test -- --ignored"]"#,
         r#"#[ignore = "cargo xtask test --only nothing"]"#,
         r#"#[ignore = "cargo xtask test"]"#,
-        r#"#[ignore = "cargo xtask counts"]"#,
+        r#"#[ignore = "cargo xtask tidy"]"#,
         "#[cfg_attr(windows, ignore)]",
     ] {
         assert_eq!(lines(bad), [Some(1)], "{bad}");
