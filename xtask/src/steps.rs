@@ -176,7 +176,7 @@ pub(crate) const STEPS: &[Step] = &[
                 "cargo package --offline --no-verify --allow-dirty --exclude-lockfile --quiet \
                  --package undertone-compact --package undertone-wire --package undertone-link \
                  --package undertone-gossip --package undertone-message --package undertone-rln \
-                 --package undertone-relay --package undertone-services --package undertone-peers \
+                 --package undertone-relay --package undertone-services --package undertone-sds --package undertone-peers \
                  --package undertone-sim --package undertone-payload --package undertone-discovery",
             ),
             run(
