@@ -157,7 +157,8 @@ async fn messages(
         .cache
         .take_content(&topic)
         .ok_or(ApiError::NotFound(topic))?;
-    Ok(Json(messages.iter().map(RelayWakuMessage::from).collect()))
+    let messages = messages.iter().map(|one| (&one.message).into());
+    Ok(Json(messages.collect()))
 }
 
 /// Publishes a message on the shard of its content topic

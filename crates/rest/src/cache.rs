@@ -1,11 +1,12 @@
 //! Cache of messages to be fetched by pubsub topic or by content topic, bounded for each topic.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
-use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_message::PubsubTopic;
 
-use undertone_network::handle::{Delivery, MessageSink};
+use undertone_network::handle::Delivery;
 
 #[cfg(test)]
 mod tests;
@@ -29,12 +30,15 @@ pub(super) struct MessageCache {
     kept: Mutex<Kept>,
 }
 
-/// Contents of the cache. The queues hold numbers of messages in the order of their arrival.
+/// Messages in the order of their arrival, each with its number.
+type Queue = VecDeque<(u64, Arc<Delivery>)>;
+
+/// Contents of the cache.
 #[derive(Default)]
 struct Kept {
+    /// Number of the next message, by which two queues know that they hold the same one.
     next: u64,
-    messages: BTreeMap<u64, WakuMessage>,
-    pubsub: BTreeMap<PubsubTopic, VecDeque<u64>>,
+    pubsub: BTreeMap<PubsubTopic, Queue>,
     content: BTreeMap<String, ContentQueue>,
     /// Content topics that came on subscribed pubsub topics, each with the number of its last message.
     seen: BTreeMap<String, u64>,
@@ -45,7 +49,7 @@ struct Kept {
 /// A subscribed content topic: the pubsub topic that carries it, `None` for any, and its messages.
 struct ContentQueue {
     carrier: Option<PubsubTopic>,
-    queue: VecDeque<u64>,
+    queue: Queue,
 }
 
 /// Error: the cache holds as many content topics as it may.
@@ -71,9 +75,7 @@ impl MessageCache {
 
     /// Forgets a topic, and its messages unless a content topic keeps them.
     pub(super) fn unsubscribe_pubsub(&self, topic: &PubsubTopic) {
-        let mut kept = self.kept.lock();
-        let queue = kept.pubsub.remove(topic).unwrap_or_default();
-        queue.into_iter().for_each(|number| kept.release(number));
+        self.kept.lock().pubsub.remove(topic);
     }
 
     /// Starts to keep a content topic's messages, of any pubsub topic without `carrier`; returns `false` if they
@@ -92,7 +94,7 @@ impl MessageCache {
         }
         let content = ContentQueue {
             carrier,
-            queue: VecDeque::new(),
+            queue: Queue::new(),
         };
         kept.content.insert(topic.to_owned(), content);
         kept.dropped.remove(topic);
@@ -108,19 +110,12 @@ impl MessageCache {
             kept.dropped.pop_first();
         }
         kept.dropped.insert(topic.to_owned());
-        let content = kept.content.remove(topic);
-        let queue = content.map(|content| content.queue).unwrap_or_default();
-        queue.into_iter().for_each(|number| kept.release(number));
+        kept.content.remove(topic);
     }
 
     /// Forgets all topics and messages.
     pub(super) fn clear(&self) {
-        let mut kept = self.kept.lock();
-        // Numbers go on, so that no later message has the number of one that is being taken.
-        *kept = Kept {
-            next: kept.next,
-            ..Kept::default()
-        };
+        *self.kept.lock() = Kept::default();
     }
 
     /// Whether some subscription still needs messages that `topic` carries.
@@ -133,57 +128,64 @@ impl MessageCache {
                 .any(|content| content.carrier.as_ref() == Some(topic))
     }
 
+    /// Keeps a message for the topics that are subscribed to.
+    pub(super) fn keep(&self, delivery: &Arc<Delivery>) {
+        let mut guard = self.kept.lock();
+        let kept = &mut *guard;
+        let (carrier, topic) = (&delivery.pubsub_topic, &*delivery.message.content_topic);
+        let by_pubsub = kept.pubsub.get_mut(carrier);
+        let by_content = kept.content.get_mut(topic);
+        let by_content = by_content.filter(|content| {
+            let own = content.carrier.as_ref();
+            own.is_none_or(|own| own == carrier)
+        });
+        let number = kept.next;
+        kept.next += 1;
+        let is_seen = by_pubsub.is_some();
+        let content_queue = by_content.map(|content| &mut content.queue);
+        for queue in by_pubsub.into_iter().chain(content_queue) {
+            while queue.len() >= self.capacity && queue.pop_front().is_some() {}
+            queue.push_back((number, Arc::clone(delivery)));
+        }
+        if is_seen {
+            kept.remember(topic, number);
+        }
+    }
+
     /// Removes and returns the messages of a pubsub topic; `None` if it is not subscribed to.
-    pub(super) fn take_pubsub(&self, topic: &PubsubTopic) -> Option<Vec<WakuMessage>> {
+    pub(super) fn take_pubsub(&self, topic: &PubsubTopic) -> Option<Vec<Arc<Delivery>>> {
         let mut kept = self.kept.lock();
-        let numbers = std::mem::take(kept.pubsub.get_mut(topic)?);
-        Some(kept.take(numbers.into()))
+        let queue = std::mem::take(kept.pubsub.get_mut(topic)?);
+        Some(kept.take(queue))
     }
 
     /// Removes and returns the messages of a content topic; `None` if it is not subscribed to and none of its
     /// messages came on a subscribed pubsub topic.
-    pub(super) fn take_content(&self, topic: &str) -> Option<Vec<WakuMessage>> {
+    pub(super) fn take_content(&self, topic: &str) -> Option<Vec<Arc<Delivery>>> {
         let mut kept = self.kept.lock();
         if let Some(content) = kept.content.get_mut(topic) {
-            let numbers = std::mem::take(&mut content.queue);
-            return Some(kept.take(numbers.into()));
+            let queue = std::mem::take(&mut content.queue);
+            return Some(kept.take(queue));
         }
         if !kept.seen.contains_key(topic) {
             return None;
         }
-        let is_of = |message: &WakuMessage| *message.content_topic == *topic;
-        let of_topic = kept.messages.iter().filter(|(_, message)| is_of(message));
-        let numbers = of_topic.map(|(number, _)| *number).collect();
-        Some(kept.take(numbers))
+        let all = kept.pubsub.values().flatten();
+        let of_topic = all.filter(|(_, one)| *one.message.content_topic == *topic);
+        let queue = of_topic.cloned().collect();
+        Some(kept.take(queue))
     }
 }
 
 impl Kept {
-    /// Removes messages from the cache and from all queues.
-    fn take(&mut self, numbers: Vec<u64>) -> Vec<WakuMessage> {
-        let messages: Vec<_> = numbers
-            .into_iter()
-            .filter_map(|number| self.messages.remove(&number))
-            .collect();
-        let messages_left = &self.messages;
+    /// Removes messages from all queues and returns them in the order of their arrival.
+    fn take(&mut self, messages: Queue) -> Vec<Arc<Delivery>> {
+        let taken: BTreeMap<_, _> = messages.into_iter().collect();
         let contents = self.content.values_mut().map(|content| &mut content.queue);
         for queue in self.pubsub.values_mut().chain(contents) {
-            queue.retain(|number| messages_left.contains_key(number));
+            queue.retain(|(number, _)| !taken.contains_key(number));
         }
-        messages
-    }
-
-    /// Drops a message that a queue no longer holds, unless the other index holds it.
-    fn release(&mut self, number: u64) {
-        let Some(message) = self.messages.get(&number) else {
-            return;
-        };
-        let content = self.content.get(&*message.content_topic);
-        let has = |queue: &VecDeque<u64>| queue.binary_search(&number).is_ok();
-        let is_held = content.is_some_and(|c| has(&c.queue)) || self.pubsub.values().any(has);
-        if !is_held {
-            self.messages.remove(&number);
-        }
+        taken.into_values().collect()
     }
 
     fn remember(&mut self, topic: &str, number: u64) {
@@ -201,41 +203,5 @@ impl Kept {
             self.seen.remove(&oldest);
         }
         self.seen.insert(topic.to_owned(), number);
-    }
-}
-
-impl MessageSink for MessageCache {
-    fn deliver(&self, delivery: &Delivery) -> bool {
-        let mut guard = self.kept.lock();
-        let kept = &mut *guard;
-        let (carrier, topic) = (&delivery.pubsub_topic, &*delivery.message.content_topic);
-        let by_pubsub = kept.pubsub.get_mut(carrier);
-        let by_content = kept.content.get_mut(topic);
-        let by_content = by_content.filter(|content| {
-            let own = content.carrier.as_ref();
-            own.is_none_or(|own| own == carrier)
-        });
-        if by_pubsub.is_none() && by_content.is_none() {
-            return true;
-        }
-        let number = kept.next;
-        kept.next += 1;
-        let is_seen = by_pubsub.is_some();
-        let content_queue = by_content.map(|content| &mut content.queue);
-        let mut dropped = Vec::new();
-        for queue in by_pubsub.into_iter().chain(content_queue) {
-            while queue.len() >= self.capacity
-                && let Some(oldest) = queue.pop_front()
-            {
-                dropped.push(oldest);
-            }
-            queue.push_back(number);
-        }
-        kept.messages.insert(number, delivery.message.clone());
-        dropped.into_iter().for_each(|number| kept.release(number));
-        if is_seen {
-            kept.remember(topic, number);
-        }
-        true
     }
 }

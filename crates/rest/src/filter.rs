@@ -332,9 +332,9 @@ async fn messages(
         .filtered
         .take_content(&topic)
         .ok_or_else(|| ApiError::BadRequest(format!("Not subscribed to topic: {topic}")))?;
-    Ok(Json(
-        messages.iter().map(RelayWakuMessage::pushed).collect(),
-    ))
+    let messages = messages.iter();
+    let messages = messages.map(|one| RelayWakuMessage::pushed(&one.message));
+    Ok(Json(messages.collect()))
 }
 
 /// Answers, for the API's description, of requests to a filter peer.

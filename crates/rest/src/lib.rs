@@ -28,6 +28,7 @@ mod fake;
 mod filter;
 mod gossip;
 mod health;
+mod inbox;
 mod info;
 mod lightpush;
 mod long;
@@ -50,6 +51,7 @@ mod validation_times;
 use cache::MessageCache;
 use errors::ApiError;
 use events::{EventLimits, EventLog};
+use inbox::Inbox;
 use messaging::ReceivedMessages;
 use undertone_network::handle::NodeHandle;
 use undertone_provider::services::ServicesHandle;
@@ -154,20 +156,22 @@ fn router_with(
         // The configuration has no more content topics than the cache holds.
         let _ = cache.subscribe_content(topic, Some(carrier.clone()));
     }
-    handle.add_sink(cache.clone());
-    let events = EventLog::new(limits, config.clock_ahead_ns);
-    let events = Arc::new(events);
-    handle.add_sink(events.clone());
-    let validation = Arc::new(ValidationTimes::new());
-    handle.add_sink(validation.clone());
     let filtered = Arc::new(MessageCache::new(config.relay_cache_capacity));
     let received = Arc::new(ReceivedMessages::new(config.relay_cache_capacity));
+    let events = Arc::new(EventLog::new(limits, config.clock_ahead_ns));
+    let inbox = |cache: &Arc<MessageCache>| {
+        Arc::new(Inbox {
+            cache: Arc::clone(cache),
+            received: Arc::clone(&received),
+            events: Arc::clone(&events),
+        })
+    };
+    handle.add_sink(inbox(&cache));
     if let Some(services) = &services {
-        handle.add_sink(received.clone());
-        services.add_sink(received.clone());
-        services.add_sink(filtered.clone());
-        services.add_sink(events.clone());
+        services.add_sink(inbox(&filtered));
     }
+    let validation = Arc::new(ValidationTimes::new());
+    handle.add_sink(validation.clone());
     let (router, document) = routes(&config, services.is_some()).split_for_parts();
     let document = openapi::complete(document, &config.access);
     // Base64 lengthens a payload by a third, and a proof may come with it.

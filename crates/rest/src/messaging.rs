@@ -452,7 +452,7 @@ impl From<ReceivedEntry> for MessagingReceived {
     fn from(received: ReceivedEntry) -> Self {
         Self {
             message_hash: received.hash.to_string(),
-            message: RelayWakuMessage::stored(&received.message),
+            message: RelayWakuMessage::stored(&received.delivery.message),
         }
     }
 }

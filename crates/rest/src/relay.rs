@@ -169,7 +169,8 @@ async fn messages(
     let messages = topic_in_path(&topic)
         .and_then(|topic| app.cache.take_pubsub(&topic))
         .ok_or_else(|| ApiError::NotFound(String::new()))?;
-    Ok(Json(messages.iter().map(RelayWakuMessage::from).collect()))
+    let messages = messages.iter().map(|one| (&one.message).into());
+    Ok(Json(messages.collect()))
 }
 
 /// Publishes a message on a pubsub topic

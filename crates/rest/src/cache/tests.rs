@@ -1,7 +1,7 @@
 use std::time::Instant;
 
 use undertone_gossip::MessageId;
-use undertone_message::Shard;
+use undertone_message::{Shard, WakuMessage};
 
 use super::*;
 
@@ -18,15 +18,35 @@ fn message(payload: u8) -> WakuMessage {
 fn deliver(cache: &MessageCache, pubsub_topic: PubsubTopic, payload: u8) {
     let message = message(payload);
     let now = Instant::now();
-    let delivery = Delivery {
+    let delivery = Arc::new(Delivery {
         pubsub_topic,
         message,
         id: MessageId([0; 32]),
         from: None,
         received: now,
         validated: now,
-    };
-    assert!(cache.deliver(&delivery));
+    });
+    cache.keep(&delivery);
+}
+
+fn take_pubsub(cache: &MessageCache, topic: &PubsubTopic) -> Option<Vec<WakuMessage>> {
+    cache.take_pubsub(topic).map(messages)
+}
+
+fn take_content(cache: &MessageCache, topic: &str) -> Option<Vec<WakuMessage>> {
+    cache.take_content(topic).map(messages)
+}
+
+fn messages(taken: Vec<Arc<Delivery>>) -> Vec<WakuMessage> {
+    taken.iter().map(|one| one.message.clone()).collect()
+}
+
+/// Number of messages that some queue holds.
+fn kept(cache: &MessageCache) -> usize {
+    let kept = cache.kept.lock();
+    let contents = kept.content.values().map(|content| &content.queue);
+    let all = kept.pubsub.values().chain(contents).flatten();
+    all.map(|(number, _)| number).collect::<BTreeSet<_>>().len()
 }
 
 #[test]
@@ -36,21 +56,21 @@ fn the_oldest_message_is_dropped_and_fetching_empties() {
     assert!(!cache.subscribe_pubsub(shard(0)));
     (1..=3).for_each(|payload| deliver(&cache, shard(0), payload));
     assert_eq!(
-        cache.take_pubsub(&shard(0)),
+        take_pubsub(&cache, &shard(0)),
         Some(vec![message(2), message(3)])
     );
-    assert_eq!(cache.take_pubsub(&shard(0)), Some(vec![]));
+    assert_eq!(take_pubsub(&cache, &shard(0)), Some(vec![]));
 }
 
 #[test]
 fn only_subscribed_topics_are_kept() {
     let cache = MessageCache::new(2);
     deliver(&cache, shard(0), 1);
-    assert_eq!(cache.take_pubsub(&shard(0)), None);
+    assert_eq!(take_pubsub(&cache, &shard(0)), None);
     cache.subscribe_pubsub(shard(0));
     deliver(&cache, shard(0), 2);
     cache.unsubscribe_pubsub(&shard(0));
-    assert_eq!(cache.take_pubsub(&shard(0)), None);
+    assert_eq!(take_pubsub(&cache, &shard(0)), None);
 }
 
 #[test]
@@ -60,8 +80,8 @@ fn a_content_topic_is_kept_from_its_own_carrier_only() {
     assert_eq!(cache.subscribe_content(TOPIC, Some(shard(1))), Ok(false));
     deliver(&cache, shard(0), 1);
     deliver(&cache, shard(1), 2);
-    assert_eq!(cache.take_content(TOPIC), Some(vec![message(2)]));
-    assert_eq!(cache.take_content("/other/1/b/proto"), None);
+    assert_eq!(take_content(&cache, TOPIC), Some(vec![message(2)]));
+    assert_eq!(take_content(&cache, "/other/1/b/proto"), None);
 }
 
 #[test]
@@ -96,26 +116,30 @@ fn what_is_fetched_by_one_index_is_gone_from_the_other() {
     cache.subscribe_pubsub(shard(0));
     cache.subscribe_content(TOPIC, Some(shard(0))).unwrap();
     deliver(&cache, shard(0), 1);
-    assert_eq!(cache.take_pubsub(&shard(0)), Some(vec![message(1)]));
-    assert_eq!(cache.take_content(TOPIC), Some(vec![]));
+    assert_eq!(take_pubsub(&cache, &shard(0)), Some(vec![message(1)]));
+    assert_eq!(take_content(&cache, TOPIC), Some(vec![]));
     deliver(&cache, shard(0), 2);
-    assert_eq!(cache.take_content(TOPIC), Some(vec![message(2)]));
-    assert_eq!(cache.take_pubsub(&shard(0)), Some(vec![]));
-    assert!(cache.kept.lock().messages.is_empty());
+    assert_eq!(take_content(&cache, TOPIC), Some(vec![message(2)]));
+    assert_eq!(take_pubsub(&cache, &shard(0)), Some(vec![]));
+    assert_eq!(kept(&cache), 0);
 }
 
 #[test]
 fn a_content_topic_of_a_subscribed_shard_is_there_once_a_message_came() {
     let cache = MessageCache::new(2);
     cache.subscribe_pubsub(shard(0));
-    assert_eq!(cache.take_content(TOPIC), None);
+    assert_eq!(take_content(&cache, TOPIC), None);
     deliver(&cache, shard(1), 1);
-    assert_eq!(cache.take_content(TOPIC), None, "of another shard");
+    assert_eq!(take_content(&cache, TOPIC), None, "of another shard");
     (2..=4).for_each(|payload| deliver(&cache, shard(0), payload));
     let newest = vec![message(3), message(4)];
-    assert_eq!(cache.take_content(TOPIC), Some(newest));
-    assert_eq!(cache.take_content(TOPIC), Some(vec![]), "not unknown again");
-    assert_eq!(cache.take_pubsub(&shard(0)), Some(vec![]));
+    assert_eq!(take_content(&cache, TOPIC), Some(newest));
+    assert_eq!(
+        take_content(&cache, TOPIC),
+        Some(vec![]),
+        "not unknown again"
+    );
+    assert_eq!(take_pubsub(&cache, &shard(0)), Some(vec![]));
 }
 
 #[test]
@@ -125,11 +149,11 @@ fn a_message_stays_while_one_index_has_it() {
     cache.subscribe_content(TOPIC, Some(shard(0))).unwrap();
     deliver(&cache, shard(0), 1);
     cache.unsubscribe_pubsub(&shard(0));
-    assert_eq!(cache.take_content(TOPIC), Some(vec![message(1)]));
+    assert_eq!(take_content(&cache, TOPIC), Some(vec![message(1)]));
     (2..=9).for_each(|payload| deliver(&cache, shard(0), payload));
-    assert_eq!(cache.kept.lock().messages.len(), 2);
+    assert_eq!(kept(&cache), 2);
     cache.unsubscribe_content(TOPIC);
-    assert!(cache.kept.lock().messages.is_empty());
+    assert_eq!(kept(&cache), 0);
 }
 
 #[test]
@@ -152,15 +176,15 @@ fn a_content_topic_that_was_unsubscribed_from_is_gone_although_its_shard_stays()
     deliver(&cache, shard(0), 1);
     cache.unsubscribe_content(TOPIC);
     deliver(&cache, shard(0), 2);
-    assert_eq!(cache.take_content(TOPIC), None);
+    assert_eq!(take_content(&cache, TOPIC), None);
     assert_eq!(cache.subscribe_content(TOPIC, Some(shard(0))), Ok(true));
     assert_eq!(
-        cache.take_content(TOPIC),
+        take_content(&cache, TOPIC),
         Some(vec![]),
         "not those of before"
     );
     deliver(&cache, shard(0), 3);
-    assert_eq!(cache.take_content(TOPIC), Some(vec![message(3)]));
+    assert_eq!(take_content(&cache, TOPIC), Some(vec![message(3)]));
     let of_shard = vec![message(1), message(2)];
-    assert_eq!(cache.take_pubsub(&shard(0)), Some(of_shard));
+    assert_eq!(take_pubsub(&cache, &shard(0)), Some(of_shard));
 }

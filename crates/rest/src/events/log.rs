@@ -1,4 +1,5 @@
-//! Ring buffer of the newest messages, from which every client of the event stream reads at its own position.
+//! Ring buffer of the newest messages, from which every client of the event stream reads at its own position. It stays
+//! empty until the first client comes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::cursor::Cursor;
 use crate::shapes::RelayWakuMessage;
-use undertone_network::handle::{Delivery, MessageSink};
+use undertone_network::handle::Delivery;
 
 /// Bytes that an event takes beside its message: text of the event, and the ring's own records.
 const EVENT_OVERHEAD_BYTES: usize = 768;
@@ -90,6 +91,8 @@ struct Ring {
     bytes: usize,
     /// Number of the oldest event that is kept, or of the next one if none is.
     oldest: u64,
+    /// Most events that are kept; 0 until the first client comes.
+    events_max: usize,
 }
 
 /// A delivered message with its number.
@@ -105,7 +108,7 @@ pub(super) struct LoggedEvent {
 
 /// Content of an event. It is encoded when the first client gets it, and all clients share the bytes.
 enum Form {
-    Delivery(Box<Delivery>),
+    Delivery(Arc<Delivery>),
     Encoded(Bytes),
 }
 
@@ -149,6 +152,7 @@ impl EventLog {
                 events: VecDeque::new(),
                 bytes: 0,
                 oldest: 1,
+                events_max: 0,
             }),
             newest: watch::Sender::new(0),
             places: Arc::new(Semaphore::new(limits.clients_max)),
@@ -183,8 +187,9 @@ impl EventLog {
         *self.newest.borrow()
     }
 
-    /// Receiver that tells of each new event.
-    pub(super) fn follow(&self) -> watch::Receiver<u64> {
+    /// Receiver that tells of each new event. Events are kept from the first call on.
+    pub(crate) fn follow(&self) -> watch::Receiver<u64> {
+        self.ring.lock().events_max = self.limits.events_max;
         self.newest.subscribe()
     }
 
@@ -220,6 +225,32 @@ impl EventLog {
             looked_at = event.number;
         }
         EventLookup::Nothing(looked_at)
+    }
+
+    /// Numbers a message and keeps it for clients.
+    pub(crate) fn keep(&self, delivery: &Arc<Delivery>) {
+        let time_ms = self.now_ms();
+        let mut ring = self.ring.lock();
+        let number = ring.oldest + ring.events.len() as u64;
+        let event = LoggedEvent {
+            number,
+            time_ms,
+            pubsub_topic: delivery.pubsub_topic.clone(),
+            content_topic: Arc::clone(&delivery.message.content_topic),
+            cost_bytes: cost_bytes(delivery),
+            form: Mutex::new(Form::Delivery(Arc::clone(delivery))),
+        };
+        ring.bytes += event.cost_bytes;
+        ring.events.push_back(Arc::new(event));
+        while ring.events.len() > ring.events_max || ring.bytes > self.limits.bytes_max {
+            let Some(oldest) = ring.events.pop_front() else {
+                break;
+            };
+            ring.bytes -= oldest.cost_bytes;
+            ring.oldest += 1;
+        }
+        // Within the lock, so that numbers are announced in their order.
+        self.newest.send_replace(number);
     }
 
     /// Estimated bytes of the events that are kept.
@@ -271,33 +302,4 @@ fn cost_bytes(delivery: &Delivery) -> usize {
     // JSON writes a control character of a topic in six bytes.
     let topic = message.content_topic.len() * 6 + message.content_topic.len();
     EVENT_OVERHEAD_BYTES + in_base64 / 3 * 4 + topic
-}
-
-impl MessageSink for EventLog {
-    fn deliver(&self, delivery: &Delivery) -> bool {
-        let time_ms = self.now_ms();
-        let mut ring = self.ring.lock();
-        let number = ring.oldest + ring.events.len() as u64;
-        let event = LoggedEvent {
-            number,
-            time_ms,
-            pubsub_topic: delivery.pubsub_topic.clone(),
-            content_topic: Arc::clone(&delivery.message.content_topic),
-            cost_bytes: cost_bytes(delivery),
-            form: Mutex::new(Form::Delivery(Box::new(delivery.clone()))),
-        };
-        ring.bytes += event.cost_bytes;
-        ring.events.push_back(Arc::new(event));
-        while ring.events.len() > self.limits.events_max || ring.bytes > self.limits.bytes_max {
-            let Some(oldest) = ring.events.pop_front() else {
-                break;
-            };
-            ring.bytes -= oldest.cost_bytes;
-            ring.oldest += 1;
-        }
-        // Within the lock, so that numbers are announced in their order.
-        self.newest.send_replace(number);
-        drop(ring);
-        true
-    }
 }

@@ -3,16 +3,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use proptest::prelude::*;
 use serde_json::{Value, json};
 use undertone_gossip::MessageId;
 use undertone_message::{PubsubTopic, Shard, WakuMessage};
 
-use super::log::EventLookup;
 use super::*;
 use crate::fake::services_with;
-use undertone_network::handle::{Delivery, MessageSink as _};
+use undertone_network::handle::Delivery;
 use undertone_provider::services::{LightStatus, ServicesHandle};
+
+mod bounds;
 
 const TOPIC: &str = "/app/1/chat/proto";
 const OTHER: &str = "/app/1/other/proto";
@@ -28,14 +28,17 @@ fn limits(events_max: usize) -> EventLimits {
     }
 }
 
+/// A log that keeps events, as if a client had come before.
 fn log(limits: EventLimits) -> Arc<EventLog> {
-    Arc::new(EventLog::new(limits, 0))
+    let log = EventLog::new(limits, 0);
+    log.follow();
+    Arc::new(log)
 }
 
 fn deliver(log: &EventLog, content_topic: &str, payload: impl Into<Bytes>) {
     let now = Instant::now();
     let message = WakuMessage::new(payload, content_topic);
-    assert!(log.deliver(&Delivery {
+    log.keep(&Arc::new(Delivery {
         pubsub_topic: shard(0),
         message,
         id: MessageId([0; 32]),
@@ -228,6 +231,22 @@ async fn a_cursor_older_than_the_ring_is_told_how_many_were_lost_and_when() {
     for client in [&mut again, &mut third] {
         assert_eq!(client.payloads(3).await, [7, 8, 9]);
     }
+}
+
+/// The first client of a run may come from the run before: what came meanwhile is in its gap.
+#[tokio::test(start_paused = true)]
+async fn a_cursor_of_an_earlier_run_leads_to_a_gap_up_to_the_first_client() {
+    let log = Arc::new(EventLog::new(limits(3), 0));
+    deliver_numbered(&log, 1..=2);
+    let before_ns = log.now_ms() * 1_000_000;
+    let cursor = format!("{:016x}-1-0", log.instance() ^ 1);
+    let mut client = Client::new(&log, EventFilter::default(), Some(&cursor));
+    let data = client.event().await.data.unwrap();
+    assert_eq!(data["reason"], "restart");
+    let end = data["endTime"].as_i64().unwrap();
+    assert!(end >= before_ns + 30_000_000_000, "{data}");
+    deliver_numbered(&log, [3]);
+    assert_eq!(client.payloads(1).await, [3]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -439,55 +458,4 @@ async fn extreme_cursors_of_other_runs_only_lead_to_a_gap() {
     let own = format!("{:016x}-0-{}", log.instance(), i64::MAX);
     let mut client = Client::new(&log, EventFilter::default(), Some(&own));
     assert_eq!(client.payloads(1).await, [1]);
-}
-
-proptest! {
-    /// The ring holds the longest run of newest messages within its bounds, whatever their lengths.
-    #[test]
-    fn the_ring_is_bounded_by_number_and_bytes(
-        lengths in prop::collection::vec(0usize..3000, 1..60),
-        events_max in 1usize..20,
-        bytes_max in 1usize..20_000,
-    ) {
-        let log = EventLog::new(EventLimits { events_max, bytes_max, ..limits(1) }, 0);
-        // As the ring estimates it: text around the message, and base64.
-        let cost = |length: &usize| 768 + length / 3 * 4 + TOPIC.len() * 7;
-        for (i, length) in lengths.iter().enumerate() {
-            deliver(&log, TOPIC, vec![0; *length]);
-            let mut expected = 0;
-            let mut bytes = 0;
-            for length in lengths[..=i].iter().rev() {
-                bytes += cost(length);
-                if expected == events_max || bytes > bytes_max {
-                    break;
-                }
-                expected += 1;
-            }
-            let newest = i as u64 + 1;
-            let oldest = log.oldest().map(|(number, _)| number);
-            let first = newest + 1 - expected as u64;
-            prop_assert_eq!(oldest, (expected > 0).then_some(first));
-        }
-    }
-
-    /// The estimate of an event's bytes is not below what its text takes.
-    #[test]
-    fn the_estimate_covers_the_text(length in 0usize..5000, topic in "\\PC{0,300}|[\u{1}-\u{8}]{0,300}") {
-        let log = EventLog::new(EventLimits::default(), 0);
-        deliver(&log, &topic, vec![0; length]);
-        let cost = log.kept_bytes();
-        let EventLookup::Event(event) = log.find(0, |_| true) else {
-            panic!("it is the first");
-        };
-        let text = log.encoded(&event).len();
-        prop_assert!(text <= cost, "{} > {}", text, cost);
-    }
-}
-
-#[test]
-fn a_process_that_may_open_few_files_serves_fewer_clients() {
-    let limits = EventLimits::default();
-    assert_eq!(limits.within_files(1 << 20), limits);
-    assert_eq!(limits.within_files(1_024).clients_max, 409);
-    assert_eq!(limits.within_files(1).clients_max, 1);
 }

@@ -1,21 +1,21 @@
 //! Messages of subscribed content topics until they are fetched, each once, whether by relay or filter.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
-use undertone_message::{MessageHash, PubsubTopic, WakuMessage};
+use undertone_message::{MessageHash, PubsubTopic};
 
 use crate::cache::MAX_CONTENT_TOPICS;
-use undertone_network::handle::{Delivery, MessageSink};
+use undertone_network::handle::Delivery;
 
 /// Hashes remembered so that no message is kept twice.
 const RECENT_MAX: usize = 1_024;
 
 /// Message that was received.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ReceivedEntry {
     pub(super) hash: MessageHash,
-    pub(super) message: WakuMessage,
+    pub(super) delivery: Arc<Delivery>,
 }
 
 /// Subscribed content topics and their messages.
@@ -45,7 +45,7 @@ impl ReceivedMessages {
     ///
     /// # Errors
     /// The maximum number of topics, if it is reached.
-    pub(super) fn subscribe(&self, topic: &str, carrier: PubsubTopic) -> Result<bool, usize> {
+    pub(crate) fn subscribe(&self, topic: &str, carrier: PubsubTopic) -> Result<bool, usize> {
         let mut kept = self.kept.lock();
         if kept.topics.contains_key(topic) {
             return Ok(false);
@@ -75,20 +75,19 @@ impl ReceivedMessages {
     pub(super) fn take(&self) -> Vec<ReceivedEntry> {
         std::mem::take(&mut self.kept.lock().messages).into()
     }
-}
 
-impl MessageSink for ReceivedMessages {
-    fn deliver(&self, delivery: &Delivery) -> bool {
+    /// Keeps a message if it is of a subscribed topic and not kept already.
+    pub(crate) fn keep(&self, delivery: &Arc<Delivery>) {
         let topic = &*delivery.message.content_topic;
         let carrier = self.kept.lock().topics.get(topic).cloned();
         if carrier.is_none_or(|carrier| carrier != delivery.pubsub_topic) {
-            return true;
+            return;
         }
         // Outside the lock: at 150 kB a hash takes as long as relaying.
         let hash = delivery.hash();
         let mut kept = self.kept.lock();
         if kept.recent.contains(&hash) {
-            return true;
+            return;
         }
         kept.recent.push_back(hash);
         if kept.recent.len() > RECENT_MAX {
@@ -96,11 +95,10 @@ impl MessageSink for ReceivedMessages {
         }
         kept.messages.push_back(ReceivedEntry {
             hash,
-            message: delivery.message.clone(),
+            delivery: Arc::clone(delivery),
         });
         while kept.messages.len() > self.capacity {
             kept.messages.pop_front();
         }
-        true
     }
 }

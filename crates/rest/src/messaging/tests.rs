@@ -129,17 +129,16 @@ async fn received_messages_are_kept_once_up_to_the_capacity_and_given_once() {
     assert_eq!(subscribed, Ok(true));
     assert!(messages.wants(&shard(1)) && !messages.wants(&shard(2)));
     let deliver = |text: &str, carrier: u16, topic: &str| {
-        use undertone_network::handle::MessageSink as _;
         let message = WakuMessage::new(text.as_bytes().to_vec(), topic);
         let now = std::time::Instant::now();
-        messages.deliver(&undertone_network::handle::Delivery {
+        messages.keep(&std::sync::Arc::new(undertone_network::handle::Delivery {
             pubsub_topic: shard(carrier),
             message,
             id: undertone_gossip::MessageId([0; 32]),
             from: None,
             received: now,
             validated: now,
-        });
+        }));
     };
     deliver("elsewhere", 2, "/a/1/b/c");
     deliver("other", 1, "/a/1/other/c");
@@ -148,7 +147,8 @@ async fn received_messages_are_kept_once_up_to_the_capacity_and_given_once() {
     }
     let texts = || {
         let taken = messages.take().into_iter();
-        let text = |one: ReceivedEntry| String::from_utf8(one.message.payload.to_vec()).unwrap();
+        let text =
+            |one: ReceivedEntry| String::from_utf8(one.delivery.message.payload.to_vec()).unwrap();
         taken.map(text).collect::<Vec<_>>()
     };
     assert_eq!(texts(), ["two", "three"]);
