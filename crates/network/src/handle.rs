@@ -1,14 +1,12 @@
 //! The two ends of a running node: a handle for the program and an endpoint for the driver.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use libp2p::{Multiaddr, PeerId};
 use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
-use undertone_gossip::MessageId;
-use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
+use undertone_message::{PubsubTopic, WakuMessage};
 
 use crate::command::{
     AddressGiver, Command, ConnectFailure, GossipSnapshot, HealthReport, MetricsSnapshot, NodeInfo,
@@ -16,9 +14,12 @@ use crate::command::{
 };
 use crate::traces::Tracer;
 
+mod delivery;
 #[cfg(test)]
 mod tests;
 mod whole;
+
+pub use delivery::Delivery;
 
 use whole::{FragmentTaken, WholeMessages};
 
@@ -27,31 +28,6 @@ const COMMAND_QUEUE: usize = 256;
 
 /// Upper bound on the capacity of one reader's delivery queue, whatever it asks for.
 const MAX_WAITING: usize = 1 << 20;
-
-/// Valid message of a subscribed topic, from a peer or from this node.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery {
-    /// Topic that the message was published on.
-    pub pubsub_topic: PubsubTopic,
-    /// Decoded message, reassembled if it came in fragments and the sink does not take those.
-    pub message: WakuMessage,
-    /// Gossip message id: the hash of the encoded message, or of the fragment that completed it.
-    pub id: MessageId,
-    /// Peer that sent the first copy; `None` for an own message.
-    pub from: Option<PeerId>,
-    /// Time when the first copy had arrived in full, or when an own message was published.
-    pub received: Instant,
-    /// Time when the message was found valid.
-    pub validated: Instant,
-}
-
-impl Delivery {
-    /// Returns the deterministic message hash. It is computed on demand, because at 150 kB it takes as long
-    /// as relaying, and not every reader needs it.
-    pub fn hash(&self) -> MessageHash {
-        message_hash(&self.pubsub_topic.to_string(), &self.message)
-    }
-}
 
 /// Receiver of every delivery.
 pub trait MessageSink: Send + Sync {

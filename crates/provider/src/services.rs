@@ -44,25 +44,24 @@ pub use handle::{
     StoreAnswer,
 };
 pub use light_driver::LightStatus;
-pub use options::{SenderRateLimit, SenderSettings, ServicesConfig, StoreConfig, StoreSyncConfig};
+pub use mount::{RunningServices, ServicesError, UnsavedWork, prepare};
+pub use options::{
+    SenderRateLimit, SenderSettings, ServicesConfig, ServicesOptions, StoreConfig, StoreSyncConfig,
+};
 pub use sender::{
     SendFailure, SendNews, SendNewsStream, SendQueueError, SendQueueState, SendReport, SendStep,
     SenderHandle, WaitingMessage,
 };
-pub use sync::{SessionHistogram, SyncFailure, SyncHandle, SyncOutcome, SyncTotals};
+pub use sync::{PastProofs, SessionHistogram, SyncFailure, SyncHandle, SyncOutcome, SyncTotals};
 pub use totals::{DurationHistogram, RendezvousTotals, ServiceTotals};
 pub use undertone_services::filter::FilterCriterion;
 pub use undertone_services::host::ProtocolTotals;
 pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed};
 
 pub(crate) use exchange_client::ExchangeClient;
-pub use mount::prepare;
-pub use options::ServicesOptions;
 pub(crate) use rendezvous::{PeerAddresses, RendezvousClient, sign_record};
-pub use sync::PastProofs;
 
 /// For what stands in for the services of a node, such as the tests of the REST API.
 pub use handle::{AskServices, ServiceAnswer};
 pub use light_driver::LightCall;
-pub use mount::{RunningServices, ServicesError, UnsavedWork};
 pub use sender::{SenderCall, SenderEndpoint, sender_channel};

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 
-use super::peers::ip_of;
+use super::addresses::ip_of;
 
 /// Addresses that the operator announces, because the node cannot know them: those before a router, a proxy or a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,23 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 use undertone_gossip::{RequestId, Topic};
 use undertone_message::{PubsubTopic, WakuMessage};
-use undertone_relay::{self as relay, Input, ProofFailure, PublishError, Rejection};
+use undertone_relay::{self as relay, Input, PublishError};
 
+use super::addresses::without_peer_id;
 use super::connections::PeerConnections;
 use super::event_loop::EventLoop;
-use super::peers::{KnownPeer, is_of_one_link, without_peer_id};
-use super::requests::{PendingPublish, PublishAnswer};
+use super::peers::KnownPeer;
+use super::publishing::{PendingPublish, PublishAnswer};
 use super::rln::RlnService;
-use super::sending::unsent;
 use crate::command::{
-    AddressGiver, Command, ConnectFailure, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot,
-    PublishFailure, Published, SubscribeFailure, TopicSnapshot,
+    Command, GossipSnapshot, MetricsSnapshot, NodeInfo, PeerSnapshot, PublishFailure,
+    SubscribeFailure, TopicSnapshot,
 };
-use crate::swarm::{CertificateWatch, is_relayed};
 
 impl EventLoop {
     pub(crate) fn on_command(&mut self, command: Command) {
@@ -34,7 +32,7 @@ impl EventLoop {
                 let _ = reply.send(self.subscribe(topic));
             }
             Command::Unsubscribe { topic, reply } => {
-                self.totals.left += u64::from(self.joined.remove(&topic));
+                self.totals.left += u64::from(self.shards.leave(&topic));
                 self.input(Input::Unsubscribe(topic));
                 let _ = reply.send(Ok(()));
             }
@@ -44,7 +42,7 @@ impl EventLoop {
                 for_client,
                 reply,
             } => {
-                if self.joined.contains(&pubsub_topic) {
+                if self.shards.joined().contains(&pubsub_topic) {
                     let answer = PublishAnswer::Caller(reply);
                     self.publish(pubsub_topic, message, for_client, answer);
                 } else {
@@ -68,23 +66,16 @@ impl EventLoop {
                 given_by,
                 reply,
             } => {
-                if given_by == AddressGiver::Operator {
-                    self.trusted_names.trust(&address);
-                }
-                let tcp = address.iter().any(|part| matches!(part, Protocol::Tcp(_)));
-                let quic = address.iter().any(|part| part == Protocol::QuicV1);
-                if tcp || quic {
-                    self.dial(address, Some(reply));
-                } else {
-                    let _ = reply.send(Err(ConnectFailure::Unsupported { address }));
-                }
+                self.dialling
+                    .connect(address, given_by, reply, &mut self.swarm);
             }
             Command::SetStaticPeers { peers, reply } => {
-                self.set_static_peers(peers);
+                self.dialling
+                    .set_static_peers(peers, &mut self.swarm, &self.peers);
                 let _ = reply.send(());
             }
             Command::RenewCertificate { reply } => {
-                self.check_certificate(true);
+                self.reach.check_certificate(true);
                 let _ = reply.send(());
             }
             Command::Info { reply } => {
@@ -117,7 +108,7 @@ impl EventLoop {
             });
         }
         self.input(Input::Subscribe(topic.clone()));
-        if self.joined.contains(&topic) {
+        if self.shards.joined().contains(&topic) {
             return Ok(());
         }
         let max = self.relay.router().config().limits.topics_max;
@@ -132,15 +123,8 @@ impl EventLoop {
         answer: PublishAnswer,
     ) {
         let message = self.stamped(message);
-        let fragments = self.fragmenter.split(&message);
-        let parts = fragments.unwrap_or_else(|| vec![message.clone()]);
-        let publishing = PendingPublish {
-            pubsub_topic: topic,
-            message,
-            for_client,
-            answer,
-            delivered: Vec::new(),
-        };
+        let parts = self.publishing.parts_of(&message);
+        let publishing = PendingPublish::new(topic, message, for_client, answer);
         self.publish_parts(publishing, parts, false);
     }
 
@@ -153,15 +137,9 @@ impl EventLoop {
     ) {
         // The relay compares the timestamp with its clock, and the wall clock may have been set since.
         self.set_clock();
-        let first = RequestId(self.next_request);
-        let topic = publishing.pubsub_topic.clone();
-        self.publishing.insert(first, publishing);
-        if parts.len() > 1 {
-            self.fragmenter.begin(first, parts.len());
-        }
-        for message in parts {
-            let request = RequestId(self.next_request);
-            self.next_request += 1;
+        let topic = publishing.topic().clone();
+        let requests = self.publishing.begin(publishing, parts.len());
+        for (request, message) in requests.zip(parts) {
             let topic = topic.clone();
             self.traces.publishing(request, &topic, &message);
             self.input(match is_repeated {
@@ -193,75 +171,16 @@ impl EventLoop {
         request: RequestId,
         outcome: Result<relay::Published, PublishError>,
     ) {
-        self.proving_since.remove(&request);
         self.traces.published(request, &outcome);
-        // A publication has the number of its first fragment.
-        let of_part = self.publishing.range_mut(..=request).next_back();
-        if let (Some(part), Some((_, publishing))) = (self.last_own.take(), of_part) {
-            publishing.delivered.push(part);
-        }
-        let Some((request, outcome)) = self.fragmenter.settled(request, outcome) else {
+        let Some((publishing, outcome)) = self.publishing.settled(request, outcome) else {
             return;
         };
         match &outcome {
             Ok(published) if published.peers > 0 => self.totals.published += 1,
             _ => self.totals.publish_failed += 1,
         }
-        let Some(publishing) = self.publishing.remove(&request) else {
-            return;
-        };
-        let answer = match outcome {
-            // The message is in the cache and will be gossiped, but no peer has it yet.
-            Ok(published) if published.peers == 0 => Err(PublishFailure::NoPeers),
-            Ok(published) => Ok(Published {
-                id: published.id,
-                pubsub_topic: publishing.pubsub_topic,
-                message: publishing.message,
-                peers: published.peers,
-            }),
-            Err(error) => Err(self.failure(error)),
-        };
-        match publishing.answer {
-            PublishAnswer::Caller(reply) => self.after_deliveries(move || drop(reply.send(answer))),
-            PublishAnswer::First(reply) => {
-                let answer = unsent(answer, publishing.delivered);
-                self.after_deliveries(move || drop(reply.send(answer)));
-            }
-        }
-    }
-
-    pub(super) fn failure(&self, error: PublishError) -> PublishFailure {
-        match error {
-            PublishError::NotSubscribed { topic } => PublishFailure::NotSubscribed { topic },
-            PublishError::Duplicate | PublishError::InvalidProof(Rejection::Duplicate) => {
-                PublishFailure::Duplicate
-            }
-            PublishError::TooLarge { len, max } => PublishFailure::TooLarge {
-                size_bytes: len,
-                max_bytes: max,
-            },
-            PublishError::Proof(ProofFailure::Exhausted { limit, epoch }) => {
-                PublishFailure::RateLimit {
-                    limit: u64::from(limit),
-                    resets_in_s: self.relay.seconds_until_after(epoch),
-                }
-            }
-            PublishError::Proof(failure) => PublishFailure::RlnProof {
-                reason: failure.to_string(),
-            },
-            PublishError::Busy { waiting } => PublishFailure::Busy { waiting },
-            PublishError::Bandwidth { topic, wait } => PublishFailure::Bandwidth {
-                pubsub_topic: topic,
-                wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-            },
-            PublishError::InvalidProof(rejection) => PublishFailure::InvalidProof {
-                reason: error.to_string(),
-                is_forged: rejection.is_blamed(),
-            },
-            error => PublishFailure::InvalidMessage {
-                reason: error.to_string(),
-            },
-        }
+        self.outward
+            .after_deliveries(publishing.answer(outcome, &self.relay));
     }
 
     fn snapshots(&self) -> Vec<PeerSnapshot> {
@@ -295,38 +214,14 @@ impl EventLoop {
         }
     }
 
-    /// Takes the certificate of the WebSocket port from its files if they have changed, or if `is_asked`.
-    pub(crate) fn check_certificate(&mut self, is_asked: bool) {
-        if let Some(certificate) = &mut self.certificate {
-            certificate.check(is_asked);
-        }
-    }
-
-    /// Addresses that the node listens on, and those at which others reach it.
-    pub(crate) fn own_addresses(&self) -> Vec<Multiaddr> {
-        let external = self.swarm.external_addresses();
-        self.swarm.listeners().chain(external).cloned().collect()
-    }
-
-    /// Addresses at which others reach the node, those that the operator announces first.
-    pub(crate) fn told_addresses(&self) -> Vec<Multiaddr> {
-        let mut external: Vec<_> = self.swarm.external_addresses().cloned().collect();
-        // The library keeps them in no order, and a record that only changes its order would be a new one.
-        external.sort();
-        // Places at relays are external addresses too.
-        let listening = self.swarm.listeners();
-        let listening = listening.filter(|own| !self.hides_listening && !is_relayed(own));
-        let listening = listening.filter(|own| !is_of_one_link(own));
-        external.into_iter().chain(listening.cloned()).collect()
-    }
-
     fn info(&self) -> NodeInfo {
         let peer_id = *self.swarm.local_peer_id();
-        let addresses = self.told_addresses();
+        let addresses = self.reach.told_addresses(&self.swarm);
         // discv5 signs a record that has the address at which other nodes see this one.
         let connections = self.connections.as_ref();
         let found = connections.and_then(|connections| connections.ports.record());
-        let own = || self.record.uri(&addresses, self.cluster_id, &self.joined);
+        let (record, shards) = (self.reach.record(), &self.shards);
+        let own = || record.uri(&addresses, shards.cluster_id(), shards.joined());
         NodeInfo {
             peer_id,
             listen_addresses: addresses
@@ -334,8 +229,8 @@ impl EventLoop {
                 .map(|address| without_peer_id(address).with(Protocol::P2p(peer_id)))
                 .collect(),
             enr_uri: found.or_else(own),
-            subscriptions: self.joined.iter().cloned().collect(),
-            reachable: self.passage.reachable,
+            subscriptions: shards.joined().iter().cloned().collect(),
+            reachable: self.reach.reachable(),
         }
     }
 
@@ -349,7 +244,7 @@ impl EventLoop {
 
     fn metrics(&self) -> MetricsSnapshot {
         let router = self.relay.router();
-        let cut_off: BTreeSet<_> = self.cut_off().map(ToString::to_string).collect();
+        let cut_off: BTreeSet<_> = self.shards.cut_off().map(ToString::to_string).collect();
         let topic = |topic: &Topic| TopicSnapshot {
             topic: topic.as_str().to_owned(),
             mesh: router.mesh(topic).len(),
@@ -358,7 +253,7 @@ impl EventLoop {
             traffic: router.traffic(topic),
             payloads: PubsubTopic::parse_any(topic.as_str())
                 .ok()
-                .and_then(|topic| self.payloads.get(&topic).copied())
+                .and_then(|topic| self.shards.payloads(&topic))
                 .unwrap_or_default(),
         };
         MetricsSnapshot {
@@ -377,12 +272,9 @@ impl EventLoop {
             mesh_low: router.config().degrees.d_low,
             totals: self.totals.clone(),
             checks_waiting: self.relay.checks_waiting(),
-            certificate_expires_unix_s: self
-                .certificate
-                .as_ref()
-                .map(CertificateWatch::expires_unix_s),
-            reachable: self.passage.reachable,
-            passage: self.passage.totals.clone(),
+            certificate_expires_unix_s: self.reach.certificate_expires_unix_s(),
+            reachable: self.reach.reachable(),
+            passage: self.reach.totals(),
             rln: self.rln.as_ref().map(RlnService::snapshot),
             traces: self.traces.totals(),
         }

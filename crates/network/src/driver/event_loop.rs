@@ -1,38 +1,28 @@
 //! Event loop: waits for frames, timers, commands and events, and hands each to its handler.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use libp2p::{PeerId, Swarm};
+use libp2p::PeerId;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
-use undertone_gossip::{PeerIx, RequestId};
-use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_message::PubsubTopic;
 use undertone_relay::{Input, Relay};
 use undertone_services::metadata::MetadataExchange;
 
 use super::connections::PeerConnections;
-use super::events::{NodeEvent, TimedEvent};
-use super::fallbacks::Fallbacks;
-use super::fragmenter::Fragmenter;
-use super::kept::KeptPeers;
-use super::opened_ports::OpenedPorts;
-use super::outputs::OutwardItem;
-use super::passage::PassageState;
-use super::peer_news::PeerNews;
+use super::dialling::Dialling;
+use super::outward::Outward;
 use super::peers::PeerTable;
-use super::record::NodeRecord;
-use super::requests::{PendingDial, PendingPublish, ProofReply, PublishAnswer};
+use super::publishing::Publishing;
+use super::reach::Reach;
 use super::rln::{RlnEvent, RlnService};
 use super::runtime_load::RuntimeLoad;
-use super::shard_changes::ShardChanges;
-use super::shard_watch::ShardWatch;
+use super::shards::Shards;
 use super::time::Clock;
 use super::traced::MessageTraces;
-use super::waiting_dials::WaitingDials;
-use crate::command::{Command, NodeTotals, PayloadTotals, PublishFailure};
-use crate::swarm::{Behaviour, Boxed, CertificateWatch, Gate, InTransit, Received, TrustedNames};
+use crate::command::{Command, NodeTotals, SubscribeFailure};
+use crate::swarm::{Gate, InTransit, NodeSwarm, Received};
 
 /// Interval at which named peers are looked after and scores are reported to admission.
 pub(super) const REDIAL: Duration = Duration::from_secs(2);
@@ -43,80 +33,55 @@ const CLOCK_SYNC: Duration = Duration::from_secs(10);
 /// Maximum number of other events handled between two batches of frames, so that neither starves.
 const OTHERS_PER_TURN: u32 = 32;
 
+/// Time for connections to be closed when the node stops.
+const CLOSING: Duration = Duration::from_millis(100);
+
 /// State of the event loop.
 pub(crate) struct EventLoop {
-    pub(crate) swarm: Swarm<Boxed<Behaviour>>,
-    pub(crate) frames: mpsc::Receiver<Received>,
-    pub(crate) relay: Relay,
-    pub(crate) clock: Clock,
-    pub(crate) runtime_load: RuntimeLoad,
-    pub(crate) gate: Gate,
-    pub(crate) in_transit: InTransit,
-    pub(crate) peers: PeerTable,
+    pub(super) swarm: NodeSwarm,
+    pub(super) frames: mpsc::Receiver<Received>,
+    pub(super) relay: Relay,
+    pub(super) clock: Clock,
+    pub(super) runtime_load: RuntimeLoad,
+    pub(super) gate: Gate,
+    pub(super) in_transit: InTransit,
+    pub(super) peers: PeerTable,
     /// Budget of metadata of each peer.
-    pub(crate) metadata_exchange: MetadataExchange<PeerId>,
-    pub(crate) rln: Option<RlnService>,
-    pub(crate) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
-    pub(crate) commands: mpsc::Receiver<Command>,
-    pub(crate) deliveries: mpsc::UnboundedSender<OutwardItem>,
-    pub(crate) events: Option<mpsc::UnboundedSender<TimedEvent>>,
-    /// Channel for what the services need to know about peers.
-    pub(crate) peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
-    pub(crate) network: &'static str,
+    pub(super) metadata_exchange: MetadataExchange<PeerId>,
+    pub(super) rln: Option<RlnService>,
+    pub(super) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
+    pub(super) commands: mpsc::Receiver<Command>,
+    pub(super) outward: Outward,
+    pub(super) network: &'static str,
     /// Whether the node offers a pubsub protocol.
-    pub(crate) is_relay: bool,
-    pub(crate) cluster_id: u16,
-    /// Named peers that this node stays connected to.
-    pub(crate) kept: KeptPeers,
-    /// Host names that the operator has given.
-    pub(crate) trusted_names: TrustedNames,
-    pub(crate) fragmenter: Fragmenter,
-    /// Publications in progress, by request id.
-    pub(crate) publishing: BTreeMap<RequestId, PendingPublish>,
-    /// Proofs that the accountable sender waits for.
-    pub(crate) proofs_asked: BTreeMap<RequestId, ProofReply>,
-    pub(crate) proving_since: BTreeMap<RequestId, Instant>,
-    /// Number of the next request to the relay.
-    pub(crate) next_request: u64,
-    pub(crate) dialling: BTreeMap<libp2p::swarm::ConnectionId, PendingDial>,
-    pub(crate) waiting_dials: WaitingDials,
-    /// Addresses that are dialled if the QUIC addresses of the same peer fail.
-    pub(crate) fallbacks: Fallbacks,
-    pub(crate) joined: BTreeSet<PubsubTopic>,
+    pub(super) is_relay: bool,
+    pub(super) publishing: Publishing,
+    pub(super) dialling: Dialling,
     /// Inputs that follow from outputs; handled once the outputs are drained.
-    pub(crate) follow_ups: Vec<Input>,
-    pub(crate) totals: NodeTotals,
-    /// Time from which on the log says again that peers are refused.
-    pub(crate) refusals_quiet_until: Option<Instant>,
-    /// Payloads of valid messages by topic, of the topics that the node ever joined.
-    pub(crate) payloads: BTreeMap<PubsubTopic, PayloadTotals>,
-    /// Own message that was delivered last.
-    pub(crate) last_own: Option<WakuMessage>,
-    /// Whether an own message is being published that was delivered before.
-    pub(crate) is_repeating: bool,
+    pub(super) follow_ups: Vec<Input>,
+    pub(super) totals: NodeTotals,
     /// Connection manager of a node that finds its peers; `None` without discovery.
-    pub(crate) connections: Option<PeerConnections>,
-    /// Watch over the files of the WebSocket port's certificate.
-    pub(crate) certificate: Option<CertificateWatch>,
-    /// Whether others are told only of the addresses that the operator announces.
-    pub(crate) hides_listening: bool,
-    /// Ports that the router in front of the node has opened.
-    pub(crate) ports: OpenedPorts,
-    /// Whether others reach this node, and through which relays.
-    pub(crate) passage: PassageState,
-    /// Signed record (ENR) of the node.
-    pub(crate) record: NodeRecord,
-    /// Peers that were counted when their score fell below the graylist threshold, and have not recovered.
-    pub(crate) graylisted: BTreeSet<PeerIx>,
-    /// Watch over the shards on which no message can be relayed.
-    pub(crate) shards: ShardWatch,
-    /// Shards that have changed while connections lasted.
-    pub(crate) shard_changes: ShardChanges,
-    /// Spans of messages and dials.
-    pub(crate) traces: MessageTraces,
+    pub(super) connections: Option<PeerConnections>,
+    pub(super) reach: Reach,
+    pub(super) shards: Shards,
+    /// Spans of messages.
+    pub(super) traces: MessageTraces,
 }
 
 impl EventLoop {
+    /// Joins the first topics, and looks for the first peers.
+    pub(super) fn begin(&mut self, topics: Vec<PubsubTopic>) -> Result<(), SubscribeFailure> {
+        self.set_clock();
+        self.dialling.exempt_kept_peers(&mut self.swarm);
+        for topic in topics {
+            self.subscribe(topic)?;
+        }
+        self.dialling.redial(&mut self.swarm, &self.peers);
+        self.reach.look_after(&mut self.swarm, &self.peers);
+        self.tell_connections();
+        Ok(())
+    }
+
     /// Runs until a shutdown command or until every handle is dropped.
     pub(crate) async fn run(mut self) {
         let mut redial = tokio::time::interval(REDIAL);
@@ -158,18 +123,19 @@ impl EventLoop {
                     self.on_swarm_event(event);
                     false
                 }
-                news = self.ports.next() => {
-                    self.on_port_news(news);
+                news = self.reach.ports().next() => {
+                    self.reach.ports().on_news(news, &mut self.swarm);
+                    self.tell_connections();
                     false
                 }
                 _ = redial.tick() => {
                     self.tell_scores();
-                    self.redial();
+                    self.dialling.redial(&mut self.swarm, &self.peers);
                     self.watch_shards();
-                    self.look_after_passage();
+                    self.reach.look_after(&mut self.swarm, &self.peers);
                     self.tell_shard_changes();
                     self.tell_connections();
-                    self.check_certificate(false);
+                    self.reach.check_certificate(false);
                     false
                 }
                 _ = clock_sync.tick() => {
@@ -217,14 +183,8 @@ impl EventLoop {
             }
         }
         self.close_connections().await;
-        self.ports.give_back().await;
-        for (_, publishing) in std::mem::take(&mut self.publishing) {
-            let stopping = PublishFailure::ShuttingDown;
-            match publishing.answer {
-                PublishAnswer::Caller(reply) => drop(reply.send(Err(stopping))),
-                PublishAnswer::First(reply) => drop(reply.send(Err(stopping))),
-            }
-        }
+        self.reach.ports().give_back().await;
+        self.publishing.stop();
         if let Some(rln) = self.rln.take() {
             // A proof in progress may ask whether an id is taken, and would wait for the answer for ever.
             self.rln_events.close();
@@ -232,6 +192,23 @@ impl EventLoop {
             rln.stop();
         }
         tracing::info!("stopped");
+    }
+
+    /// Closes all connections, so that peers need not wait for silence: the kernel ends those of TCP with the process,
+    /// and those of QUIC are nothing to it.
+    async fn close_connections(&mut self) {
+        let connected: Vec<_> = self.swarm.connected_peers().copied().collect();
+        for peer in connected {
+            // It may have ended since.
+            let _ = self.swarm.disconnect_peer_id(peer);
+        }
+        let closing = async {
+            while self.swarm.connected_peers().next().is_some() {
+                self.swarm.select_next_some().await;
+            }
+        };
+        // A peer that does not read must not delay the stop.
+        let _ = tokio::time::timeout(CLOSING, closing).await;
     }
 
     pub(crate) fn set_clock(&mut self) {
@@ -261,27 +238,6 @@ impl EventLoop {
         }
         while let Some(output) = self.relay.poll() {
             self.output(output);
-        }
-    }
-
-    /// Does something once the application has what was delivered before, such as a message that it hears is published.
-    pub(crate) fn after_deliveries(&self, action: impl FnOnce() + Send + 'static) {
-        // The delivery task lives as long as the runtime that this runs on.
-        let _ = self.deliveries.send(OutwardItem::Then(Box::new(action)));
-    }
-
-    pub(crate) fn event(&mut self, event: NodeEvent) {
-        if let Some(events) = &self.events {
-            // The observer may have stopped.
-            let at = Instant::now();
-            let _ = events.send(TimedEvent { at, event });
-        }
-    }
-
-    pub(crate) fn tell_services(&self, news: PeerNews) {
-        if let Some(services) = &self.peer_news {
-            // The services may have ended.
-            let _ = services.send(news);
         }
     }
 }

@@ -29,7 +29,7 @@ struct SplitMessage {
 }
 
 /// Splitting of large messages; inactive unless the node is configured to split.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Fragmenter {
     fragment_bytes: Option<usize>,
     /// Messages by the request of their first fragment.
@@ -43,8 +43,7 @@ impl Fragmenter {
     pub(crate) fn new(fragment_bytes: Option<usize>) -> Self {
         Self {
             fragment_bytes,
-            messages: BTreeMap::new(),
-            first: BTreeMap::new(),
+            ..Self::default()
         }
     }
 

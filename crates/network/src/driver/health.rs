@@ -66,7 +66,7 @@ impl EventLoop {
 
     fn shard_health(&self) -> Vec<ShardHealth> {
         let router = self.relay.router();
-        let cut_off: BTreeSet<_> = self.cut_off().map(ToString::to_string).collect();
+        let cut_off: BTreeSet<_> = self.shards.cut_off().map(ToString::to_string).collect();
         let health = |topic: &Topic| {
             let (mesh, subscribers) = (router.mesh(topic).len(), router.subscribers(topic).len());
             let trouble = match (subscribers, mesh) {
@@ -135,7 +135,7 @@ impl EventLoop {
             _ if is_without_mesh => Some("no peers in the mesh of any topic"),
             _ => None,
         };
-        let cut_off = self.cut_off().map(ToString::to_string);
+        let cut_off = self.shards.cut_off().map(ToString::to_string);
         let cut_off = cut_off.collect::<Vec<_>>().join(", ");
         match (at_once, cut_off.is_empty()) {
             (at_once, true) => at_once.map(str::to_owned),
@@ -144,11 +144,6 @@ impl EventLoop {
                 "nothing is relayed on {cut_off}: no peer in its mesh answers"
             )),
         }
-    }
-
-    /// Returns the shards on which nothing has been relayed for 20 s, because nobody is there to send or receive it.
-    pub(super) fn cut_off(&self) -> impl Iterator<Item = &PubsubTopic> {
-        self.shards.cut_off(Instant::now())
     }
 
     /// Notes on which shards messages can be relayed now.
@@ -165,6 +160,6 @@ impl EventLoop {
                 .map(|peer| self.peers.answered(&peer).unwrap_or(now))
                 .max()
         };
-        self.shards.note(now, &self.joined, answered);
+        self.shards.watch(now, answered);
     }
 }

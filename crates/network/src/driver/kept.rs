@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use libp2p::{Multiaddr, PeerId};
 
-use super::peers::peer_id_of;
+use super::addresses::peer_id_of;
 
 #[cfg(test)]
 mod tests;

@@ -3,19 +3,19 @@
 use std::io;
 
 use futures::StreamExt;
+use libp2p::Multiaddr;
 use libp2p::core::transport::TransportError;
 use libp2p::multiaddr::Protocol;
 use libp2p::swarm::SwarmEvent;
-use libp2p::{Multiaddr, Swarm};
 
+use super::addresses::is_of_one_link;
 use super::error::StartError;
-use super::peers::is_of_one_link;
-use crate::swarm::{Behaviour, Boxed};
+use crate::swarm::NodeSwarm;
 
 /// Listens on every address and waits until the system has reported each one. An address that stands for all
 /// interfaces yields several reports; only the first of each is waited for. Those of one link are of no use to others.
 pub(crate) async fn listen(
-    swarm: &mut Swarm<Boxed<Behaviour>>,
+    swarm: &mut NodeSwarm,
     addresses: Vec<Multiaddr>,
 ) -> Result<Vec<Multiaddr>, StartError> {
     let peer_id = *swarm.local_peer_id();

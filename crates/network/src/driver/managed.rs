@@ -8,8 +8,8 @@ use undertone_gossip::Direction;
 use undertone_message::PubsubTopic;
 use undertone_peers::{Capabilities, CloseReason, Input, Output, PeerFacts, PeerOffer, PeerSource};
 
+use super::addresses::{ip_of, is_of_one_link};
 use super::event_loop::EventLoop;
-use super::peers::{ip_of, is_of_one_link};
 use crate::swarm::{METADATA_PROTOCOL, is_relayed};
 
 /// Addresses taken at most of those at which a peer says it listens.
@@ -66,13 +66,10 @@ impl EventLoop {
             match output {
                 Output::Dial { peer, addresses } => {
                     tracing::debug!(%peer, ?addresses, "dialling a peer that was found");
-                    let dialled = self.fallbacks.dial(&mut self.swarm, peer, addresses);
-                    match dialled {
-                        Ok(connection) => self.traces.dialling(connection, Some(peer)),
-                        Err(error) => {
-                            tracing::debug!(%peer, %error, "cannot dial");
-                            failed.push(peer);
-                        }
+                    let dialled = self.dialling.dial_found(peer, addresses, &mut self.swarm);
+                    if let Err(error) = dialled {
+                        tracing::debug!(%peer, %error, "cannot dial");
+                        failed.push(peer);
                     }
                 }
                 Output::Close { peer, reason } => {
@@ -179,14 +176,15 @@ impl EventLoop {
         if self.connections.is_none() {
             return;
         }
-        let shards = self.joined.iter().filter_map(PubsubTopic::shard);
-        let shards: Vec<u16> = shards.map(|shard| shard.index).collect();
-        let told = self.told_addresses();
-        let content = self.record.values(&told, self.cluster_id, &self.joined);
+        let shards: Vec<u16> = self.shards.indices().collect();
+        let told = self.reach.told_addresses(&self.swarm);
+        let (record, own) = (self.reach.record(), &self.shards);
+        let content = record.values(&told, own.cluster_id(), own.joined());
         let listening = self.swarm.listeners().filter(|own| !is_relayed(own));
         let listening = listening.filter(|own| !is_of_one_link(own));
         let listening: BTreeSet<_> = listening.filter_map(ip_of).collect();
-        let addresses = self.own_addresses();
+        let external = self.swarm.external_addresses();
+        let addresses: Vec<_> = self.swarm.listeners().chain(external).cloned().collect();
         let used = self.used_connections();
         let thin = self.thin_meshes();
         let now = self.clock.now();
@@ -233,7 +231,7 @@ impl EventLoop {
             let topic = undertone_gossip::Topic::new(&topic.to_string());
             router.mesh(&topic).len() < least
         };
-        let thin = self.joined.iter().filter(is_thin);
+        let thin = self.shards.joined().iter().filter(is_thin);
         thin.filter_map(PubsubTopic::shard)
             .map(|shard| shard.index)
             .collect()
@@ -245,11 +243,6 @@ impl EventLoop {
         let meshes = router.joined();
         let members = meshes.iter().flat_map(|topic| router.mesh(topic));
         let members = members.filter_map(|ix| self.peers.identity(*ix));
-        members.chain(self.kept.identities()).collect()
-    }
-
-    /// Whether the operator named a peer.
-    pub(super) fn is_kept(&self, peer: PeerId) -> bool {
-        self.kept.identities().any(|named| named == peer)
+        members.chain(self.dialling.kept_peers()).collect()
     }
 }

@@ -5,9 +5,10 @@ use libp2p::{PeerId, identify};
 use undertone_message::WakuMetadata;
 use undertone_services::metadata::{self, MetadataVerdict};
 
+use super::addresses::ip_of;
 use super::event_loop::EventLoop;
 use super::peer_news::PeerNews;
-use super::peers::ip_of;
+use crate::command::Connectedness;
 use crate::swarm::{METADATA_PROTOCOL, is_relayed};
 
 /// Most protocol ids kept of one peer; longer lists are not plausible.
@@ -32,7 +33,7 @@ impl EventLoop {
         known.agent = info.agent_version.chars().take(AGENT_BYTES_MAX).collect();
         let seen = ip_of(&info.observed_addr).filter(|_| !is_relayed(&info.observed_addr));
         if let Some(seen) = seen {
-            self.passage.observed.note(peer_id, seen);
+            self.reach.observed().note(peer_id, seen);
         }
         self.peers.listens_at(peer_id, &info.listen_addrs);
         self.managed_identified(peer_id, &info.listen_addrs);
@@ -42,21 +43,13 @@ impl EventLoop {
             protocols: known.protocols.clone(),
             address: known.address.clone(),
         };
-        self.tell_services(announced);
+        self.outward.tell_services(announced);
         if asks && self.metadata_exchange.may_ask(self.clock.now(), peer_id) {
-            let ours = self.metadata();
+            let ours = self.shards.metadata();
             self.swarm
                 .behaviour_mut()
                 .metadata
                 .send_request(&peer_id, ours);
-        }
-    }
-
-    pub(super) fn metadata(&self) -> WakuMetadata {
-        let shards = self.joined.iter().filter_map(|topic| topic.shard());
-        WakuMetadata {
-            cluster_id: Some(u32::from(self.cluster_id)),
-            shards: shards.map(|shard| u32::from(shard.index)).collect(),
         }
     }
 
@@ -76,7 +69,7 @@ impl EventLoop {
                     self.totals.metadata_refused += 1;
                     return;
                 }
-                let ours = self.metadata();
+                let ours = self.shards.metadata();
                 // The peer may have closed the stream meanwhile.
                 let _ = self
                     .swarm
@@ -95,7 +88,8 @@ impl EventLoop {
             Event::OutboundFailure { peer, error, .. } => {
                 tracing::debug!(%peer, %error, "metadata request failed");
                 let shards = self.peers.known(peer).shards.clone();
-                self.tell_services(PeerNews::Shards { peer, shards });
+                self.outward
+                    .tell_services(PeerNews::Shards { peer, shards });
             }
             _ => {}
         }
@@ -104,12 +98,12 @@ impl EventLoop {
     /// Records a peer's shards; disconnects a peer of another cluster. A peer that names no cluster stays
     /// connected, because it may be a light client.
     fn learn_metadata(&mut self, peer: PeerId, theirs: &WakuMetadata) {
-        let shards = match metadata::judge(self.cluster_id, theirs) {
+        let shards = match metadata::judge(self.shards.cluster_id(), theirs) {
             MetadataVerdict::Shards(shards) => shards,
             MetadataVerdict::OtherCluster(cluster) => {
                 // Both sides ask, so this is learnt twice, and the connection manager wants the same.
                 if self.peers.begin_closing(peer) {
-                    let ours = self.cluster_id;
+                    let ours = self.shards.cluster_id();
                     tracing::info!(%peer, cluster, ours, "disconnecting a peer of another cluster");
                     self.swarm.behaviour_mut().pubsub.disconnect(peer);
                 }
@@ -118,6 +112,37 @@ impl EventLoop {
         };
         self.managed_metadata(peer, theirs.cluster_id, &shards);
         self.peers.known(peer).shards.clone_from(&shards);
-        self.tell_services(PeerNews::Shards { peer, shards });
+        self.outward
+            .tell_services(PeerNews::Shards { peer, shards });
+    }
+
+    /// Asks the neighbours for metadata again if this node's shards have changed, as the question tells them the new ones; and
+    /// tells the connection manager and the services which shards neighbours have joined and left since the last time.
+    pub(super) fn tell_shard_changes(&mut self) {
+        if self.shards.tell() {
+            self.ask_all_for_metadata();
+        }
+        for peer in self.shards.take_changed_peers() {
+            let shards = self.peers.known(peer).shards.clone();
+            self.managed_metadata(peer, None, &shards);
+            self.outward
+                .tell_services(PeerNews::Shards { peer, shards });
+        }
+    }
+
+    fn ask_all_for_metadata(&mut self) {
+        let speaks = |protocols: &[String]| {
+            let mut protocols = protocols.iter();
+            protocols.any(|protocol| protocol == METADATA_PROTOCOL.as_ref())
+        };
+        let neighbours = self.peers.iter().filter(|(_, known)| {
+            known.connected == Connectedness::Connected && speaks(&known.protocols)
+        });
+        let neighbours: Vec<PeerId> = neighbours.map(|(peer, _)| *peer).collect();
+        for peer in neighbours {
+            let ours = self.shards.metadata();
+            let behaviour = self.swarm.behaviour_mut();
+            behaviour.metadata.send_request(&peer, ours);
+        }
     }
 }

@@ -4,11 +4,13 @@
 //! machine to socket without waking another thread), a few others verify proofs, one generates them,
 //! and one follows the membership.
 
+mod addresses;
 mod alive;
 mod announced;
 mod commands;
 mod connections;
-mod dial;
+mod dial_spans;
+mod dialling;
 mod discovery_ports;
 mod error;
 mod event_loop;
@@ -28,20 +30,21 @@ mod offered;
 mod opened_ports;
 mod options;
 mod outputs;
-mod passage;
+mod outward;
 mod peer_news;
 mod peers;
 mod priority;
+mod publishing;
 mod pubsub;
-pub mod record;
+mod reach;
+pub(crate) mod record;
 mod reports;
-mod requests;
 mod reservations;
 mod rln;
 mod runtime_load;
 mod sending;
-mod shard_changes;
 mod shard_watch;
+mod shards;
 mod start;
 mod swarm_events;
 mod time;
@@ -56,9 +59,9 @@ pub use crate::swarm::{
     CertificateError, CertificateFiles, CircuitLimits, ConnectionLimits, PassageOptions,
     RelayClient,
 };
+pub use addresses::without_peer_id;
 pub use announced::AnnouncedAddresses;
-pub use discovery_ports::PeerMemory;
-pub use discovery_ports::{DiscoveryPorts, OwnRecord, PeerChange};
+pub use discovery_ports::{DiscoveryPorts, OwnRecord, PeerChange, PeerMemory};
 pub use error::StartError;
 pub use events::{NodeEvent, TimedEvent};
 pub use fragmenter::fragments_of;
@@ -66,10 +69,9 @@ pub use member::MemberProofs;
 pub use membership_source::{MembershipSource, SharedView};
 pub use options::{NodeOptions, RlnOptions};
 pub use peer_news::PeerNews;
-pub use peers::without_peer_id;
+pub use record::NodeRecord;
 pub use rln::{MembershipProbe, MembershipState, ProofSource};
 pub use start::{RunningNode, start};
-pub use time::Clock;
-pub use time::MemberClock;
+pub use time::{Clock, MemberClock};
 pub use tokens::PooledProofs;
 pub use tokens::pool::PoolMonitor;

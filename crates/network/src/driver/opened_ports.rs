@@ -6,9 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 
-use super::event_loop::EventLoop;
-use super::peers::ip_of;
+use super::addresses::ip_of;
 use crate::portmap::{LocalPort, Mapper, MappingMethod, PortKind, PortNews, RouterSearch};
+use crate::swarm::NodeSwarm;
 
 /// Ports that the router was asked for, and the addresses announced for those that it opened.
 #[derive(Debug, Default)]
@@ -63,32 +63,29 @@ impl OpenedPorts {
             mapper.stop().await;
         }
     }
-}
 
-impl EventLoop {
     /// Announces the addresses of a port that was opened, or no longer those of one that is lost.
-    pub(crate) fn on_port_news(&mut self, news: PortNews) {
+    pub(super) fn on_news(&mut self, news: PortNews, swarm: &mut NodeSwarm) {
         match news {
             PortNews::Opened { port, at } => {
-                let listening = self.swarm.listeners();
+                let listening = swarm.listeners();
                 let addresses: BTreeSet<_> = listening
                     .filter(|address| port_of(address) == Some(port))
                     .map(|address| seen_at(address, at))
                     .collect();
                 for address in &addresses {
-                    self.swarm.add_external_address(address.clone());
+                    swarm.add_external_address(address.clone());
                 }
                 let addresses = addresses.into_iter().collect();
-                self.ports.announced.insert(port, addresses);
+                self.announced.insert(port, addresses);
             }
             PortNews::Lost { port, at } => {
                 tracing::warn!(port = port.number, %at, "the router does not lead this address to the node any more");
-                for address in self.ports.announced.remove(&port).unwrap_or_default() {
-                    self.swarm.remove_external_address(&address);
+                for address in self.announced.remove(&port).unwrap_or_default() {
+                    swarm.remove_external_address(&address);
                 }
             }
         }
-        self.tell_connections();
     }
 }
 

@@ -10,15 +10,6 @@ use super::events::NodeEvent;
 use super::offered::PrunedOffer;
 use crate::handle::Delivery;
 
-/// Item for the task that gives the application its deliveries.
-#[expect(clippy::large_enum_variant, reason = "nearly all items are deliveries")]
-pub(crate) enum OutwardItem {
-    /// Message to be delivered.
-    Deliver(Delivery),
-    /// Action that comes after the deliveries before it.
-    Then(Box<dyn FnOnce() + Send>),
-}
-
 impl EventLoop {
     pub(crate) fn output(&mut self, output: Output) {
         match output {
@@ -58,10 +49,7 @@ impl EventLoop {
                 }
             }
             Output::Disconnect(peer) => self.disconnect(peer),
-            Output::Forgotten(peer) => {
-                self.graylisted.remove(&peer);
-                self.peers.release(peer);
-            }
+            Output::Forgotten(peer) => self.peers.release(peer),
             Output::VerifyProof {
                 ticket,
                 from,
@@ -96,10 +84,7 @@ impl EventLoop {
                 x,
                 is_taken,
             } => {
-                self.proving_since.insert(request, Instant::now());
-                // A publication has the number of its first fragment.
-                let publishing = self.publishing.range(..=request).next_back();
-                let for_client = publishing.is_some_and(|(_, publishing)| publishing.for_client);
+                let for_client = self.publishing.proving(request);
                 let asked = match &mut self.rln {
                     Some(rln) => {
                         rln.count_taken(u32::from(is_taken));
@@ -121,17 +106,13 @@ impl EventLoop {
                 received,
                 from,
             } => {
-                if from.is_none() {
-                    if self.is_repeating {
-                        return; // The application has it from the first time.
-                    }
-                    self.last_own = Some(message.clone());
+                if from.is_none() && !self.publishing.delivers(&message) {
+                    return; // The application has it from the first time.
                 }
                 self.totals.delivered += 1;
                 let payload_bytes = message.payload.len();
                 self.totals.message_sizes.count(payload_bytes);
-                let payloads = self.payloads.entry(topic.clone()).or_default();
-                payloads.count(payload_bytes);
+                self.shards.count_payload(&topic, payload_bytes);
                 let delivery = Delivery {
                     id,
                     pubsub_topic: topic,
@@ -141,12 +122,11 @@ impl EventLoop {
                     validated: Instant::now(),
                 };
                 self.traces.delivered(&delivery);
-                // The delivery task lives as long as the runtime that this runs on.
-                let _ = self.deliveries.send(OutwardItem::Deliver(delivery));
+                self.outward.deliver(delivery);
             }
             Output::Published { request, outcome } => self.answer_publish(request, outcome),
             Output::Subscribed { topic, outcome } => match outcome {
-                Ok(()) => self.totals.joined += u64::from(self.joined.insert(topic)),
+                Ok(()) => self.totals.joined += u64::from(self.shards.join(topic)),
                 Err(error) => tracing::warn!(%error, "cannot subscribe"),
             },
             Output::Report(report) => self.report(report),
@@ -182,7 +162,7 @@ impl EventLoop {
             return;
         };
         // A peer that reconnects with a score still low is refused again, but counted only once.
-        if self.graylisted.insert(ix) {
+        if self.peers.begin_graylisting(ix) {
             self.totals.graylisted += 1;
         }
         let router = self.relay.router();
@@ -200,7 +180,7 @@ impl EventLoop {
                 tracing::info!(%peer, score, "disconnecting a peer below the graylist threshold");
             }
         }
-        self.event(NodeEvent::Graylisted { peer, score });
+        self.outward.event(NodeEvent::Graylisted { peer, score });
         self.swarm.behaviour_mut().pubsub.disconnect(peer);
     }
 }

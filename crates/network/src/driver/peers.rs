@@ -1,17 +1,17 @@
 //! Peers as the driver knows them: identities, indices, and what identify and metadata announced.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::Instant;
 
 use libp2p::core::ConnectedPoint;
-use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 use undertone_gossip::PeerIx;
 use undertone_services::metadata;
 use undertone_services::service_protocols;
 use undertone_services::sync::RECONCILIATION_PROTOCOL_ID;
 
+use super::addresses::{ip_of, without_peer_id};
 use super::options::WAKU_RELAY;
 use super::transport;
 use crate::command::{Connectedness, PeerOrigin, ProtocolPeers};
@@ -71,6 +71,8 @@ pub(crate) struct PeerTable {
     indices: BTreeMap<PeerId, PeerIx>,
     identities: Vec<Option<PeerId>>,
     free: Vec<PeerIx>,
+    /// Peers that were counted when their score fell below the graylist threshold, and have not recovered.
+    graylisted: BTreeSet<PeerIx>,
 }
 
 impl PeerTable {
@@ -108,8 +110,19 @@ impl PeerTable {
         self.identities.get(ix.0 as usize).copied().flatten()
     }
 
+    /// Notes that a peer's score is below the graylist threshold; returns `false` if it was before, and has not recovered.
+    pub(crate) fn begin_graylisting(&mut self, ix: PeerIx) -> bool {
+        self.graylisted.insert(ix)
+    }
+
+    /// Notes that a peer's score is above the graylist threshold.
+    pub(crate) fn end_graylisting(&mut self, ix: PeerIx) {
+        self.graylisted.remove(&ix);
+    }
+
     /// Frees an index that the router remembers nothing of any more.
     pub(crate) fn release(&mut self, ix: PeerIx) {
+        self.graylisted.remove(&ix);
         if let Some(peer) = self
             .identities
             .get_mut(ix.0 as usize)
@@ -254,37 +267,6 @@ impl PeerTable {
             .filter(|known| known.connected == Connectedness::Connected)
             .count()
     }
-}
-
-/// Returns an address without the peer id at its end. That of a relay stands before it.
-pub fn without_peer_id(address: &Multiaddr) -> Multiaddr {
-    let mut address = address.clone();
-    if peer_id_of(&address).is_some() {
-        address.pop();
-    }
-    address
-}
-
-/// Returns the peer id at the end of an address.
-pub(crate) fn peer_id_of(address: &Multiaddr) -> Option<PeerId> {
-    match address.iter().last() {
-        Some(Protocol::P2p(peer)) => Some(peer),
-        _ => None,
-    }
-}
-
-/// Returns the IP address in an address.
-pub(crate) fn ip_of(address: &Multiaddr) -> Option<IpAddr> {
-    address.iter().find_map(|part| match part {
-        Protocol::Ip4(ip) => Some(ip.into()),
-        Protocol::Ip6(ip) => Some(ip.into()),
-        _ => None,
-    })
-}
-
-/// Whether an address is one of IPv6 on one link, which leads nowhere without the name of the host's interface.
-pub(crate) fn is_of_one_link(address: &Multiaddr) -> bool {
-    matches!(ip_of(address), Some(IpAddr::V6(ip)) if ip.is_unicast_link_local())
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use libp2p::{PeerId, StreamProtocol};
 use undertone_gossip::{Direction, Features, NewPeer, PeerIx, Progress};
 use undertone_relay::Input;
 
+use super::addresses::ip_of;
 use super::event_loop::EventLoop;
 use super::events::NodeEvent;
-use super::peers::ip_of;
 use crate::swarm::{Incoming, PubsubEvent, Received};
 
 /// Most frames handled in a row before other events have a turn.
@@ -85,11 +85,11 @@ impl EventLoop {
                 if let Err(reason) = admission.begin_session(peer) {
                     self.refused_place(reason);
                 }
-                self.event(NodeEvent::PeerConnected { peer });
+                self.outward.event(NodeEvent::PeerConnected { peer });
                 self.input(Input::Connected(new));
                 let router = self.relay.router();
                 if router.score(ix) >= router.config().thresholds.graylist {
-                    self.graylisted.remove(&ix);
+                    self.peers.end_graylisting(ix);
                 }
             }
             PubsubEvent::Renewed {
@@ -108,7 +108,7 @@ impl EventLoop {
             PubsubEvent::Closed { peer } => {
                 let places = self.swarm.behaviour_mut().admission.places();
                 places.end_session(peer);
-                self.event(NodeEvent::PeerDisconnected { peer });
+                self.outward.event(NodeEvent::PeerDisconnected { peer });
                 if let Some(ix) = self.peers.find(&peer) {
                     self.input(Input::Disconnected(ix));
                 }
@@ -116,6 +116,16 @@ impl EventLoop {
             PubsubEvent::Unsupported { peer } => {
                 tracing::debug!(%peer, "the peer supports none of our pubsub protocols");
             }
+        }
+    }
+
+    /// Tells the admission bounds the router's score of each peer.
+    pub(super) fn tell_scores(&mut self) {
+        let router = self.relay.router();
+        let scores: Vec<_> = self.peers.connected_scores(|ix| router.score(ix)).collect();
+        let places = self.swarm.behaviour_mut().admission.places();
+        for (peer, score) in scores {
+            places.set_score(peer, score);
         }
     }
 
@@ -131,7 +141,7 @@ impl EventLoop {
         let mut described = NewPeer::new(ix, features, direction(endpoint));
         described.identity = peer.to_bytes().into();
         // Behind a relay it is the relay's. That of a peer which the operator named is nobody's concern.
-        let counts = !endpoint.is_relayed() && !self.is_kept(peer);
+        let counts = !endpoint.is_relayed() && !self.dialling.is_kept(peer);
         described.ip = ip_of(endpoint.get_remote_address()).filter(|_| counts);
         Some(described)
     }

@@ -19,7 +19,7 @@ impl EventLoop {
                     .rejected(&id, self.peers.identity(from), reason.label());
                 if let Some(from) = self.peers.identity(from) {
                     tracing::debug!(%from, %reason, "message rejected");
-                    self.event(NodeEvent::Rejected { from, reason });
+                    self.outward.event(NodeEvent::Rejected { from, reason });
                 }
             }
             RelayReport::SpammerExposed {
@@ -40,14 +40,19 @@ impl EventLoop {
                 }
                 if let Some(from) = self.peers.identity(from) {
                     tracing::warn!(%from, %epoch, "a member exceeded its limit; secret recovered");
-                    self.event(NodeEvent::SpammerExposed { from, secret });
+                    self.outward
+                        .event(NodeEvent::SpammerExposed { from, secret });
                 }
             }
             RelayReport::Gossip(gossip::Report::Subscribed {
                 peer,
                 topic,
                 subscribed,
-            }) => self.note_subscription(peer, &topic, subscribed),
+            }) => {
+                let peers = &mut self.peers;
+                self.shards
+                    .note_subscription(peers, peer, &topic, subscribed);
+            }
             RelayReport::Gossip(report) => tracing::trace!(?report, "gossip"),
             other => tracing::trace!(?other, "relay"),
         }
@@ -72,11 +77,11 @@ impl EventLoop {
                 if self.proved_for_sender(request, &result) {
                     return;
                 }
-                if let Some(asked) = self.proving_since.remove(&request)
+                if let Some(asked) = self.publishing.proved(request)
                     && result.is_ok()
                 {
                     self.traces.proved(request, asked);
-                    self.event(NodeEvent::Proved {
+                    self.outward.event(NodeEvent::Proved {
                         asked,
                         made: Instant::now(),
                     });

@@ -7,7 +7,7 @@ use undertone_relay::ProofFailure;
 use undertone_rln::{CounterError, RateLimitProof};
 
 use super::event_loop::EventLoop;
-use super::requests::{PendingPublish, ProofReply, PublishAnswer};
+use super::publishing::{PendingPublish, ProofReply, PublishAnswer, failure_of};
 use super::rln::RlnService;
 use crate::command::{
     ProofRefusal, PublishFailure, Published, SendConditions, SenderQuestion, Unsent,
@@ -27,7 +27,7 @@ impl EventLoop {
             } => {
                 self.set_clock();
                 let checked = self.relay.check_message(&pubsub_topic, &message);
-                let _ = reply.send(checked.map_err(|error| self.failure(error)));
+                let _ = reply.send(checked.map_err(|error| failure_of(error, &self.relay)));
             }
             SenderQuestion::Prove {
                 pubsub_topic,
@@ -69,8 +69,7 @@ impl EventLoop {
         self.set_clock();
         let refused = match self.relay.proof_statement(topic, message) {
             Ok(Some((epoch, x))) => {
-                let request = RequestId(self.next_request);
-                self.next_request += 1;
+                let request = self.publishing.next_request();
                 let asked = match &self.rln {
                     // Another node with this identity may have used the next message id: the relay finds that out only
                     // when a message is published, which is too late for one that keeps its proof.
@@ -79,7 +78,7 @@ impl EventLoop {
                 };
                 match asked {
                     Ok(()) => {
-                        self.proofs_asked.insert(request, reply);
+                        self.publishing.proof_asked(request, reply);
                         return;
                     }
                     Err(failure) => self.proof_refusal(&failure),
@@ -101,7 +100,7 @@ impl EventLoop {
         request: RequestId,
         result: &Result<RateLimitProof, ProofFailure>,
     ) -> bool {
-        let Some(reply) = self.proofs_asked.remove(&request) else {
+        let Some(reply) = self.publishing.proof_reply(request) else {
             return false;
         };
         let answer = match result {
@@ -138,7 +137,7 @@ impl EventLoop {
         reply: oneshot::Sender<Result<Option<Unsent>, PublishFailure>>,
     ) {
         // Published without a peer, a message of a joined topic reaches this node's own readers at once.
-        if may_wait && self.joined.contains(&topic) || self.has_receiver(&topic) {
+        if may_wait && self.shards.joined().contains(&topic) || self.has_receiver(&topic) {
             self.publish(topic, message, false, PublishAnswer::First(reply));
             return;
         }
@@ -162,7 +161,7 @@ impl EventLoop {
     ) -> Result<(), PublishFailure> {
         self.set_clock();
         let checked = self.relay.check_message(topic, message);
-        checked.map_err(|error| self.failure(error))?;
+        checked.map_err(|error| failure_of(error, &self.relay))?;
         let proof = message.rate_limit_proof.as_ref();
         let brings_proof = proof.is_some_and(|proof| !proof.is_empty());
         match &self.rln {
@@ -191,35 +190,15 @@ impl EventLoop {
             let _ = reply.send(Err(PublishFailure::NoPeers));
             return;
         }
-        if self.publishing.len() >= UNDER_WAY_MAX {
-            let waiting = self.publishing.len();
+        let waiting = self.publishing.under_way();
+        if waiting >= UNDER_WAY_MAX {
             let _ = reply.send(Err(PublishFailure::Busy { waiting }));
             return;
         }
-        let publishing = PendingPublish {
-            pubsub_topic,
-            message: message.clone(),
-            for_client: false,
-            answer: PublishAnswer::Caller(reply),
-            delivered: Vec::new(),
-        };
-        self.is_repeating = is_delivered;
+        let answer = PublishAnswer::Caller(reply);
+        let publishing = PendingPublish::new(pubsub_topic, message.clone(), false, answer);
+        self.publishing.set_repeating(is_delivered);
         self.publish_parts(publishing, vec![message], true);
-        self.is_repeating = false;
-    }
-}
-
-/// What no peer has of a message after its first publication.
-pub(super) fn unsent(
-    outcome: Result<Published, PublishFailure>,
-    parts: Vec<WakuMessage>,
-) -> Result<Option<Unsent>, PublishFailure> {
-    match outcome {
-        Ok(_) => Ok(None),
-        Err(PublishFailure::NoPeers) if !parts.is_empty() => Ok(Some(Unsent {
-            parts,
-            is_delivered: true,
-        })),
-        Err(failure) => Err(failure),
+        self.publishing.set_repeating(false);
     }
 }

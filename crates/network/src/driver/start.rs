@@ -13,21 +13,25 @@ use undertone_relay::Relay;
 use undertone_services::metadata::{MetadataExchange, MetadataLimits};
 
 use super::connections::PeerConnections;
+use super::dial_spans::DialSpans;
+use super::dialling::Dialling;
 use super::error::StartError;
 use super::event_loop::{EventLoop, REDIAL};
 use super::fragmenter::Fragmenter;
 use super::kept::KeptPeers;
 use super::opened_ports::OpenedPorts;
 use super::options::NodeOptions;
-use super::outputs::OutwardItem;
-use super::passage::PassageState;
+use super::outward::Outward;
 use super::peers::PeerTable;
+use super::publishing::Publishing;
+use super::reach::Reach;
 use super::record::NodeRecord;
 use super::rln::RlnService;
 use super::runtime_load::RuntimeLoad;
+use super::shards::Shards;
 use super::time::Clock;
 use super::traced::MessageTraces;
-use crate::handle::{Deliveries, NodeEndpoint, NodeHandle, node_channel};
+use crate::handle::{NodeEndpoint, NodeHandle, node_channel};
 use crate::swarm::{
     self, CertificateWatch, ConnectionLimits, Gate, InTransit, InboundFrames, PubsubConfig,
     ServiceStreams, SwarmOptions, TrustedNames,
@@ -175,8 +179,8 @@ async fn build(
         let epoch_s = epoch_s.map(|rln| rln.policy.epoch_size_s);
         endpoint.deliveries.reassemble(epoch_s);
     }
-    let (deliveries, waiting) = mpsc::unbounded_channel();
-    let delivering = tokio::spawn(deliver(waiting, endpoint.deliveries));
+    let (outward, delivering) =
+        Outward::start(endpoint.deliveries, options.events, options.peer_news);
     let mut event_loop = EventLoop {
         swarm,
         frames,
@@ -190,66 +194,30 @@ async fn build(
         rln,
         rln_events,
         commands: endpoint.commands,
-        deliveries,
-        events: options.events,
-        peer_news: options.peer_news,
+        outward,
         network: options.network,
         is_relay,
-        cluster_id: options.relay.cluster_id,
-        kept: KeptPeers::new(options.static_peers, options.service_peers, REDIAL),
-        trusted_names,
-        refusals_quiet_until: None,
-        publishing: Default::default(),
-        proofs_asked: Default::default(),
-        proving_since: Default::default(),
-        next_request: 0,
-        fragmenter: Fragmenter::new(options.relay.fragment_bytes),
-        dialling: Default::default(),
-        waiting_dials: Default::default(),
-        fallbacks: Default::default(),
-        joined: Default::default(),
+        publishing: Publishing::new(Fragmenter::new(options.relay.fragment_bytes)),
+        dialling: Dialling::new(
+            KeptPeers::new(options.static_peers, options.service_peers, REDIAL),
+            trusted_names,
+            DialSpans::new(options.tracer.clone()),
+        ),
         follow_ups: Vec::new(),
         totals: Default::default(),
-        payloads: Default::default(),
-        last_own: None,
-        is_repeating: false,
         connections,
-        certificate,
-        hides_listening: options.announced.hides_listening(),
-        ports,
-        passage: PassageState::new(options.passage.relay_client),
-        record,
-        graylisted: Default::default(),
-        shards: Default::default(),
-        shard_changes: Default::default(),
+        reach: Reach::new(
+            options.passage.relay_client,
+            ports,
+            record,
+            certificate,
+            options.announced.hides_listening(),
+        ),
+        shards: Shards::new(cluster),
         traces: MessageTraces::new(options.tracer),
     };
-    event_loop.set_clock();
-    event_loop.exempt_kept_peers();
-    for topic in options.topics {
-        event_loop.subscribe(topic)?;
-    }
-    event_loop.redial();
-    event_loop.look_after_passage();
-    event_loop.tell_connections();
+    event_loop.begin(options.topics)?;
     Ok((event_loop, delivering, addresses))
-}
-
-/// Delivers messages to the application, after the copies to peers have been queued: a task of its own. On the network thread it runs after the connection tasks that
-/// were woken to write, so that the application does not add to the relay's latency. The queue is bounded by
-/// what one turn of the event loop accepts.
-async fn deliver(mut waiting: mpsc::UnboundedReceiver<OutwardItem>, sinks: Deliveries) {
-    let take = |item| match item {
-        OutwardItem::Deliver(delivery) => sinks.deliver(&delivery),
-        OutwardItem::Then(action) => action(),
-    };
-    while let Some(first) = waiting.recv().await {
-        tokio::task::yield_now().await;
-        take(first);
-        while let Ok(item) = waiting.try_recv() {
-            take(item);
-        }
-    }
 }
 
 /// Lowers the limits to the number of files that the process may open.

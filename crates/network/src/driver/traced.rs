@@ -1,16 +1,14 @@
-//! Spans of messages and dials, made from what the event loop sees. Without traces, every call returns at once.
+//! Spans of messages, made from what the event loop sees. Without traces, every call returns at once.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
 use libp2p::PeerId;
-use libp2p::swarm::{ConnectionId, SwarmEvent};
 use undertone_gossip::{Class, MessageId, QueuedFrame, RequestId};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_relay::{ProofTicket, PublishError, Published};
 
 use crate::handle::Delivery;
-use crate::swarm::BehaviourEvent;
 use crate::traces::{SpanId, SpanKind, SpanValue, TraceId, TraceSpan, TraceTotals, Tracer};
 
 /// Longest reason of a failure, bytes; the reason of a failed dial names every address that was tried.
@@ -26,8 +24,6 @@ pub(crate) struct MessageTraces {
     checked: Option<TimeSpan>,
     /// Own messages that are being published; the relay bounds their number.
     publishing: BTreeMap<RequestId, PublishingSpan>,
-    /// Connections that are being dialled; the swarm bounds their number.
-    dialling: BTreeMap<ConnectionId, (Instant, Option<PeerId>)>,
     /// Address of the frame that was queued last, which all copies of a message share, and how often it was queued.
     copies: (usize, usize),
 }
@@ -203,61 +199,6 @@ impl MessageTraces {
         give_with(tracer, span, "make proof", proof);
     }
 
-    /// The driver dials. Of dials of its own behaviours the swarm tells by an event, of the driver's it does not.
-    pub(crate) fn dialling(&mut self, connection: ConnectionId, peer: Option<PeerId>) {
-        if self.tracer.is_some() {
-            self.dialling.insert(connection, (Instant::now(), peer));
-        }
-    }
-
-    /// An event of the swarm, which may be the start or the end of a dial.
-    pub(crate) fn swarm(&mut self, event: &SwarmEvent<BehaviourEvent>) {
-        let Some(tracer) = &self.tracer else {
-            return;
-        };
-        let (connection, reached, failure) = match event {
-            SwarmEvent::Dialing {
-                peer_id,
-                connection_id,
-            } => {
-                let (connection, peer) = (*connection_id, *peer_id);
-                return self.dialling(connection, peer);
-            }
-            SwarmEvent::ConnectionEstablished {
-                connection_id,
-                peer_id,
-                ..
-            } => (connection_id, Some(*peer_id), None),
-            SwarmEvent::OutgoingConnectionError {
-                connection_id,
-                error,
-                ..
-            } => (connection_id, None, Some(shortened(error.to_string()))),
-            _ => return,
-        };
-        let Some((start, asked)) = self.dialling.remove(connection) else {
-            return;
-        };
-        let Some(trace) = tracer.of_its_own() else {
-            return;
-        };
-        let peer = reached.or(asked);
-        tracer.give(TraceSpan {
-            trace,
-            id: tracer.span_id(),
-            parent: None,
-            name: "dial",
-            kind: SpanKind::Client,
-            start,
-            end: Instant::now(),
-            attributes: peer
-                .map(|peer| ("network.peer.id", peer.into()))
-                .into_iter()
-                .collect(),
-            failure: failure.map(Into::into),
-        });
-    }
-
     fn sampled(&self, id: &MessageId) -> Option<(&Tracer, TraceId)> {
         let tracer = self.tracer.as_ref()?;
         Some((tracer, tracer.of_message(id)?))
@@ -313,7 +254,7 @@ fn attributes_of(
 }
 
 /// The beginning of a reason.
-fn shortened(mut reason: String) -> String {
+pub(super) fn shortened(mut reason: String) -> String {
     let mut len = reason.len().min(FAILURE_BYTES_MAX);
     while !reason.is_char_boundary(len) {
         len -= 1;

@@ -1,3 +1,5 @@
+use std::time::Instant;
+
 use undertone_gossip::MessageId;
 use undertone_message::Shard;
 use undertone_relay::split_message;

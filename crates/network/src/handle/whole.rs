@@ -6,7 +6,7 @@ use undertone_gossip::Time;
 use undertone_gossip::fragments::AssemblerLimits;
 use undertone_relay::{Reassembled, Reassembly};
 
-use super::Delivery;
+use super::delivery::Delivery;
 
 /// Delivery that is a fragment.
 #[derive(Debug, PartialEq, Eq)]

@@ -49,11 +49,9 @@ pub(crate) use outbox::Gate;
 pub use passage::{CircuitLimits, PassageOptions, RelayClient};
 pub(crate) use passage::{HOP_PROTOCOL, PassageEvent};
 pub(crate) use places::NoPlace;
-pub use stream_request::InboundStream;
-pub use stream_request::StreamOpenError;
+pub use stream_request::{InboundStream, StreamOpenError};
 pub(crate) use stream_tasks::{InboundFrames, Received};
-pub use streams::StreamOpener;
-pub use streams::{ServiceStreams, StreamChannels};
+pub use streams::{ServiceStreams, StreamChannels, StreamOpener};
 
 use libp2p::identity::Keypair;
 use libp2p::swarm::NetworkBehaviour;
@@ -131,11 +129,14 @@ pub(crate) struct SwarmOptions {
     pub(crate) trusted_names: TrustedNames,
 }
 
+/// Swarm of a node.
+pub(crate) type NodeSwarm = Swarm<Boxed<Behaviour>>;
+
 /// Builds a swarm that does not listen or dial yet.
 ///
 /// # Errors
 /// [`SwarmError`] if Noise refuses the key, QUIC is wanted but not compiled in, or the system's DNS configuration cannot be read.
-pub(crate) fn build(options: SwarmOptions) -> Result<Swarm<Boxed<Behaviour>>, SwarmError> {
+pub(crate) fn build(options: SwarmOptions) -> Result<NodeSwarm, SwarmError> {
     let SwarmOptions {
         keypair,
         agent,

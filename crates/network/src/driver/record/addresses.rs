@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 
-use crate::driver::peers::{ip_of, without_peer_id};
+use crate::driver::addresses::{ip_of, without_peer_id};
 
 /// Part of the world from which an IP address is reached, the widest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

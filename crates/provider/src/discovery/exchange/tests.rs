@@ -5,7 +5,7 @@ use undertone_discovery::discv5::UdpPorts;
 use undertone_peers::Capabilities;
 
 use super::*;
-use undertone_network::driver::record::NodeRecord;
+use undertone_network::driver::NodeRecord;
 
 /// Record of a new node of `cluster` as its bytes on the wire.
 fn record(cluster: u16) -> Bytes {

@@ -1,0 +1,105 @@
+//! What the node tells others in its process: the application, observers, its services, and its operator.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::events::{NodeEvent, TimedEvent};
+use super::peer_news::PeerNews;
+use crate::handle::{Deliveries, Delivery};
+use crate::swarm::NoPlace;
+
+/// Time between two lines of the log about refused peers.
+const REFUSALS_QUIET: Duration = Duration::from_secs(60);
+
+/// Item for the task that gives the application its deliveries.
+#[expect(clippy::large_enum_variant, reason = "nearly all items are deliveries")]
+enum OutwardItem {
+    /// Message to be delivered.
+    Deliver(Delivery),
+    /// Action that comes after the deliveries before it.
+    Then(Box<dyn FnOnce() + Send>),
+}
+
+/// Channels to the application, to observers and to the services.
+pub(crate) struct Outward {
+    deliveries: mpsc::UnboundedSender<OutwardItem>,
+    events: Option<mpsc::UnboundedSender<TimedEvent>>,
+    /// Channel for what the services need to know about peers.
+    peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
+    /// Time from which on the log says again that peers are refused.
+    refusals_quiet_until: Option<Instant>,
+}
+
+impl Outward {
+    /// Starts the task that delivers messages to the application; it ends once this is dropped and all are delivered.
+    pub(super) fn start(
+        sinks: Deliveries,
+        events: Option<mpsc::UnboundedSender<TimedEvent>>,
+        peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
+    ) -> (Self, JoinHandle<()>) {
+        let (deliveries, waiting) = mpsc::unbounded_channel();
+        let delivering = tokio::spawn(deliver(waiting, sinks));
+        let outward = Self {
+            deliveries,
+            events,
+            peer_news,
+            refusals_quiet_until: None,
+        };
+        (outward, delivering)
+    }
+
+    /// Delivers a message to the application.
+    pub(super) fn deliver(&self, delivery: Delivery) {
+        // The delivery task lives as long as the runtime that this runs on.
+        let _ = self.deliveries.send(OutwardItem::Deliver(delivery));
+    }
+
+    /// Does something once the application has what was delivered before, such as a message that it hears is published.
+    pub(super) fn after_deliveries(&self, action: impl FnOnce() + Send + 'static) {
+        // The delivery task lives as long as the runtime that this runs on.
+        let _ = self.deliveries.send(OutwardItem::Then(Box::new(action)));
+    }
+
+    pub(super) fn event(&self, event: NodeEvent) {
+        if let Some(events) = &self.events {
+            // The observer may have stopped.
+            let at = Instant::now();
+            let _ = events.send(TimedEvent { at, event });
+        }
+    }
+
+    pub(super) fn tell_services(&self, news: PeerNews) {
+        if let Some(services) = &self.peer_news {
+            // The services may have ended.
+            let _ = services.send(news);
+        }
+    }
+
+    /// Logs that a peer that dialled found no place, but not more often than once a minute.
+    pub(super) fn tell_refusal(&mut self, reason: NoPlace, refused: u64) {
+        let now = Instant::now();
+        if self.refusals_quiet_until.is_none_or(|until| until <= now) {
+            self.refusals_quiet_until = Some(now + REFUSALS_QUIET);
+            tracing::warn!(%reason, refused, "refusing a peer that has dialled; see max-connections and max-clients");
+        }
+    }
+}
+
+/// Delivers messages to the application, after the copies to peers have been queued: a task of its own. On the network thread it runs after the connection tasks that
+/// were woken to write, so that the application does not add to the relay's latency. The queue is bounded by
+/// what one turn of the event loop accepts.
+async fn deliver(mut waiting: mpsc::UnboundedReceiver<OutwardItem>, sinks: Deliveries) {
+    let take = |item| match item {
+        OutwardItem::Deliver(delivery) => sinks.deliver(&delivery),
+        OutwardItem::Then(action) => action(),
+    };
+    while let Some(first) = waiting.recv().await {
+        tokio::task::yield_now().await;
+        take(first);
+        while let Ok(item) = waiting.try_recv() {
+            take(item);
+        }
+    }
+}

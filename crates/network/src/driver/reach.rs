@@ -1,0 +1,291 @@
+//! How others reach this node: what they say of it, the ways through walls, and the addresses that they are told.
+
+use std::time::Instant;
+
+use libp2p::autonat::v1::{Event as Autonat, NatStatus, OutboundProbeEvent};
+use libp2p::core::transport::ListenerId;
+use libp2p::multiaddr::Protocol;
+use libp2p::relay::{self, client};
+use libp2p::{Multiaddr, PeerId, dcutr};
+
+use super::addresses::{ip_of, is_of_one_link, without_peer_id};
+use super::observed::ObservedAddresses;
+use super::opened_ports::OpenedPorts;
+use super::peers::PeerTable;
+use super::record::NodeRecord;
+use super::reservations::Reservations;
+use crate::command::{Connectedness, PassageTotals, Reachable};
+use crate::swarm::{
+    CertificateWatch, HOP_PROTOCOL, NodeSwarm, PassageEvent, RelayClient, is_relayed,
+};
+
+/// How the node is reached: at which addresses, through which ports and relays, and with which certificate.
+pub(crate) struct Reach {
+    /// When the node is reached through relays.
+    client: RelayClient,
+    /// Reachability of this node, as peers tell it.
+    reachable: Reachable,
+    observed: ObservedAddresses,
+    reservations: Reservations,
+    totals: PassageTotals,
+    /// Ports that the router in front of the node has opened.
+    ports: OpenedPorts,
+    /// Signed record (ENR) of the node.
+    record: NodeRecord,
+    /// Watch over the files of the WebSocket port's certificate.
+    certificate: Option<CertificateWatch>,
+    /// Whether others are told only of the addresses that the operator announces.
+    hides_listening: bool,
+}
+
+impl Reach {
+    pub(super) fn new(
+        client: RelayClient,
+        ports: OpenedPorts,
+        record: NodeRecord,
+        certificate: Option<CertificateWatch>,
+        hides_listening: bool,
+    ) -> Self {
+        Self {
+            client,
+            reachable: Reachable::Unknown,
+            observed: ObservedAddresses::default(),
+            reservations: Reservations::default(),
+            totals: PassageTotals::default(),
+            ports,
+            record,
+            certificate,
+            hides_listening,
+        }
+    }
+
+    pub(super) fn reachable(&self) -> Reachable {
+        self.reachable
+    }
+
+    pub(super) fn totals(&self) -> PassageTotals {
+        self.totals.clone()
+    }
+
+    pub(super) fn observed(&mut self) -> &mut ObservedAddresses {
+        &mut self.observed
+    }
+
+    pub(super) fn ports(&mut self) -> &mut OpenedPorts {
+        &mut self.ports
+    }
+
+    pub(super) fn record(&self) -> &NodeRecord {
+        &self.record
+    }
+
+    /// End of the certificate of the WebSocket port, Unix seconds.
+    pub(super) fn certificate_expires_unix_s(&self) -> Option<i64> {
+        let certificate = self.certificate.as_ref();
+        certificate.map(CertificateWatch::expires_unix_s)
+    }
+
+    /// Takes the certificate of the WebSocket port from its files if they have changed, or if `is_asked`.
+    pub(super) fn check_certificate(&mut self, is_asked: bool) {
+        if let Some(certificate) = &mut self.certificate {
+            certificate.check(is_asked);
+        }
+    }
+
+    /// Addresses at which others reach the node, those that the operator announces first.
+    pub(super) fn told_addresses(&self, swarm: &NodeSwarm) -> Vec<Multiaddr> {
+        let mut external: Vec<_> = swarm.external_addresses().cloned().collect();
+        // The library keeps them in no order, and a record that only changes its order would be a new one.
+        external.sort();
+        // Places at relays are external addresses too.
+        let listening = swarm.listeners();
+        let listening = listening.filter(|own| !self.hides_listening && !is_relayed(own));
+        let listening = listening.filter(|own| !is_of_one_link(own));
+        external.into_iter().chain(listening.cloned()).collect()
+    }
+
+    /// Whether the node wants to be reached through relays now.
+    fn wants_relays(&self) -> bool {
+        match self.client {
+            RelayClient::Never => false,
+            RelayClient::IfUnreachable => self.reachable == Reachable::No,
+            RelayClient::Always => true,
+        }
+    }
+
+    /// Handles an event; returns whether the addresses at which others reach the node may have changed.
+    pub(super) fn on_passage(
+        &mut self,
+        event: PassageEvent,
+        swarm: &mut NodeSwarm,
+        peers: &PeerTable,
+    ) -> bool {
+        match event {
+            PassageEvent::Reachability(event) => return self.on_autonat(event, swarm, peers),
+            PassageEvent::Relayed(event) => return self.on_reservation(event),
+            PassageEvent::Circuits(event) => self.on_circuit(event),
+            PassageEvent::HolePunching(event) => self.on_hole_punched(event),
+        }
+        false
+    }
+
+    fn on_autonat(&mut self, event: Autonat, swarm: &mut NodeSwarm, peers: &PeerTable) -> bool {
+        match event {
+            Autonat::OutboundProbe(OutboundProbeEvent::Response { peer, address, .. }) => {
+                return self.on_reached(peer, without_peer_id(&address), swarm);
+            }
+            Autonat::StatusChanged { new, .. } => {
+                let reachable = match new {
+                    NatStatus::Public(_) => Reachable::Yes,
+                    NatStatus::Private => Reachable::No,
+                    NatStatus::Unknown => Reachable::Unknown,
+                };
+                self.reachable = reachable;
+                match reachable {
+                    Reachable::Yes => tracing::info!("peers can reach this node"),
+                    Reachable::No => tracing::info!(
+                        "peers cannot reach this node: it stands behind a NAT or a firewall; forward its ports, or set \
+                         nat = any"
+                    ),
+                    Reachable::Unknown => {}
+                }
+                self.look_after(swarm, peers);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// A peer says that it has reached this node at an address. It may lie, so others have to see the node at that IP
+    /// address, unless the system says the same.
+    fn on_reached(&self, peer: PeerId, address: Multiaddr, swarm: &mut NodeSwarm) -> bool {
+        let listens = swarm.listeners().any(|own| *own == address);
+        let is_seen = ip_of(&address).is_some_and(|ip| self.observed.agree_on(ip));
+        let is_told = swarm.external_addresses().any(|own| *own == address);
+        if is_told || (!listens && !is_seen) || self.hides_listening {
+            return false;
+        }
+        tracing::info!(%peer, %address, "a peer has reached this node");
+        if !listens {
+            swarm.add_external_address(address);
+        }
+        !listens
+    }
+
+    fn on_circuit(&mut self, event: relay::Event) {
+        let totals = &mut self.totals;
+        match event {
+            relay::Event::ReservationReqAccepted {
+                src_peer_id,
+                renewed: false,
+            } => {
+                totals.reservations += 1;
+                tracing::debug!(peer = %src_peer_id, "a peer can be reached through this node");
+            }
+            relay::Event::ReservationReqDenied { .. } => totals.reservations_denied += 1,
+            relay::Event::CircuitReqAccepted {
+                src_peer_id,
+                dst_peer_id,
+            } => {
+                totals.circuits += 1;
+                tracing::debug!(from = %src_peer_id, to = %dst_peer_id, "relaying a circuit");
+            }
+            relay::Event::CircuitReqDenied { .. } => totals.circuits_denied += 1,
+            _ => {}
+        }
+    }
+
+    fn on_reservation(&mut self, event: client::Event) -> bool {
+        match event {
+            client::Event::ReservationReqAccepted {
+                relay_peer_id,
+                renewal: false,
+                ..
+            } => {
+                tracing::info!(relay = %relay_peer_id, "this node is reached through a relay");
+                return true;
+            }
+            client::Event::InboundCircuitEstablished { src_peer_id, .. } => {
+                self.totals.relayed += 1;
+                tracing::debug!(peer = %src_peer_id, "a peer has connected through a relay");
+            }
+            client::Event::OutboundCircuitEstablished { relay_peer_id, .. } => {
+                self.totals.relayed += 1;
+                tracing::debug!(relay = %relay_peer_id, "connected through a relay");
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn on_hole_punched(&mut self, event: dcutr::Event) {
+        let peer = event.remote_peer_id;
+        match event.result {
+            Ok(_) => {
+                self.totals.holes_punched += 1;
+                tracing::info!(%peer, "a direct connection replaces the one through a relay");
+            }
+            Err(error) => {
+                self.totals.holes_failed += 1;
+                tracing::debug!(%peer, %error, "no direct connection in place of the one through a relay");
+            }
+        }
+    }
+
+    /// Looks for places at relays while they are needed, gives up those that are not, and offers circuits while others
+    /// can reach this node. Called at intervals and when something has changed.
+    pub(super) fn look_after(&mut self, swarm: &mut NodeSwarm, peers: &PeerTable) {
+        let is_reachable = self.reachable == Reachable::Yes || self.hides_listening;
+        let is_reachable = is_reachable || self.ports.is_any_open();
+        let behaviour = &mut swarm.behaviour_mut().passage;
+        if let Some(circuits) = behaviour.circuits.as_mut() {
+            circuits.set_status(Some(match is_reachable {
+                true => relay::Status::Enable,
+                false => relay::Status::Disable,
+            }));
+        }
+        if !self.wants_relays() {
+            for listener in self.reservations.listeners() {
+                swarm.remove_listener(listener);
+            }
+            return;
+        }
+        let relays = known_relays(peers);
+        let names = relays.iter().map(|(relay, _)| *relay);
+        for chosen in self.reservations.choose(Instant::now(), names) {
+            let Some((_, address)) = relays.iter().find(|(relay, _)| *relay == chosen) else {
+                continue;
+            };
+            let through = address
+                .clone()
+                .with(Protocol::P2p(chosen))
+                .with(Protocol::P2pCircuit);
+            match swarm.listen_on(through) {
+                Ok(listener) => self.reservations.begin(listener, chosen),
+                Err(error) => tracing::debug!(relay = %chosen, %error, "cannot ask a relay"),
+            }
+        }
+    }
+
+    /// Takes note that a listener has ended; returns whether it was a place at a relay, in whose stead another one is looked for.
+    pub(super) fn listener_closed(&mut self, listener: ListenerId) -> bool {
+        let lost = self.reservations.end(listener);
+        if let Some(relay) = &lost {
+            tracing::info!(%relay, "this node is not reached through that relay any more");
+        }
+        lost.is_some()
+    }
+}
+
+/// Connected peers that relay, with the addresses at which others reach them.
+fn known_relays(peers: &PeerTable) -> Vec<(PeerId, Multiaddr)> {
+    let known = peers.iter().filter(|(_, known)| {
+        known.connected == Connectedness::Connected
+            && known.protocols.iter().any(|id| id == HOP_PROTOCOL)
+    });
+    let direct = known.filter_map(|(peer, known)| {
+        let address = known.address.as_ref()?;
+        (!address.is_empty() && !is_relayed(address)).then(|| (*peer, address.clone()))
+    });
+    direct.collect()
+}
