@@ -5,6 +5,7 @@
 
 mod accepted;
 mod acceptor;
+mod answer;
 mod archive_counts;
 mod calls;
 mod channel;
@@ -37,12 +38,10 @@ mod store_watch;
 mod sync;
 mod totals;
 
+pub use answer::{LightpushVersion, ServiceFailure, StoreAnswer};
 pub use archive_counts::ArchiveCounts;
 pub use channel::{ChannelEvent, ChannelFailure, ChannelOptions, ChannelSender, ReliableChannel};
-pub use handle::{
-    FilterSubscriber, LightpushVersion, MountedServices, ServiceFailure, ServicesHandle,
-    StoreAnswer,
-};
+pub use handle::{FilterSubscriber, MountedServices, ServicesHandle};
 pub use light_driver::LightStatus;
 pub use mount::{RunningServices, ServicesError, UnsavedWork, prepare};
 pub use options::{

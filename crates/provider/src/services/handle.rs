@@ -6,15 +6,15 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use libp2p::{Multiaddr, PeerId};
 use parking_lot::Mutex;
-use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::filter::FilterCriterion;
-use undertone_services::history::{HistoryError, HistoryPage, HistoryQuery};
+use undertone_services::history::HistoryQuery;
 use undertone_services::sharding::Sharding;
-use undertone_services::store::{HistoryReadError, HistoryReader, ReadPage, StoreRequest};
+use undertone_services::store::{HistoryReader, ReadPage, StoreRequest};
 
+use super::answer::{LightpushVersion, ServiceFailure, StoreAnswer};
 use super::archive_counts::ArchiveCounts;
 use super::light_driver::{LightCall, LightStatus};
 use super::sender::SenderHandle;
@@ -40,15 +40,6 @@ pub struct MountedServices {
     pub rendezvous: bool,
 }
 
-/// Version of the lightpush protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LightpushVersion {
-    /// `/vac/waku/lightpush/2.0.0-beta1`, called legacy.
-    V2,
-    /// `/vac/waku/lightpush/3.0.0`, the current version.
-    V3,
-}
-
 /// Peer that is subscribed to messages at this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterSubscriber {
@@ -56,103 +47,6 @@ pub struct FilterSubscriber {
     pub peer: PeerId,
     /// Messages that the peer gets.
     pub criteria: Vec<FilterCriterion>,
-}
-
-/// Page of history, and where it came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoreAnswer {
-    /// Request id that the peer was asked with; empty if this node's own archive answered.
-    pub request_id: String,
-    /// Page that answers the query.
-    pub page: HistoryPage,
-}
-
-/// Reason why a service did not do what it was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ServiceFailure {
-    /// No peer that offers the service is known.
-    #[error("no suitable peer for {service}; name one, or connect to one first")]
-    NoPeer {
-        /// Name of the service, such as `store`.
-        service: &'static str,
-    },
-    /// The address does not name a peer that can be dialled.
-    #[error("{address} is no address with a peer id; use /ip4/…/tcp/…/p2p/…")]
-    Address {
-        /// Address that was given.
-        address: Multiaddr,
-    },
-    /// No connection to the peer, or no stream for the protocol.
-    #[error("cannot reach peer {peer}: {reason}")]
-    Dial {
-        /// Peer that was asked.
-        peer: PeerId,
-        /// Error of the connection.
-        reason: String,
-    },
-    /// The peer refused, or could not do it.
-    #[error("status {status}: {description}")]
-    Refused {
-        /// Status code of the protocol.
-        status: u32,
-        /// Description that came with it, possibly empty.
-        description: String,
-    },
-    /// The peer's answer is not one of the protocol.
-    #[error("peer {peer} gave an invalid answer: {reason}")]
-    BadAnswer {
-        /// Peer that was asked.
-        peer: PeerId,
-        /// Defect of the answer.
-        reason: String,
-    },
-    /// The peer did not answer in time.
-    #[error("peer {peer} did not answer within {timeout_s} s")]
-    TimedOut {
-        /// Peer that was asked.
-        peer: PeerId,
-        /// Time limit, seconds.
-        timeout_s: u64,
-    },
-    /// The node's own archive has no page for the query.
-    #[error(transparent)]
-    Archive(#[from] HistoryError),
-    /// The topic of the message or subscription is missing and cannot be derived, or is not the network's.
-    #[error("{0}")]
-    Topic(String),
-    /// As many subscriptions as the node may have.
-    #[error("already subscribed to {max} content topics; unsubscribe from one first")]
-    TooManySubscriptions {
-        /// Maximum number of content topics.
-        max: usize,
-    },
-    /// The node is stopping or has stopped.
-    #[error("the node is shutting down")]
-    Stopped,
-}
-
-impl ServiceFailure {
-    /// Translates the reason why the response of a peer's store was refused.
-    pub(super) fn of_page(peer: PeerId, error: HistoryReadError) -> Self {
-        match error {
-            HistoryReadError::Refused {
-                status,
-                description,
-            } => Self::Refused {
-                status: status.code(),
-                description: description.to_string(),
-            },
-            HistoryReadError::Busy { status } => Self::Refused {
-                status: status.code(),
-                description: String::new(),
-            },
-            error => Self::BadAnswer {
-                peer,
-                reason: error.to_string(),
-            },
-        }
-    }
 }
 
 /// Answer of a service, once it is there.
