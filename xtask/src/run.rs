@@ -1,6 +1,5 @@
 //! Running of commands: each is printed before it runs, and what it prints is kept in a log.
 
-use std::env;
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::needs::{Get, Need};
 use crate::report::{Outcome, Row};
 use crate::steps::Step;
-use crate::workspace::{self, MetadataError};
+use crate::workspace::{self, MetadataError, in_workspace};
 
 /// Prefix of a command that gives it the right to make network namespaces, where the process does not have it.
 const AS_ROOT: &str = "unshare --user --map-root-user ";
@@ -211,28 +210,6 @@ fn logged(mut command: process::Command, log: &File) -> io::Result<ExitStatus> {
     let status = child.wait()?;
     let _ = end.recv_timeout(LAST_WORDS);
     Ok(status)
-}
-
-/// Returns a cargo command in the workspace at `root`, ready to be run.
-pub(crate) fn cargo_command(root: &Path, args: &[&str]) -> process::Command {
-    let mut command = in_workspace("cargo", root);
-    command.args(args);
-    command
-}
-
-/// Returns a command in the workspace at `root`. `cargo run` describes xtask's own package in the environment; build scripts that
-/// watch these variables would see a change after a plain `cargo test`, and cause recompilation.
-fn in_workspace(program: &str, root: &Path) -> process::Command {
-    let mut command = process::Command::new(program);
-    command.current_dir(root);
-    for (name, _) in env::vars_os() {
-        let describes_a_package =
-            |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
-        if name.to_str().is_some_and(describes_a_package) {
-            command.env_remove(name);
-        }
-    }
-    command
 }
 
 /// Returns a word as a shell reads it unchanged.

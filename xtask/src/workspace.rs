@@ -1,12 +1,11 @@
 //! Packages of the workspaces, as cargo describes them.
 
+use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
+use std::process::{self, ExitStatus};
 
 use serde::Deserialize;
-
-use crate::run::cargo_command;
 
 /// Folders of the workspaces of the repository, each with a lock file of its own; the first is the root.
 pub(crate) const WORKSPACES: [&str; 4] = ["", "crates/bindings", "crates/python", "fuzz"];
@@ -66,4 +65,26 @@ pub(crate) fn metadata(root: &Path) -> Result<Metadata, MetadataError> {
         });
     }
     serde_json::from_slice(&output.stdout).map_err(MetadataError::Json)
+}
+
+/// Returns a cargo command in the workspace at `root`, ready to be run.
+pub(crate) fn cargo_command(root: &Path, args: &[&str]) -> process::Command {
+    let mut command = in_workspace("cargo", root);
+    command.args(args);
+    command
+}
+
+/// Returns a command in the workspace at `root`. `cargo run` describes xtask's own package in the environment; build scripts that
+/// watch these variables would see a change after a plain `cargo test`, and cause recompilation.
+pub(crate) fn in_workspace(program: &str, root: &Path) -> process::Command {
+    let mut command = process::Command::new(program);
+    command.current_dir(root);
+    for (name, _) in env::vars_os() {
+        let describes_a_package =
+            |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+        if name.to_str().is_some_and(describes_a_package) {
+            command.env_remove(name);
+        }
+    }
+    command
 }

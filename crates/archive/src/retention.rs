@@ -8,7 +8,6 @@ use thiserror::Error;
 use undertone_services::history::StoredMessage;
 
 use crate::slot::SlotRange;
-use crate::write::size;
 
 mod clock;
 #[cfg(test)]
@@ -333,4 +332,13 @@ pub(crate) fn width_ns(policy: &RetentionPolicy) -> i64 {
         None => UNLIMITED_S,
     };
     i64::try_from(width_s.saturating_mul(1_000_000_000)).unwrap_or(i64::MAX)
+}
+
+/// Bytes of a message, without small fields.
+pub(crate) fn size(message: &StoredMessage) -> usize {
+    let proof = message.message.rate_limit_proof.as_ref();
+    message.message.payload.len()
+        + message.message.content_topic.len()
+        + message.pubsub_topic.len()
+        + proof.map_or(0, bytes::Bytes::len)
 }

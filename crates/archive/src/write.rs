@@ -3,6 +3,7 @@
 use tokio::sync::oneshot;
 use undertone_services::history::StoredMessage;
 
+use crate::retention::size;
 use crate::{ArchiveError, MaintainReport};
 
 /// Messages of a group above which it takes no further batch.
@@ -105,13 +106,4 @@ impl Group {
             let _ = share.reply.send(answer);
         }
     }
-}
-
-/// Bytes of a message, without small fields.
-pub(crate) fn size(message: &StoredMessage) -> usize {
-    let proof = message.message.rate_limit_proof.as_ref();
-    message.message.payload.len()
-        + message.message.content_topic.len()
-        + message.pubsub_topic.len()
-        + proof.map_or(0, bytes::Bytes::len)
 }

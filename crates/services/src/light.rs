@@ -39,9 +39,9 @@ pub use io::{
 };
 
 use checks::Checks;
+use config::nanos;
 use context::{CheckContext, FoundMessage};
 use filters::{Filters, LinkChange};
-use listing::nanos;
 use memory::{DeliveryMemory, Remembered};
 use peers::{PeerPool, PeerPoolConfig, PeerService, PoolEvent};
 use wanted::{TopicPair, WantedTopics};

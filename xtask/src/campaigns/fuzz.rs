@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use crate::run::cargo_command;
+use crate::workspace::cargo_command;
 
 /// Variable with the time of each target, seconds.
 pub(super) const SECONDS: &str = "UNDERTONE_FUZZ_S";

@@ -12,9 +12,10 @@ use undertone_services::history::StoredMessage;
 use super::error::{is_missing_partition, of_pool, of_statement};
 use super::schema::{self, PostgresSlot};
 use crate::health::HealthLog;
+use crate::retention::size;
 use crate::retention::{Added, width_ns};
 use crate::slot::SlotRange;
-use crate::write::{Group, InsertFate, WriterCommand, size};
+use crate::write::{Group, InsertFate, WriterCommand};
 use crate::{ArchiveError, ArchiveOptions, MaintainReport, RetentionPolicy};
 
 /// Most messages of a statement.

@@ -139,3 +139,8 @@ impl Default for LightLimits {
         }
     }
 }
+
+/// Returns a duration in nanoseconds, at most `i64::MAX`.
+pub(crate) fn nanos(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+}

@@ -1,11 +1,10 @@
 //! Listing by one store of what it holds of some content topics, and fetching what is missing.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use undertone_message::{MessageHash, message_hash};
 
-use super::config::LightConfig;
+use super::config::{LightConfig, nanos};
 use super::context::{CheckContext, FoundMessage};
 use super::io::Output;
 use super::memory::DeliveryMemory;
@@ -366,9 +365,4 @@ fn query(
         direction: PageDirection::Forward,
         limit,
     }
-}
-
-/// Returns a duration in nanoseconds, at most `i64::MAX`.
-pub(crate) fn nanos(duration: Duration) -> i64 {
-    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }

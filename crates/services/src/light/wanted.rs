@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::config::{LightConfig, LightLimits};
+use super::config::{LightConfig, LightLimits, nanos};
 use super::io::LightSubscribeError;
-use super::listing::nanos;
 use crate::PeerNo;
 
 /// Pubsub topic and content topic.
