@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-const RECORDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/tests/page/records");
+const RECORDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/tests/records");
 
 fn report(options: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_undertone"))
