@@ -112,7 +112,7 @@ impl From<Stopped> for NodeError {
 impl From<SubscribeFailure> for NodeError {
     fn from(failure: SubscribeFailure) -> Self {
         match failure {
-            SubscribeFailure::ShuttingDown => Self::Stopped,
+            SubscribeFailure::Stopped(_) => Self::Stopped,
             failure => Self::argument("pubsub_topic", failure),
         }
     }
@@ -121,7 +121,7 @@ impl From<SubscribeFailure> for NodeError {
 impl From<ConnectFailure> for NodeError {
     fn from(failure: ConnectFailure) -> Self {
         match failure {
-            ConnectFailure::ShuttingDown => Self::Stopped,
+            ConnectFailure::Stopped(_) => Self::Stopped,
             ConnectFailure::Unsupported { .. } => Self::argument("address", failure),
             failure => Self::Peer {
                 reason: failure.to_string(),
@@ -146,7 +146,7 @@ impl From<PublishFailure> for NodeError {
             PublishFailure::RlnProof { .. } | PublishFailure::InvalidProof { .. } => {
                 Self::Membership { reason }
             }
-            PublishFailure::ShuttingDown => Self::Stopped,
+            PublishFailure::Stopped(_) => Self::Stopped,
             _ => Self::Unavailable { reason },
         }
     }
@@ -167,7 +167,7 @@ impl From<ServiceFailure> for NodeError {
             }
             ServiceFailure::Topic(_) => Self::argument("pubsub_topic", reason),
             ServiceFailure::TooManySubscriptions { .. } => Self::argument("content_topics", reason),
-            ServiceFailure::Stopped => Self::Stopped,
+            ServiceFailure::Stopped(_) => Self::Stopped,
             _ => Self::Unavailable { reason },
         }
     }
@@ -184,7 +184,7 @@ impl From<SendFailure> for NodeError {
                 Self::argument("pubsub_topic", reason)
             }
             SendFailure::Message(failure) => failure.into(),
-            SendFailure::Stopped => Self::Stopped,
+            SendFailure::Stopped(_) => Self::Stopped,
             _ => Self::Unavailable { reason },
         }
     }

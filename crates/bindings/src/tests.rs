@@ -111,7 +111,7 @@ fn failures_tell_who_is_at_fault() {
         NodeError::RateLimit { resets_in_s: 7, .. }
     ));
     assert_eq!(
-        NodeError::from(PublishFailure::ShuttingDown),
+        NodeError::from(PublishFailure::Stopped(undertone_node::handle::Stopped)),
         NodeError::Stopped
     );
     let cursor = ServiceFailure::Archive(HistoryError::UnknownCursor);

@@ -1,5 +1,6 @@
 //! Commands that the rest of the program may send to a running node, and their answers.
 
+use crate::stopped::Stopped;
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 use tokio::sync::oneshot;
@@ -210,8 +211,8 @@ pub enum PublishFailure {
     #[error("timedout")]
     Timeout,
     /// The node is stopping or has stopped.
-    #[error("the node is shutting down")]
-    ShuttingDown,
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 /// Reason why a topic could not be joined or left.
@@ -235,8 +236,8 @@ pub enum SubscribeFailure {
         max: usize,
     },
     /// The node is stopping or has stopped.
-    #[error("the node is shutting down")]
-    ShuttingDown,
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 /// Source of an address that a node is to connect to.
@@ -266,8 +267,8 @@ pub enum ConnectFailure {
         reason: String,
     },
     /// The node is stopping or has stopped.
-    #[error("the node is shutting down")]
-    ShuttingDown,
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 /// State of one peer at one moment.

@@ -1,10 +1,10 @@
 //! The two ends of a running node: a handle for the program and an endpoint for the driver.
 
+pub use crate::stopped::Stopped;
 use std::sync::Arc;
 
 use libp2p::{Multiaddr, PeerId};
 use parking_lot::Mutex;
-use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 use undertone_message::{PubsubTopic, WakuMessage};
 
@@ -102,11 +102,6 @@ pub struct NodeHandle {
     tracer: Option<Tracer>,
 }
 
-/// Error: the node has stopped, so there is no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("the node has stopped")]
-pub struct Stopped;
-
 /// Creates both ends of a node's channels.
 pub fn node_channel() -> (NodeHandle, NodeEndpoint) {
     let (sender, receiver) = mpsc::channel(COMMAND_QUEUE);
@@ -140,14 +135,14 @@ impl NodeHandle {
     pub async fn subscribe(&self, topic: PubsubTopic) -> Result<(), SubscribeFailure> {
         self.ask(|reply| Command::Subscribe { topic, reply })
             .await
-            .unwrap_or(Err(SubscribeFailure::ShuttingDown))
+            .unwrap_or(Err(SubscribeFailure::Stopped(Stopped)))
     }
 
     /// Unsubscribes from a topic.
     pub async fn unsubscribe(&self, topic: PubsubTopic) -> Result<(), SubscribeFailure> {
         self.ask(|reply| Command::Unsubscribe { topic, reply })
             .await
-            .unwrap_or(Err(SubscribeFailure::ShuttingDown))
+            .unwrap_or(Err(SubscribeFailure::Stopped(Stopped)))
     }
 
     /// Publishes a message on a subscribed topic.
@@ -182,7 +177,7 @@ impl NodeHandle {
             reply,
         })
         .await
-        .unwrap_or(Err(PublishFailure::ShuttingDown))
+        .unwrap_or(Err(PublishFailure::Stopped(Stopped)))
     }
 
     /// Asks the node a question of the accountable sender.
@@ -219,7 +214,7 @@ impl NodeHandle {
             reply,
         })
         .await
-        .unwrap_or(Err(ConnectFailure::ShuttingDown))
+        .unwrap_or(Err(ConnectFailure::Stopped(Stopped)))
     }
 
     /// Replaces the peers that the node stays connected to, and dials new ones. Former ones stay connected, but as peers

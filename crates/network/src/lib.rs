@@ -9,6 +9,7 @@ pub mod command;
 pub mod driver;
 pub mod handle;
 mod portmap;
+mod stopped;
 pub mod swarm;
 pub mod traces;
 

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use undertone_message::{
     ContentTopic, ContentTopicError, PubsubTopic, Shard, WakuMessage, shard_of,
 };
+use undertone_network::handle::Stopped;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{
@@ -194,7 +195,7 @@ async fn publish(
     let publishing = tokio::spawn(publish_or_wait(app, pubsub_topic, message, restamp));
     let ended = timeout(ANSWER_TIMEOUT, publishing).await;
     let ended = ended.unwrap_or(Ok(Err(PublishFailure::Timeout)));
-    match ended.unwrap_or(Err(PublishFailure::ShuttingDown)) {
+    match ended.unwrap_or(Err(PublishFailure::Stopped(Stopped))) {
         // A client that repeats a message wants it to be sent, which has happened.
         Ok(()) | Err(PublishFailure::Duplicate) => Ok(ok()),
         Err(failure) => Err(failure.into()),
@@ -217,7 +218,7 @@ async fn publish_or_wait(
         may_wait: sender.is_some_and(|sender| sender.may_wait_for_peer(size_bytes)),
         reply,
     });
-    let unsent = first.await.map_err(|_| PublishFailure::ShuttingDown)??;
+    let unsent = first.await.map_err(|_| Stopped)??;
     match (unsent, sender) {
         (Some(unsent), Some(sender)) => sender.wait_for_peer(pubsub_topic, unsent, restamp).await,
         _ => Ok(()),

@@ -85,7 +85,7 @@ impl From<PublishFailure> for ApiError {
             PublishFailure::RateLimit { .. } => Self::TooMany(text),
             PublishFailure::Busy { .. }
             | PublishFailure::Bandwidth { .. }
-            | PublishFailure::ShuttingDown => Self::Unavailable(text),
+            | PublishFailure::Stopped(Stopped) => Self::Unavailable(text),
         }
     }
 }
@@ -93,7 +93,7 @@ impl From<PublishFailure> for ApiError {
 impl From<SubscribeFailure> for ApiError {
     fn from(failure: SubscribeFailure) -> Self {
         match failure {
-            SubscribeFailure::ShuttingDown => Self::Unavailable(failure.to_string()),
+            SubscribeFailure::Stopped(Stopped) => Self::Unavailable(failure.to_string()),
             _ => Self::Internal(failure.to_string()),
         }
     }

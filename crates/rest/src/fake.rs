@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 use std::time::Instant;
+use undertone_network::handle::Stopped;
 
 use axum::{
     Router,
@@ -87,7 +88,11 @@ impl FakeServices {
     ) -> ServiceAnswer<T> {
         let (reply, answer) = oneshot::channel();
         self.take(call(reply));
-        Box::pin(async { answer.await.unwrap_or(Err(ServiceFailure::Stopped)) })
+        Box::pin(async {
+            answer
+                .await
+                .unwrap_or(Err(ServiceFailure::Stopped(Stopped)))
+        })
     }
 
     async fn take_all(self: Arc<Self>, mut calls: mpsc::Receiver<LightCall>) {
@@ -127,11 +132,13 @@ impl AskServices for FakeServices {
     fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure> {
         let (reply, mut answer) = oneshot::channel();
         self.take(ServiceCall::Subscribers { reply });
-        answer.try_recv().map_err(|_| ServiceFailure::Stopped)
+        answer
+            .try_recv()
+            .map_err(|_| ServiceFailure::Stopped(Stopped))
     }
 
     fn totals(&self) -> Result<ServiceTotals, ServiceFailure> {
-        Err(ServiceFailure::Stopped)
+        Err(ServiceFailure::Stopped(Stopped))
     }
 }
 
@@ -247,7 +254,7 @@ impl Fake {
             }
         });
         let sender = Arc::new(Mutex::new(FakeSender {
-            accept: Box::new(|_| Err(SendFailure::Stopped)),
+            accept: Box::new(|_| Err(SendFailure::Stopped(Stopped))),
             reports: Vec::new(),
         }));
         tokio::spawn(answer_sender(Arc::clone(&sender), sender_endpoint.calls));
@@ -328,7 +335,9 @@ async fn answer_sender(sender: Arc<Mutex<FakeSender>>, mut calls: mpsc::Receiver
         let mut sender = sender.lock();
         match call {
             SenderCall::Send { message, reply, .. } => drop(reply.send((sender.accept)(message))),
-            SenderCall::WaitForPeer { reply, .. } => drop(reply.send(Err(SendFailure::Stopped))),
+            SenderCall::WaitForPeer { reply, .. } => {
+                drop(reply.send(Err(SendFailure::Stopped(Stopped))));
+            }
             SenderCall::Reports {
                 id,
                 is_fetched,

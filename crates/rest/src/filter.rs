@@ -1,6 +1,7 @@
 //! The routes under `/filter/v2`: subscriptions at a filter peer, and the messages that it pushes.
 
 use std::future::Future;
+use undertone_network::handle::Stopped;
 
 use axum::{
     Json,
@@ -117,7 +118,9 @@ impl From<ServiceFailure> for FilterRefusal {
             ServiceFailure::Topic(_) | ServiceFailure::TooManySubscriptions { .. } => {
                 Self::bad_request(&text)
             }
-            ServiceFailure::TimedOut { .. } | ServiceFailure::Stopped => Self::unavailable(&text),
+            ServiceFailure::TimedOut { .. } | ServiceFailure::Stopped(Stopped) => {
+                Self::unavailable(&text)
+            }
             _ => Self::new(StatusCode::INTERNAL_SERVER_ERROR, text),
         }
     }

@@ -9,6 +9,7 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_network::handle::Stopped;
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 
@@ -124,7 +125,7 @@ async fn publish(
             refused(505, format!("dial_failure: {peer} is not accessible"))
         }
         ServiceFailure::Topic(text) => refused(400, text),
-        ServiceFailure::Stopped => refused(503, failure.to_string()),
+        ServiceFailure::Stopped(Stopped) => refused(503, failure.to_string()),
         _ => refused(500, failure.to_string()),
     })
 }

@@ -1,6 +1,7 @@
 //! The routes under `/messaging/v1`: sending that is answered for, and messages of content topics.
 
 use std::time::Duration;
+use undertone_network::handle::Stopped;
 
 use axum::{
     Json,
@@ -230,7 +231,7 @@ fn failure(failure: SendFailure) -> Response {
         SendFailure::Queue(_) | SendFailure::Message(_) | SendFailure::Topic(_) => {
             ApiError::BadRequest(format!("Invalid message: {text}")).into_response()
         }
-        SendFailure::Unwritable { .. } | SendFailure::Stopped => {
+        SendFailure::Unwritable { .. } | SendFailure::Stopped(Stopped) => {
             ApiError::Unavailable(format!("Send failed: {text}")).into_response()
         }
     }

@@ -1,6 +1,7 @@
 //! The routes under `/relay/v1`: subscriptions, messages and publishing by pubsub topic.
 
 use std::time::{SystemTime, UNIX_EPOCH};
+use undertone_network::handle::Stopped;
 
 use axum::{
     Json,
@@ -102,7 +103,7 @@ pub(super) async fn leave_unless_wanted(app: &App, topic: PubsubTopic) -> Result
 pub(super) fn subscribe_error(what: &str, failure: SubscribeFailure) -> ApiError {
     let text = format!("{what} failed:{failure}");
     match failure {
-        SubscribeFailure::ShuttingDown => ApiError::Unavailable(text),
+        SubscribeFailure::Stopped(Stopped) => ApiError::Unavailable(text),
         _ => ApiError::Internal(text),
     }
 }

@@ -1,6 +1,7 @@
 //! The routes `/store/v3/messages` and [`legacy`]: pages of history, from this node's archive or from a store.
 
 use std::sync::Arc;
+use undertone_network::handle::Stopped;
 
 use axum::{Json, extract::State};
 use libp2p::Multiaddr;
@@ -245,7 +246,7 @@ fn refusal(failure: ServiceFailure, is_local: bool) -> ApiError {
                 _ => ApiError::Internal(text),
             }
         }
-        ServiceFailure::Stopped => ApiError::Unavailable(failure.to_string()),
+        ServiceFailure::Stopped(Stopped) => ApiError::Unavailable(failure.to_string()),
         _ if is_local => ApiError::Internal(format!("error in handleSelfStoreRequest: {failure}")),
         _ => failed(failure.to_string()),
     }

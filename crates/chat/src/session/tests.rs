@@ -1,5 +1,6 @@
 use std::io;
 use std::time::{Duration, Instant};
+use undertone_node::handle::Stopped;
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng as _;
@@ -197,7 +198,7 @@ async fn an_own_line_shows_how_its_message_fares_and_is_counted_once() {
     assert_eq!(at_most(&mut session), 2);
 
     let number = session.own.begin();
-    let answer = Err(SendFailure::Stopped);
+    let answer = Err(SendFailure::Stopped(Stopped));
     session.answered(QueueAnswer { number, answer }).unwrap();
     let (_, words) = shown(&session).pop().unwrap();
     assert_eq!(words, "failed: the node is shutting down");

@@ -1,5 +1,6 @@
 //! Own messages that are being published, and proofs that the accountable sender waits for.
 
+use crate::stopped::Stopped;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -195,7 +196,7 @@ impl Publishing {
     /// Tells all callers that the node stops.
     pub(super) fn stop(&mut self) {
         for publishing in std::mem::take(&mut self.in_progress).into_values() {
-            let stopping = Err(PublishFailure::ShuttingDown);
+            let stopping = Err(PublishFailure::Stopped(Stopped));
             publishing.answer.send(stopping, Vec::new());
         }
     }

@@ -34,12 +34,12 @@ async fn a_stopped_node_is_told_apart_from_an_answer() {
     assert_eq!(handle.info().await, Err(Stopped));
     assert_eq!(
         handle.subscribe(topic()).await,
-        Err(SubscribeFailure::ShuttingDown)
+        Err(SubscribeFailure::Stopped(Stopped))
     );
     let message = WakuMessage::new(vec![], "/a/1/b/proto");
     assert_eq!(
         handle.publish(topic(), message).await,
-        Err(PublishFailure::ShuttingDown)
+        Err(PublishFailure::Stopped(Stopped))
     );
     handle.shutdown().await;
 }

@@ -1,5 +1,6 @@
 //! Streams of the services between the behaviour, the handlers of connections and the services.
 
+use crate::stopped::Stopped;
 use std::sync::Arc;
 
 use libp2p::PeerId;
@@ -32,8 +33,8 @@ pub enum StreamOpenError {
     #[error("{0}")]
     Failed(String),
     /// The node is stopping.
-    #[error("the node is shutting down")]
-    Stopped,
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 /// Request for a stream to a peer.

@@ -1,6 +1,7 @@
 //! Behaviour that carries the streams of the services: it hands inbound streams to their acceptor, and opens
 //! outbound ones on the newest connection to a peer.
 
+use crate::stopped::Stopped;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -64,10 +65,7 @@ impl StreamOpener {
             protocol,
             reply,
         };
-        self.requests
-            .send(request)
-            .await
-            .map_err(|_| StreamOpenError::Stopped)?;
+        self.requests.send(request).await.map_err(|_| Stopped)?;
         // The reply is dropped with the connection.
         answer.await.unwrap_or(Err(StreamOpenError::NotConnected))
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
+use undertone_network::handle::Stopped;
 
 use bytes::Bytes;
 use libp2p::identity::Keypair;
@@ -68,7 +69,7 @@ impl RendezvousParts {
     /// Those of this node's addresses that others would take, as long as they fit into a record.
     async fn announced(&self) -> Result<Vec<Multiaddr>, ServiceFailure> {
         let info = self.node.info().await;
-        let info = info.map_err(|_| ServiceFailure::Stopped)?;
+        let info = info?;
         let rules = AddressRules {
             allows_private: self.allows_private,
             ..AddressRules::default()
@@ -129,7 +130,7 @@ impl Asker {
                     ASK_PAUSE
                 }
                 Ok(_) => pauses.failed(),
-                Err(ServiceFailure::Stopped) => return,
+                Err(ServiceFailure::Stopped(Stopped)) => return,
                 Err(error) => {
                     match error {
                         ServiceFailure::BadAnswer { .. } => {

@@ -2,6 +2,7 @@
 
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
+use undertone_network::handle::Stopped;
 use undertone_services::history::{HistoryError, HistoryPage};
 use undertone_services::store::HistoryReadError;
 
@@ -84,8 +85,8 @@ pub enum ServiceFailure {
         max: usize,
     },
     /// The node is stopping or has stopped.
-    #[error("the node is shutting down")]
-    Stopped,
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 impl ServiceFailure {

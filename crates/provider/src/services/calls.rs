@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use undertone_network::handle::Stopped;
 
 use bytes::Bytes;
 use libp2p::{Multiaddr, PeerId};
@@ -81,7 +82,7 @@ impl AskServices for Callee {
 impl Callee {
     /// The host, as long as its task runs.
     fn host(&self) -> Result<Arc<Mutex<HostDriver>>, ServiceFailure> {
-        self.host.upgrade().ok_or(ServiceFailure::Stopped)
+        self.host.upgrade().ok_or(ServiceFailure::Stopped(Stopped))
     }
 
     fn request_id(&self) -> String {
@@ -210,7 +211,7 @@ fn status_of(failure: &PublishFailure) -> u32 {
         PublishFailure::NoPeers => LightpushStatus::NO_PEERS_TO_RELAY,
         PublishFailure::Timeout => LightpushStatus::INTERNAL_SERVER_ERROR,
         PublishFailure::Busy { .. }
-        | PublishFailure::ShuttingDown
+        | PublishFailure::Stopped(Stopped)
         | PublishFailure::Bandwidth { .. } => LightpushStatus::SERVICE_NOT_AVAILABLE,
     };
     status.0

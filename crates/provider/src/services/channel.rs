@@ -6,6 +6,7 @@ mod events;
 mod options;
 
 use tokio::sync::{mpsc, oneshot};
+use undertone_network::handle::Stopped;
 use undertone_sds::Id;
 
 pub use events::{ChannelEvent, ChannelFailure};
@@ -57,8 +58,8 @@ impl ChannelSender {
             reply,
         };
         let sent = self.0.send(call).await;
-        sent.map_err(|_| ChannelFailure::Stopped)?;
-        answer.await.map_err(|_| ChannelFailure::Stopped)?
+        sent.map_err(|_| Stopped)?;
+        answer.await.map_err(|_| Stopped)?
     }
 }
 

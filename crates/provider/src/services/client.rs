@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use undertone_network::handle::Stopped;
 
 use bytes::Bytes;
 use libp2p::multiaddr::Protocol;
@@ -65,7 +66,7 @@ impl PeerClient {
         configured: &[Multiaddr],
     ) -> Result<Vec<Candidate>, ServiceFailure> {
         let candidates = self.peers.candidates(service.protocol, configured);
-        let candidates = candidates.ok_or(ServiceFailure::Stopped)?;
+        let candidates = candidates.ok_or(Stopped)?;
         match candidates.is_empty() {
             true => Err(ServiceFailure::NoPeer {
                 service: service.name,

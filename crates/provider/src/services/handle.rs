@@ -1,6 +1,7 @@
 //! The program's handle to the services.
 
 use std::sync::Arc;
+use undertone_network::handle::Stopped;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -300,7 +301,7 @@ impl ServicesHandle {
     async fn run<T: Send + 'static>(&self, call: ServiceAnswer<T>) -> Result<T, ServiceFailure> {
         // A task without an answer was ended with the node.
         let ended = self.runtime.spawn(call).await;
-        ended.unwrap_or(Err(ServiceFailure::Stopped))
+        ended.unwrap_or(Err(ServiceFailure::Stopped(Stopped)))
     }
 
     /// Asks the task that keeps the subscriptions.
@@ -310,8 +311,8 @@ impl ServicesHandle {
     ) -> Result<T, ServiceFailure> {
         let (reply, answer) = oneshot::channel();
         let sent = self.light.send(call(reply)).await;
-        sent.map_err(|_| ServiceFailure::Stopped)?;
-        answer.await.map_err(|_| ServiceFailure::Stopped)
+        sent.map_err(|_| Stopped)?;
+        answer.await.map_err(|_| ServiceFailure::Stopped(Stopped))
     }
 
     /// Returns content topics, each with the topic that carries it.

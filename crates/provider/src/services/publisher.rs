@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use undertone_network::handle::Stopped;
 
 use parking_lot::Mutex;
 use tokio::time::timeout;
@@ -100,7 +101,7 @@ fn refusal(failure: PublishFailure) -> PublishRefusal {
         PublishFailure::RateLimit { .. } => PublishRefusal::ProofLimit,
         PublishFailure::NoPeers => PublishRefusal::NoPeers,
         PublishFailure::Timeout | PublishFailure::Bandwidth { .. } => PublishRefusal::TimedOut,
-        PublishFailure::ShuttingDown => PublishRefusal::Stopping,
+        PublishFailure::Stopped(Stopped) => PublishRefusal::Stopping,
     }
 }
 

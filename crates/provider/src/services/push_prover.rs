@@ -46,7 +46,7 @@ impl PushProver {
             message: message.clone(),
             reply,
         });
-        match asked.await.map_err(|_| ServiceFailure::Stopped)? {
+        match asked.await? {
             Ok(proof) => message.rate_limit_proof = Some(proof),
             Err(ProofRefusal::NotMember) => {}
             Err(refusal) => {

@@ -212,7 +212,7 @@ fn has_another(parts: &ResumeParts, alone: &[Witness]) -> Result<bool, Stopped> 
     let service = query_client::service();
     let stores = match parts.client.candidates(service, &parts.store_peers) {
         Ok(stores) => stores,
-        Err(ServiceFailure::Stopped) => return Err(Stopped),
+        Err(ServiceFailure::Stopped(Stopped)) => return Err(Stopped),
         Err(_) => Vec::new(),
     };
     let confirms = |one: &Witness| stores.iter().any(|store| store.witness.is_unrelated(one));

@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 use undertone_message::WakuMessage;
+use undertone_network::handle::Stopped;
 
 use super::*;
 use crate::fake::{Fake, ServiceCall, shard};
@@ -185,7 +186,7 @@ async fn failures_have_the_statuses_of_nwaku_and_keep_nothing() {
             "BAD_REQUEST: which topic?",
         ),
         (
-            ServiceFailure::Stopped,
+            ServiceFailure::Stopped(Stopped),
             503,
             "SERVICE_UNAVAILABLE: the node is shutting down",
         ),

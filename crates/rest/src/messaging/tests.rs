@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use undertone_message::MessageHash;
+use undertone_network::handle::Stopped;
 
 use super::*;
 use crate::fake::{Fake, shard};
@@ -45,7 +46,7 @@ async fn what_cannot_be_accepted_is_refused_with_the_reason() {
     api.accepts(|_| Err(SendError::QueueFull { max: 1000 }.into()));
     let full = "Send queue full, retry later: the send queue holds 1000 messages, its most";
     assert_eq!(post(MESSAGE).await, (429, json!(full)));
-    api.accepts(|_| Err(SendFailure::Stopped));
+    api.accepts(|_| Err(SendFailure::Stopped(Stopped)));
     let stopped = "Send failed: the node is shutting down";
     assert_eq!(post(MESSAGE).await, (503, json!(stopped)));
     for (body, text) in [

@@ -1,5 +1,6 @@
 use serde_json::json;
 use undertone_message::{WakuMessage, message_hash};
+use undertone_network::handle::Stopped;
 use undertone_services::history::{HistoryData, HistoryPage};
 
 use super::*;
@@ -265,7 +266,7 @@ async fn failures_have_the_statuses_of_nwaku() {
             format!("{own}the archive cannot be read"),
         ),
         (
-            ServiceFailure::Stopped,
+            ServiceFailure::Stopped(Stopped),
             503,
             "the node is shutting down".into(),
         ),

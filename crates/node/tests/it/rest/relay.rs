@@ -4,6 +4,7 @@ use axum::{
 };
 use undertone_message::WakuMessage;
 use undertone_node::command::{PublishFailure, SubscribeFailure};
+use undertone_node::handle::Stopped;
 
 use crate::rest::support::{Api, Script, answer_ok, bad_request, config, shard};
 
@@ -173,7 +174,7 @@ async fn each_failure_to_publish_has_its_status_and_text() {
         ),
         (F::Timeout, 500, "Failed to publish: timedout"),
         (
-            F::ShuttingDown,
+            F::Stopped(Stopped),
             503,
             "Failed to publish: the node is shutting down",
         ),

@@ -1,6 +1,7 @@
 //! Task that keeps this node registered, at one peer after the other: those that look for it ask different ones.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use undertone_network::handle::Stopped;
 
 use bytes::Bytes;
 use libp2p::Multiaddr;
@@ -61,7 +62,7 @@ impl Registrar {
                     RENEWAL
                 }
                 Ok(false) | Err(ServiceFailure::NoPeer { .. }) => LOOK,
-                Err(ServiceFailure::Stopped) => return,
+                Err(ServiceFailure::Stopped(Stopped)) => return,
                 Err(error) => {
                     tracing::debug!(%error, "not registered at a rendezvous point");
                     pauses.failed()

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use undertone_network::handle::Stopped;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore as _, SeedableRng as _};
@@ -253,7 +254,7 @@ impl ChannelDriver {
         }
         // What is told as sent is in the kept state.
         if self.carry_out_all(outputs).await.is_err() {
-            answer = Err(ChannelFailure::Stopped);
+            answer = Err(ChannelFailure::Stopped(Stopped));
         }
         // The caller may be gone.
         let _ = reply.send(answer);
@@ -368,7 +369,7 @@ impl ChannelDriver {
                 Output::Lost { ids } => ChannelEvent::Lost { ids },
             };
             let told = self.events.send(event).await;
-            told.map_err(|_| ChannelFailure::Stopped)?;
+            told.map_err(|_| Stopped)?;
         }
         Ok(())
     }

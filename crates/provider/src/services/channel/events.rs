@@ -1,6 +1,7 @@
 //! Events and failures of a reliable channel.
 
 use std::path::PathBuf;
+use undertone_network::handle::Stopped;
 
 use thiserror::Error;
 use undertone_sds::{Id, SdsSendError, StateError};
@@ -66,6 +67,6 @@ pub enum ChannelFailure {
     #[error("the system's random generator: {0}")]
     Random(std::io::Error),
     /// The node is stopping or has stopped.
-    #[error("the node is shutting down")]
-    Stopped,
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }

@@ -157,7 +157,7 @@ impl<'a> HistoryWalk<'a> {
         let (client, named) = (&self.parts.client, &self.parts.store_peers);
         let stores = match client.candidates(query_client::service(), named) {
             Ok(stores) => stores,
-            Err(ServiceFailure::Stopped) => return Err(Stopped),
+            Err(ServiceFailure::Stopped(Stopped)) => return Err(Stopped),
             Err(_) => Vec::new(),
         };
         for store in stores {
@@ -190,7 +190,7 @@ impl<'a> HistoryWalk<'a> {
             let (service, client) = (query_client::service(), &self.parts.client);
             let answer = match client.ask(store, service, &request.encode()).await {
                 Ok((_, answer)) => answer,
-                Err(ServiceFailure::Stopped) => return Err(Stopped),
+                Err(ServiceFailure::Stopped(Stopped)) => return Err(Stopped),
                 Err(error) => {
                     tracing::debug!(%store, %error, "a store does not answer");
                     return Ok(WalkEnd::Silent);

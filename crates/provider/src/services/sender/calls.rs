@@ -76,7 +76,7 @@ impl SenderDriver {
             reply,
         };
         let asked = self.work.node.sender(question).await;
-        asked.map_err(|_| SendFailure::Stopped)??;
+        asked??;
         if self.work.archive.is_some() && self.settings.relays {
             // The node's own archive keeps messages of topics that the node is subscribed to. If there are too many, the
             // message is looked for in other stores.

@@ -3,6 +3,7 @@
 use thiserror::Error;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use undertone_message::{PubsubTopic, WakuMessage};
+use undertone_network::handle::Stopped;
 use undertone_services::sending::{SendError, SendId};
 
 use super::repair_share::RepairShare;
@@ -35,8 +36,8 @@ pub enum SendFailure {
         reason: String,
     },
     /// The node is stopping or has stopped.
-    #[error("the node is shutting down")]
-    Stopped,
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 /// Channel on which a caller waits until its message is in the queue.
@@ -206,7 +207,7 @@ impl SenderHandle {
         match asked.await.flatten() {
             Ok(_) => Ok(()),
             Err(SendFailure::Queue(SendError::Duplicate(_))) => Err(PublishFailure::Duplicate),
-            Err(SendFailure::Stopped) => Err(PublishFailure::ShuttingDown),
+            Err(SendFailure::Stopped(Stopped)) => Err(PublishFailure::Stopped(Stopped)),
             Err(_) => Err(PublishFailure::NoPeers),
         }
     }
@@ -273,7 +274,7 @@ impl SenderHandle {
     ) -> Result<T, SendFailure> {
         let (reply, answer) = oneshot::channel();
         let sent = self.calls.send(call(reply)).await;
-        sent.map_err(|_| SendFailure::Stopped)?;
-        answer.await.map_err(|_| SendFailure::Stopped)
+        sent.map_err(|_| Stopped)?;
+        answer.await.map_err(|_| SendFailure::Stopped(Stopped))
     }
 }

@@ -1,6 +1,7 @@
 //! Work that the sender's machine asks for and that takes time: proofs, publications, questions to peers.
 
 use std::sync::Arc;
+use undertone_network::handle::Stopped;
 
 use bytes::Bytes;
 use libp2p::multiaddr::Protocol;
@@ -93,7 +94,7 @@ impl SenderWork {
             is_delivered,
             reply,
         });
-        let published = asked.await.unwrap_or(Err(PublishFailure::ShuttingDown));
+        let published = asked.await.unwrap_or(Err(PublishFailure::Stopped(Stopped)));
         published
             .map(|published| published.peers)
             .map_err(|failure| {
@@ -176,7 +177,7 @@ fn relay_failure(failure: &PublishFailure) -> RelayFailure {
         | PublishFailure::Bandwidth { .. }
         | PublishFailure::NoPeers
         | PublishFailure::Timeout
-        | PublishFailure::ShuttingDown => RelayFailure::NoPeers,
+        | PublishFailure::Stopped(Stopped) => RelayFailure::NoPeers,
         PublishFailure::InvalidProof { .. }
         | PublishFailure::RlnProof { .. }
         | PublishFailure::RateLimit { .. } => RelayFailure::ProofRefused,

@@ -48,7 +48,7 @@ impl SyncContext {
     /// # Errors
     /// [`SyncFailure::Stopped`].
     pub(super) async fn terms(&self) -> Result<SessionTerms, SyncFailure> {
-        let info = self.node.info().await.map_err(|_| SyncFailure::Stopped)?;
+        let info = self.node.info().await?;
         let mut scope = SyncScope::default();
         scope.pubsub_topics.extend(self.topics.iter().cloned());
         let subscribed = info.subscriptions.iter().map(|topic| topic.to_string());

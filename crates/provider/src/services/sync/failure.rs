@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 use undertone_archive::ArchiveError;
+use undertone_network::handle::Stopped;
 use undertone_services::sync::{SyncError, TransferError};
 
 /// Reason why a session of synchronisation failed.
@@ -65,8 +66,8 @@ pub enum SyncFailure {
     #[error(transparent)]
     Archive(#[from] ArchiveError),
     /// The node is stopping or has stopped.
-    #[error("the node is shutting down")]
-    Stopped,
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
 }
 
 impl SyncFailure {

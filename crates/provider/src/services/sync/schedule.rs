@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
+use undertone_network::handle::Stopped;
 
 use libp2p::PeerId;
 use rand_chacha::ChaCha8Rng;
@@ -44,7 +45,7 @@ pub(super) async fn run(context: Arc<SyncContext>, peers: ServicePeers, mut rng:
         context.check.remember_roots();
         match round(&context, &peers, &mut failed, &mut rng).await {
             Ok(_) => pause = context.times.interval,
-            Err(SyncFailure::Stopped) => return,
+            Err(SyncFailure::Stopped(Stopped)) => return,
             // After the first session, the interval stays what it is.
             Err(_) => pause = (pause * 2).min(context.times.interval),
         }
@@ -136,7 +137,7 @@ fn candidates(
     rng: &mut ChaCha8Rng,
 ) -> Result<Vec<PeerId>, SyncFailure> {
     let offers = peers.offering(RECONCILIATION_PROTOCOL_ID);
-    let offers = offers.ok_or(SyncFailure::Stopped)?;
+    let offers = offers.ok_or(Stopped)?;
     let mut ranked: Vec<_> = offers
         .into_iter()
         .filter(|(peer, _)| !context.sessions.is_banned(*peer))
