@@ -20,6 +20,7 @@ mod host;
 mod keeper;
 mod kept_connections;
 mod light_driver;
+mod machines;
 mod mount;
 mod options;
 mod outlet;

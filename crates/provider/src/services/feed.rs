@@ -8,7 +8,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use undertone_services::history::StoredMessage;
 
 use super::keeper::{KeeperQueue, unix_now_ns};
-use undertone_network::handle::{Delivery, MessageSink};
+use undertone_network::handle::{Delivery, MessageSink, NodeHandle};
 
 /// Bytes of payloads that wait for the services at most; later messages are not kept or pushed.
 const WAITING_BYTES_MAX: usize = 64 << 20;
@@ -49,16 +49,9 @@ impl FeedCounts {
 }
 
 /// Sink of a node's deliveries that passes them to the services.
-pub(super) struct Feed {
+struct Feed {
     waiting: mpsc::Sender<Delivery>,
     counts: FeedCounts,
-}
-
-impl Feed {
-    /// Returns the numbers of messages that wait.
-    pub(super) fn counts(&self) -> FeedCounts {
-        self.counts.clone()
-    }
 }
 
 impl MessageSink for Feed {
@@ -83,12 +76,13 @@ impl MessageSink for Feed {
     }
 }
 
-/// Starts to pass messages to the archive's keeper and to `pushed`, each with its hash, which is computed away
-/// from the network's thread.
+/// Starts to pass the node's messages to the archive's keeper and to `pushed`, each with its hash, which is computed
+/// away from the network's thread. Returns the numbers of messages that wait.
 pub(super) fn start(
+    node: &NodeHandle,
     keeper: Option<KeeperQueue>,
     mut pushed: Option<mpsc::Sender<StoredMessage>>,
-) -> Feed {
+) -> FeedCounts {
     let (waiting, mut deliveries) = mpsc::channel::<Delivery>(WAITING_MAX);
     let counts = FeedCounts::default();
     let taken = counts.clone();
@@ -109,5 +103,10 @@ pub(super) fn start(
             }
         }
     });
-    Feed { waiting, counts }
+    let feed = Feed {
+        waiting,
+        counts: counts.clone(),
+    };
+    node.add_sink(Arc::new(feed));
+    counts
 }

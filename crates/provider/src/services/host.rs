@@ -1,6 +1,6 @@
 //! Driver of the services' host: one task that tells it what happens, and carries out what it asks for.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -20,6 +20,7 @@ use super::publisher::Publisher;
 use super::pusher::Pusher;
 use super::rendezvous::is_record_of;
 use super::totals::ServiceTotals;
+use undertone_network::swarm::StreamOpener;
 
 mod questions;
 
@@ -30,14 +31,29 @@ const IDLE: Duration = Duration::from_secs(3_600);
 /// last time, so that each request pays for a bounded part of the search.
 const PEERS_MAX: usize = 4_096;
 
-/// Channels on which the host is asked and told.
-pub(super) struct HostChannels {
-    pub(super) requests: mpsc::Receiver<PeerRequest>,
-    pub(super) messages: mpsc::Receiver<StoredMessage>,
+/// Requests and messages that wait for the host at most; further ones wait in their tasks.
+const QUEUE_MAX: usize = 1_024;
+
+/// Host, and parts of the node that its driver uses.
+pub(super) struct HostParts {
+    pub(super) host: ServiceHost<oneshot::Sender<Bytes>>,
+    /// Archive of a host that has a store.
+    pub(super) archive: Option<Archive>,
+    pub(super) publisher: Publisher,
+    pub(super) streams: StreamOpener,
+    pub(super) totals: ServiceTotals,
     pub(super) gone: mpsc::UnboundedReceiver<PeerId>,
-    pub(super) results: mpsc::UnboundedReceiver<FinishedWork>,
     /// Records of nodes for peer exchange, raw RLP.
     pub(super) known: watch::Receiver<Vec<Bytes>>,
+}
+
+/// Host that runs until all queues for requests are gone.
+pub(super) struct RunningHost {
+    /// The driver, which others may read between two events.
+    pub(super) driver: Weak<Mutex<HostDriver>>,
+    pub(super) requests: mpsc::Sender<PeerRequest>,
+    /// Valid messages of the relay.
+    pub(super) messages: mpsc::Sender<StoredMessage>,
 }
 
 /// Driver of the services' host.
@@ -54,36 +70,40 @@ pub(super) struct HostDriver {
 }
 
 impl HostDriver {
-    /// Creates a driver; a host that has a store comes with its archive.
-    pub(super) fn new(
-        (host, archive): (ServiceHost<oneshot::Sender<Bytes>>, Option<Archive>),
-        publisher: Publisher,
-        pusher: Pusher,
-        totals: ServiceTotals,
-        done: mpsc::UnboundedSender<FinishedWork>,
-    ) -> Self {
-        Self {
+    /// Starts to drive a host.
+    pub(super) fn start(parts: HostParts) -> RunningHost {
+        let (requests_in, requests) = mpsc::channel(QUEUE_MAX);
+        let (messages_in, messages) = mpsc::channel(QUEUE_MAX);
+        let (done, results) = mpsc::unbounded_channel();
+        let driver = Arc::new(Mutex::new(Self {
             started: Instant::now(),
-            host,
-            archive,
-            publisher,
-            pusher,
+            host: parts.host,
+            archive: parts.archive,
+            publisher: parts.publisher,
+            pusher: Pusher::new(parts.streams, done.clone()),
             peers: PeerNumbers::default(),
             forget_peers_from: PEERS_MAX,
-            totals,
+            totals: parts.totals,
             done,
-        }
+        }));
+        let running = RunningHost {
+            driver: Arc::downgrade(&driver),
+            requests: requests_in,
+            messages: messages_in,
+        };
+        let (gone, known) = (parts.gone, parts.known);
+        tokio::spawn(Self::run(driver, requests, messages, gone, results, known));
+        running
     }
 
-    /// Runs until the node stops. Between two events, others may read the host.
-    pub(super) async fn run(host: Arc<Mutex<Self>>, channels: HostChannels) {
-        let HostChannels {
-            mut requests,
-            mut messages,
-            mut gone,
-            mut results,
-            mut known,
-        } = channels;
+    async fn run(
+        host: Arc<Mutex<Self>>,
+        mut requests: mpsc::Receiver<PeerRequest>,
+        mut messages: mpsc::Receiver<StoredMessage>,
+        mut gone: mpsc::UnboundedReceiver<PeerId>,
+        mut results: mpsc::UnboundedReceiver<FinishedWork>,
+        mut known: watch::Receiver<Vec<Bytes>>,
+    ) {
         loop {
             let wake = host.lock().wake();
             tokio::select! {

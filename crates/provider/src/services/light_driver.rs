@@ -47,6 +47,9 @@ const IDLE: Duration = Duration::from_secs(3_600);
 /// Shortest time between two lines of the log about one peer's offences.
 const WARNING: Duration = Duration::from_secs(60);
 
+/// Calls that wait for the driver at most; further ones wait in their tasks.
+const CALLS_MAX: usize = 1_024;
+
 /// Parts that the driver is made of.
 pub(super) struct LightParts {
     pub(super) client: PeerClient,
@@ -81,23 +84,20 @@ pub(super) struct LightDriver {
 }
 
 impl LightDriver {
-    pub(super) fn new(parts: LightParts, status: Arc<Mutex<LightStatus>>) -> Self {
-        let LightParts {
-            client,
-            peers,
-            sinks,
-            clock,
-            rng,
-        } = parts;
+    /// Starts to keep subscriptions; returns the queue for calls.
+    pub(super) fn start(
+        parts: LightParts,
+        status: Arc<Mutex<LightStatus>>,
+    ) -> mpsc::Sender<LightCall> {
         let config = LightConfig::default();
         // Answers are bounded by the machine, which has at most one request to a peer under way.
         let (sender, answers) = mpsc::unbounded_channel();
-        Self {
-            machine: LightClient::new(config, clock.unix_ns_at_zero(), rng),
-            clock,
-            peers,
-            requests: FilterRequests::new(client, sender),
-            sinks,
+        let driver = Self {
+            machine: LightClient::new(config, parts.clock.unix_ns_at_zero(), parts.rng),
+            clock: parts.clock,
+            peers: parts.peers,
+            requests: FilterRequests::new(parts.client, sender),
+            sinks: parts.sinks,
             criteria: BTreeSet::new(),
             calls: Vec::new(),
             failures: BTreeMap::new(),
@@ -108,11 +108,14 @@ impl LightDriver {
             health: BTreeMap::new(),
             status,
             answers,
-        }
+        };
+        let (calls_in, calls) = mpsc::channel(CALLS_MAX);
+        tokio::spawn(driver.run(calls));
+        calls_in
     }
 
     /// Keeps the subscriptions until the node stops.
-    pub(super) async fn run(mut self, mut calls: mpsc::Receiver<LightCall>) {
+    async fn run(mut self, mut calls: mpsc::Receiver<LightCall>) {
         let mut events = self.peers.watch();
         let mut clock_sync = tokio::time::interval(CLOCK_SYNC);
         clock_sync.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -16,12 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 use undertone_archive::{Archive, ArchiveError, ArchiveOptions};
 use undertone_message::MessageLimits;
-use undertone_services::filter::{self, FilterServer};
-use undertone_services::host::{Machines, ServiceHost};
-use undertone_services::lightpush::{self, LightpushServer};
-use undertone_services::peer_exchange::{self, PeerExchangeServer};
-use undertone_services::rendezvous::{RendezvousLimits, RendezvousServer};
-use undertone_services::store::{ServerLimits, StoreServer};
+use undertone_services::host::ServiceHost;
 
 use super::accepted::accepted;
 use super::acceptor;
@@ -30,14 +25,14 @@ use super::client::PeerClient;
 use super::exchange_client::ExchangeClient;
 use super::feed::{self, FeedCounts};
 use super::handle::{MountedServices, ServicesHandle};
-use super::host::{HostChannels, HostDriver};
+use super::host::{HostDriver, HostParts};
 use super::keeper::{self, KeeperCounts};
 use super::kept_connections;
 use super::light_driver::{LightDriver, LightParts, LightStatus};
+use super::machines::machines;
 use super::publisher::Publisher;
 use super::push_order::PushOrder;
 use super::push_prover::PushProver;
-use super::pusher::Pusher;
 use super::rendezvous::RendezvousClient;
 use super::sender::{self, OpenedSender, SendQueueError, SenderParts, SenderWork, sender_channel};
 use super::service_peers::{ConfiguredPeers, ServicePeers};
@@ -48,9 +43,6 @@ use super::{ServicesOptions, resume, resume::ResumeParts};
 use undertone_network::driver::{Clock, PeerNews};
 use undertone_network::handle::{Deliveries, NodeHandle};
 use undertone_network::swarm::{ServiceStreams, StreamChannels};
-
-/// Requests and messages that wait for the host at most, and calls for the light client; further ones wait in their tasks.
-const HOST_QUEUE: usize = 1_024;
 
 /// Interval at which a stopping node looks whether the archive has taken all messages.
 const FLUSH_LOOK: Duration = Duration::from_millis(10);
@@ -194,24 +186,9 @@ impl PreparedServices {
         own: PeerId,
         known: watch::Receiver<Vec<Bytes>>,
     ) -> Result<RunningServices, ServicesError> {
-        let Self {
-            options,
-            archive,
-            sender,
-            channels,
-            news,
-        } = self;
-        let ServicesOptions {
-            config,
-            sender: settings,
-            topics,
-            connections_max,
-            needs_proof,
-            proofs,
-            data_dir,
-        } = options;
+        let (options, archive, channels) = (self.options, self.archive, self.channels);
+        let (config, settings) = (options.config, options.sender);
         let (sharding, is_relay) = (settings.sharding, settings.relays);
-        let totals = ServiceTotals::new(&config);
         let configured = ConfiguredPeers {
             store: config.store_peers.clone(),
             filter: config.filter_peers.clone(),
@@ -234,7 +211,7 @@ impl PreparedServices {
             configured,
             sharding.cluster,
             node.clone(),
-            news,
+            self.news,
             ChaCha8Rng::from_rng(&mut rng),
         );
         let sync = config.store.as_ref().and_then(|store| store.sync.as_ref());
@@ -252,15 +229,10 @@ impl PreparedServices {
             service_peers.clone(),
             light_status.clone(),
         );
-        let (requests_in, requests) = mpsc::channel(HOST_QUEUE);
-        let (messages_in, messages) = mpsc::channel(HOST_QUEUE);
-        let (pushes_in, pushes) = mpsc::channel(HOST_QUEUE);
-        let (done, results) = mpsc::unbounded_channel();
-
         let store_peers: Arc<[Multiaddr]> = config.store_peers.as_slice().into();
         let mut limits = MessageLimits::default();
         limits.max_message_bytes = settings.max_message_bytes;
-        let check = HistoryCheck::new(limits, proofs);
+        let check = HistoryCheck::new(limits, options.proofs);
         let resumes = config.store.as_ref().is_some_and(|store| store.resume);
         if let Some(archive) = archive.clone().filter(|_| resumes) {
             tokio::spawn(resume::run(ResumeParts {
@@ -269,52 +241,39 @@ impl PreparedServices {
                 archive,
                 index,
                 check: check.clone(),
-                topics: topics.clone(),
+                topics: options.topics.clone(),
                 store_peers: Arc::clone(&store_peers),
-                data_dir,
+                data_dir: options.data_dir,
             }));
         }
-        let synced = sync.zip(archive.clone()).map(|(options, archive)| {
+        let synced = sync.zip(archive.clone()).map(|(sync, archive)| {
             let parts = SyncParts {
                 node: node.clone(),
                 own,
                 streams: channels.opener.clone(),
                 archive,
                 check,
-                topics,
+                topics: options.topics,
                 peers: service_peers.clone(),
                 store_peers: Arc::clone(&store_peers),
-                rng: ChaCha8Rng::from_seed(seed),
+                rng: ChaCha8Rng::from_rng(&mut rng),
             };
-            sync::start(options, parts)
+            sync::start(sync, parts)
         });
         let (sync, sessions) = synced.unzip();
-        let streams = acceptor::Requests {
-            answered: requests_in,
-            pushed: pushes_in.clone(),
-            sessions,
-            tracer: node.tracer().cloned(),
-        };
-        tokio::spawn(acceptor::accept(
-            channels.inbound,
-            accepted(&config),
-            streams,
-        ));
-        let mut fed = None;
-        if config.filter || queue.is_some() {
-            let pushed = config.filter.then_some(messages_in);
-            let feed = feed::start(queue, pushed);
-            fed = Some(feed.counts());
-            node.add_sink(Arc::new(feed));
-        }
-        let streams = channels.opener.clone();
-        tokio::spawn(kept_connections::keep(
-            service_peers.clone(),
-            streams,
-            is_relay,
-        ));
+        let rng_of_machines = ChaCha8Rng::from_rng(&mut rng);
+        let machines = machines(&config, &settings, options.connections_max, rng_of_machines);
+        let host = HostDriver::start(HostParts {
+            host: ServiceHost::new(machines, config.rate_limits),
+            archive: archive.clone(),
+            publisher: Publisher::new(node.clone(), options.needs_proof),
+            streams: channels.opener.clone(),
+            totals: ServiceTotals::new(&config),
+            gone: channels.gone,
+            known,
+        });
         let pushed = Deliveries::default();
-        sender.reassemble(&pushed);
+        self.sender.reassemble(&pushed);
         let light = LightParts {
             client: client.clone(),
             peers: service_peers.clone(),
@@ -322,56 +281,30 @@ impl PreparedServices {
             clock: Clock::start(settings.clock_ahead_ns),
             rng: ChaCha8Rng::from_rng(&mut rng),
         };
-        tokio::spawn(LightDriver::new(light, light_status.clone()).run(pushes));
-        let sender_rng = ChaCha8Rng::from_rng(&mut rng);
-        let machines = Machines {
-            store: archive
-                .is_some()
-                .then(|| StoreServer::new(ServerLimits::default())),
-            filter: config.filter.then(|| {
-                let mut limits = filter::FilterLimits::default();
-                // Peers that are away give way, so that whoever has a connection finds a place.
-                let connections_max = usize::try_from(connections_max).unwrap_or(usize::MAX);
-                limits.max_peers = limits.max_peers.max(connections_max);
-                FilterServer::new(sharding, limits)
-            }),
-            lightpush: config.lightpush.then(|| {
-                let mut limits = lightpush::LightpushLimits::default();
-                limits.codec.message.max_message_bytes = settings.max_message_bytes;
-                LightpushServer::new(sharding, limits)
-            }),
-            rendezvous: config.rendezvous.then(|| {
-                let rng = ChaCha8Rng::from_rng(&mut rng);
-                RendezvousServer::new(sharding.cluster, rng, RendezvousLimits::default())
-            }),
-            peer_exchange: config.peer_exchange.then(|| {
-                PeerExchangeServer::new(rng, peer_exchange::PeerExchangeLimits::default())
-            }),
+        let light = LightDriver::start(light, light_status.clone());
+        let accepting = acceptor::Requests {
+            answered: host.requests,
+            pushed: light.clone(),
+            sessions,
+            tracer: node.tracer().cloned(),
         };
-        let host = Arc::new(Mutex::new(HostDriver::new(
-            (
-                ServiceHost::new(machines, config.rate_limits),
-                archive.clone(),
-            ),
-            Publisher::new(node.clone(), needs_proof),
-            Pusher::new(channels.opener, done.clone()),
-            totals,
-            done,
-        )));
-        let host_now = Arc::downgrade(&host);
-        let host_channels = HostChannels {
-            requests,
-            messages,
-            gone: channels.gone,
-            results,
-            known,
-        };
-        tokio::spawn(HostDriver::run(host, host_channels));
+        tokio::spawn(acceptor::accept(
+            channels.inbound,
+            accepted(&config),
+            accepting,
+        ));
+        let messages = config.filter.then_some(host.messages);
+        let feed = (config.filter || queue.is_some()).then(|| feed::start(node, queue, messages));
+        tokio::spawn(kept_connections::keep(
+            service_peers.clone(),
+            channels.opener,
+            is_relay,
+        ));
         let callee = Callee {
             client: client.clone(),
             node: node.clone(),
             archive: archive.clone(),
-            host: host_now,
+            host: host.driver,
             mounted,
             is_relay,
             sharding,
@@ -386,7 +319,7 @@ impl PreparedServices {
         let handle = ServicesHandle {
             runtime: Handle::current(),
             asked: Arc::new(callee),
-            light: pushes_in,
+            light,
             sharding,
             pushed,
             mounted,
@@ -405,14 +338,14 @@ impl PreparedServices {
             services: handle.clone(),
             endpoint: sender_endpoint,
         };
-        let sender = sender::start(sender, sender_parts, sender_rng);
+        let sender = sender::start(self.sender, sender_parts, ChaCha8Rng::from_rng(&mut rng));
         let exchange = ExchangeClient::new(client.clone(), config.exchange_peers);
         let rendezvous = RendezvousClient::new(client);
         Ok(RunningServices {
             handle,
             exchange,
             rendezvous,
-            feed: fed,
+            feed,
             keeper,
             sender,
         })

@@ -64,8 +64,7 @@ impl Rig {
             clock: Clock::start(0),
             rng: ChaCha8Rng::seed_from_u64(1),
         };
-        let (calls, queue) = mpsc::channel(16);
-        tokio::spawn(LightDriver::new(parts, status.clone()).run(queue));
+        let calls = LightDriver::start(parts, status.clone());
         Self {
             calls,
             news,
