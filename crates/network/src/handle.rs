@@ -1,6 +1,5 @@
 //! The two ends of a running node: a handle for the program and an endpoint for the driver.
 
-pub use crate::stopped::Stopped;
 use std::sync::Arc;
 
 use libp2p::{Multiaddr, PeerId};
@@ -21,6 +20,7 @@ mod whole;
 
 pub use delivery::Delivery;
 
+pub use crate::stopped::Stopped;
 use whole::{FragmentTaken, WholeMessages};
 
 /// Capacity of the command queue; senders wait when it is full.

@@ -1,6 +1,5 @@
 //! Own messages that are being published, and proofs that the accountable sender waits for.
 
-use crate::stopped::Stopped;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -12,6 +11,7 @@ use undertone_relay::{self as relay, ProofFailure, PublishError, Rejection, Rela
 
 use super::fragmenter::Fragmenter;
 use crate::command::{ProofRefusal, PublishFailure, Published, Unsent};
+use crate::stopped::Stopped;
 
 /// A publication in progress.
 pub(crate) struct PendingPublish {

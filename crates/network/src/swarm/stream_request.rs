@@ -1,8 +1,8 @@
 //! Streams of the services between the behaviour, the handlers of connections and the services.
 
-use crate::stopped::Stopped;
 use std::sync::Arc;
 
+use crate::stopped::Stopped;
 use libp2p::PeerId;
 use libp2p::swarm::{Stream, StreamProtocol};
 use thiserror::Error;

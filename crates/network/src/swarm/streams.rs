@@ -1,7 +1,6 @@
 //! Behaviour that carries the streams of the services: it hands inbound streams to their acceptor, and opens
 //! outbound ones on the newest connection to a peer.
 
-use crate::stopped::Stopped;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -18,6 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::stream_handler::StreamHandler;
 use super::stream_request::{InboundStream, StreamOpenError, StreamRequest};
+use crate::stopped::Stopped;
 
 /// Outbound streams that are asked for and not yet given to a connection; further callers wait.
 const OPEN_QUEUE: usize = 256;
