@@ -5,10 +5,11 @@ use std::fs;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::support::{Home, NodeProcess, until};
+use super::support::Home;
+use crate::support::process::{Node, until};
 
 /// Topics that the node is subscribed to.
-fn topics(node: &NodeProcess) -> Vec<String> {
+fn topics(node: &Node) -> Vec<String> {
     let status = node.json("/admin/v1/status");
     let shards = status["shards"].as_array().unwrap();
     let topics = shards.iter().map(|shard| shard["pubsubTopic"].as_str());

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::support::{Home, NodeProcess, SHARD, publish, until};
+use super::support::{Home, SHARD, publish};
+use crate::support::process::{Node, until};
 
 /// Time within which a node promises to end.
 const PROMISE: Duration = Duration::from_secs(10);
@@ -24,7 +25,7 @@ const CLIENTS: usize = 4;
 const BEFORE: usize = 200;
 
 /// Content topics of all messages in the node's archive.
-fn archived(node: &NodeProcess) -> BTreeSet<String> {
+fn archived(node: &Node) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut cursor = String::new();
     loop {
@@ -111,9 +112,9 @@ fn a_node_under_load_ends_in_time_and_has_all_that_it_acknowledged() {
 }
 
 /// Begins a request whose body does not come, which holds up the end.
-fn hold_up(node: &NodeProcess) -> TcpStream {
-    let mut client = TcpStream::connect(&node.rest).unwrap();
-    let rest = &node.rest;
+fn hold_up(node: &Node) -> TcpStream {
+    let mut client = TcpStream::connect(node.rest.authority()).unwrap();
+    let rest = node.rest.authority();
     let head = format!(
         "POST /relay/v1/subscriptions HTTP/1.1\r\nhost: {rest}\r\ncontent-type: application/json\r\n\
          content-length: 100\r\n\r\n["
@@ -154,8 +155,8 @@ fn a_sigterm_that_comes_twice_at_once_is_one() {
 fn a_client_that_never_ends_its_request_does_not_hold_up_the_end() {
     let home = Home::new();
     let node = home.start(&["--store"]);
-    let mut client = TcpStream::connect(&node.rest).unwrap();
-    let rest = &node.rest;
+    let mut client = TcpStream::connect(node.rest.authority()).unwrap();
+    let rest = node.rest.authority();
     let head = format!(
         "POST /relay/v1/subscriptions HTTP/1.1\r\nhost: {rest}\r\ncontent-length: 9\r\n\r\n["
     );

@@ -3,15 +3,16 @@
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use undertone_fleet::processes::rest;
 
 /// Guards against hangs only.
-const HANG: Duration = Duration::from_secs(120);
+pub(crate) const HANG: Duration = Duration::from_secs(120);
 
 /// Running node of the program, which is killed when it is dropped.
 pub(crate) struct Node {
@@ -35,9 +36,9 @@ impl Node {
     pub(crate) fn start(command: &mut Command, said: &Path) -> Self {
         let said = said.to_owned();
         command.env_remove("UNDERTONE_LOG").stdin(Stdio::null());
-        command
-            .stdout(Stdio::piped())
-            .stderr(File::create(&said).unwrap());
+        // A process that follows another one in the same folder goes on with its log.
+        let stderr = File::options().create(true).append(true).open(&said);
+        command.stdout(Stdio::piped()).stderr(stderr.unwrap());
         let mut child = command.spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
@@ -55,6 +56,39 @@ impl Node {
             address: ready["listenAddresses"][0].as_str().unwrap().to_owned(),
         }
     }
+
+    /// Sends the process a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits until the process has ended.
+    pub(crate) fn ended(mut self) -> ExitStatus {
+        until("the process ends", || self.child.try_wait().unwrap())
+    }
+
+    /// Log lines of all processes that wrote to this log.
+    pub(crate) fn said(&self) -> String {
+        read(&self.rest.said)
+    }
+
+    /// Waits until the log has a text.
+    pub(crate) fn says(&self, text: &str) {
+        until(text, || self.said().contains(text).then_some(()));
+    }
+
+    /// Asks the REST API; returns status and body.
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let answer = self.rest.ask(method, path, body);
+        answer.unwrap_or_else(|| panic!("no answer to {method} {path}: {}", self.said()))
+    }
+
+    /// As [`Self::ask`], for answers that are JSON.
+    pub(crate) fn json(&self, path: &str) -> Value {
+        let (status, body) = self.ask("GET", path, "");
+        assert_eq!(status, 200, "{path}: {body}");
+        serde_json::from_str(&body).unwrap()
+    }
 }
 
 impl Drop for Node {
@@ -66,9 +100,14 @@ impl Drop for Node {
 }
 
 impl Rest {
+    /// Address of the API.
+    pub(crate) fn authority(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
     /// As [`ask`].
     pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
-        ask(&format!("127.0.0.1:{}", self.port), method, path, body)
+        ask(&self.authority(), method, path, body)
     }
 
     /// Asks until the answer is as wanted.
@@ -126,6 +165,18 @@ impl Rest {
 pub(crate) fn ask(rest: &str, method: &str, path: &str, body: &str) -> Option<(u16, String)> {
     let answer = rest::ask(rest.parse().unwrap(), method, path, body, HANG).ok()?;
     Some((answer.status, answer.body))
+}
+
+/// Looks again until there is a result.
+pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begun.elapsed() < HANG, "it never came: {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn read(path: &Path) -> String {
