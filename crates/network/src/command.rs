@@ -217,6 +217,7 @@ pub enum PublishFailure {
 
 /// Reason why a topic could not be joined or left.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum SubscribeFailure {
     /// The topic does not belong to the network.
     #[error("topic {topic} is not part of network {network}")]
@@ -251,6 +252,7 @@ pub enum AddressGiver {
 
 /// Reason why a peer could not be connected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ConnectFailure {
     /// The node does not support this kind of address.
     #[error("address {address} is of no supported kind; use /tcp or /tcp/…/ws with /p2p")]

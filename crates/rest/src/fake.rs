@@ -18,7 +18,6 @@ use bytes::Bytes;
 use libp2p::{Multiaddr, PeerId};
 use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::runtime::Handle;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tower::ServiceExt as _;
 use undertone_gossip::MessageId;
@@ -147,32 +146,29 @@ fn handle_to(
     asked: Arc<FakeServices>,
     mounted: MountedServices,
     status: Arc<Mutex<LightStatus>>,
+    pushed: Deliveries,
 ) -> (ServicesHandle, SenderEndpoint) {
     let (light, light_calls) = mpsc::channel(1);
     tokio::spawn(Arc::clone(&asked).take_all(light_calls));
     let (sender, endpoint) = sender_channel();
-    let handle = ServicesHandle {
-        runtime: Handle::current(),
-        asked,
-        light,
-        sharding: Sharding {
-            cluster: 66,
-            num_shards: std::num::NonZeroU16::new(8),
-        },
-        pushed: Deliveries::default(),
-        mounted,
-        store: None,
-        status,
-        sender,
-        sync: None,
+    let sharding = Sharding {
+        cluster: 66,
+        num_shards: std::num::NonZeroU16::new(8),
     };
+    let handle = ServicesHandle::new((asked, mounted), (light, status), pushed, sharding, sender);
     (handle, endpoint)
 }
 
 /// A handle to services of which nothing but their status is asked.
 pub(super) fn services_with(status: Arc<Mutex<LightStatus>>) -> ServicesHandle {
     let asked = FakeServices::new(|call| panic!("{call:?}"));
-    handle_to(asked, MountedServices::default(), status).0
+    handle_to(
+        asked,
+        MountedServices::default(),
+        status,
+        Deliveries::default(),
+    )
+    .0
 }
 
 /// Function that accepts a message for sending or refuses it.
@@ -224,9 +220,13 @@ impl Fake {
     ) -> Self {
         let (handle, mut endpoint) = node_channel();
         let services = FakeServices::new(answer);
-        let (service_handle, sender_endpoint) =
-            handle_to(Arc::clone(&services), mounted, node.light.clone());
-        let pushed = service_handle.pushed.clone();
+        let pushed = Deliveries::default();
+        let (service_handle, sender_endpoint) = handle_to(
+            Arc::clone(&services),
+            mounted,
+            node.light.clone(),
+            pushed.clone(),
+        );
         let config = RestConfig {
             network: NetworkPreset::by_name("local").unwrap(),
             autosharding: true,

@@ -88,28 +88,43 @@ pub trait AskServices: Send + Sync {
 #[derive(Clone)]
 pub struct ServicesHandle {
     /// Runtime of the node. Calls run there, so that they need nothing of their caller's thread and end with the node.
-    pub runtime: Handle,
-    /// What the services of this node answer.
-    pub asked: Arc<dyn AskServices>,
-    /// Calls to the light client.
-    pub light: mpsc::Sender<LightCall>,
-    /// Cluster and number of shards of the network.
-    pub sharding: Sharding,
+    runtime: Handle,
+    asked: Arc<dyn AskServices>,
+    light: mpsc::Sender<LightCall>,
+    sharding: Sharding,
     /// Sinks for messages that filter peers push.
-    pub pushed: Deliveries,
-    /// Services that this node serves to others.
-    pub mounted: MountedServices,
-    /// State of the archive; `None` without a store.
-    pub store: Option<StoreWatch>,
-    /// State of the light client.
-    pub status: Arc<Mutex<LightStatus>>,
-    /// Handle to the accountable sender.
-    pub sender: SenderHandle,
-    /// Handle to the synchronisation of stores; `None` where there is none.
-    pub sync: Option<SyncHandle>,
+    pushed: Deliveries,
+    mounted: MountedServices,
+    pub(super) store: Option<StoreWatch>,
+    status: Arc<Mutex<LightStatus>>,
+    sender: SenderHandle,
+    pub(super) sync: Option<SyncHandle>,
 }
 
 impl ServicesHandle {
+    /// Makes a handle, without an archive and without synchronisation, for the runtime that this is called in.
+    #[must_use]
+    pub fn new(
+        (asked, mounted): (Arc<dyn AskServices>, MountedServices),
+        (light, status): (mpsc::Sender<LightCall>, Arc<Mutex<LightStatus>>),
+        pushed: Deliveries,
+        sharding: Sharding,
+        sender: SenderHandle,
+    ) -> Self {
+        Self {
+            runtime: Handle::current(),
+            asked,
+            light,
+            sharding,
+            pushed,
+            mounted,
+            store: None,
+            status,
+            sender,
+            sync: None,
+        }
+    }
+
     /// Returns the services that this node serves.
     #[must_use]
     pub fn mounted(&self) -> MountedServices {

@@ -10,7 +10,6 @@ use parking_lot::Mutex;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
 use thiserror::Error;
-use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
@@ -316,18 +315,14 @@ impl PreparedServices {
             next_request: AtomicU64::new(0),
         };
         let (sender_handle, sender_endpoint) = sender_channel();
-        let handle = ServicesHandle {
-            runtime: Handle::current(),
-            asked: Arc::new(callee),
-            light,
-            sharding,
+        let mut handle = ServicesHandle::new(
+            (Arc::new(callee), mounted),
+            (light, light_status),
             pushed,
-            mounted,
-            store,
-            status: light_status,
-            sender: sender_handle,
-            sync,
-        };
+            sharding,
+            sender_handle,
+        );
+        (handle.store, handle.sync) = (store, sync);
         let sender_parts = SenderParts {
             work: SenderWork {
                 node: node.clone(),

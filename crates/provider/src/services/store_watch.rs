@@ -11,7 +11,7 @@ const STUCK_AFTER: Duration = Duration::from_secs(20);
 
 /// Watch over the store; clones see the same archive.
 #[derive(Clone, Debug)]
-pub struct StoreWatch {
+pub(super) struct StoreWatch {
     pub(super) archive: Archive,
     pub(super) counts: KeeperCounts,
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use undertone_fleet::processes::rest;
 
 /// Guards against hangs only.
-pub(crate) const HANG: Duration = Duration::from_secs(120);
+const HANG: Duration = Duration::from_secs(120);
 
 /// Running node of the program, which is killed when it is dropped.
 pub(crate) struct Node {
