@@ -37,7 +37,6 @@ pub enum Lie {
 pub struct LyingPeer {
     id: PeerId,
     addr: Multiaddr,
-    asked: Arc<Mutex<u64>>,
     _tasks: JoinSet<()>,
 }
 
@@ -51,25 +50,20 @@ impl LyingPeer {
         let requests = control
             .accept(StreamProtocol::new(SUBSCRIBE_PROTOCOL_ID))
             .expect("a new swarm accepts no protocol yet");
-        let (asked, clients) = (Arc::default(), Arc::default());
+        let clients = Clients::default();
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
             loop {
                 swarm.select_next_some().await;
             }
         });
-        tasks.spawn(acknowledge(
-            requests,
-            Arc::clone(&clients),
-            Arc::clone(&asked),
-        ));
+        tasks.spawn(acknowledge(requests, Arc::clone(&clients)));
         if lie == Lie::Noise {
             tasks.spawn(make_noise(control, clients));
         }
         Ok(Self {
             id,
             addr,
-            asked,
             _tasks: tasks,
         })
     }
@@ -85,39 +79,24 @@ impl LyingPeer {
     pub fn addr(&self) -> &Multiaddr {
         &self.addr
     }
-
-    /// Returns the number of requests that were acknowledged.
-    #[must_use]
-    pub fn asked(&self) -> u64 {
-        *self.asked.lock()
-    }
 }
 
 type Clients = Arc<Mutex<BTreeSet<PeerId>>>;
 
 /// Says yes to every request.
-async fn acknowledge(
-    mut requests: stream::IncomingStreams,
-    clients: Clients,
-    asked: Arc<Mutex<u64>>,
-) {
+async fn acknowledge(mut requests: stream::IncomingStreams, clients: Clients) {
     let mut answers = JoinSet::new();
     while let Some((peer, stream)) = requests.next().await {
-        clients.lock().insert(peer);
-        let asked = Arc::clone(&asked);
-        answers.spawn(async move {
-            if answer(stream).await.is_some() {
-                *asked.lock() += 1;
-            }
-        });
+        answers.spawn(answer(stream, peer, Arc::clone(&clients)));
         while answers.try_join_next().is_some() {}
     }
 }
 
-/// Answers one request with success; `None` if none came.
-async fn answer(mut stream: Stream) -> Option<()> {
+/// Answers one request with success; `None` if none came, as on a stream that only keeps the connection.
+async fn answer(mut stream: Stream, peer: PeerId, clients: Clients) -> Option<()> {
     let frame = read_one(&mut stream).await?;
     let request = SubscribeRequest::decode(&frame, &FilterCodecLimits::default()).ok()?;
+    clients.lock().insert(peer);
     let response = SubscribeResponse {
         request_id: request.request_id,
         status: FilterStatus::OK,

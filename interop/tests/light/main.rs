@@ -134,7 +134,6 @@ async fn peers_that_lie_are_found_out_and_cost_no_message() {
     };
     let found_out = tokio::time::timeout(PATIENCE, found_out).await;
     assert!(found_out.is_ok(), "{}", stage.light.state().await);
-    assert!(stage.liars.iter().all(|liar| liar.asked() > 0));
     assert!(stage.publish(0, "the last").await);
     all_once(&stage, published + 1).await;
 }
