@@ -1,8 +1,8 @@
 use std::io;
-use std::path::PathBuf;
 
 use thiserror::Error;
 use undertone_membership::RegistryError;
+use undertone_node_process::StartError;
 use undertone_rln::{IdentityFileError, KeyError, ProveError};
 
 use crate::raw::RawError;
@@ -12,21 +12,13 @@ use crate::raw::RawError;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum HostileError {
-    /// The program of the nodes is missing or not executable.
-    #[error("cannot start {program}: {source}; build it with `cargo build --package undertone`")]
-    Program {
-        /// Path of the program.
-        program: PathBuf,
-        /// Error of the operating system.
-        source: io::Error,
-    },
-    /// A node ended before it was ready.
-    #[error("node {name} ended before it was ready; its log: {log}")]
-    NotReady {
+    /// A node did not start.
+    #[error("cannot start node {name}: {source}")]
+    Start {
         /// Name of the node.
         name: String,
-        /// Path of the node's log file.
-        log: PathBuf,
+        /// Reason, with the end of the node's log if it has one.
+        source: StartError,
     },
     /// An operation of the harness on a file, socket or process failed.
     #[error("{what}: {source}")]

@@ -5,26 +5,19 @@ use std::ffi::OsString;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use libp2p::{Multiaddr, PeerId};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::{Child, Command};
-use tokio::time::timeout;
-use undertone_fleet::processes::rest::HttpAnswer;
+use tokio::task::spawn_blocking;
 use undertone_node::delivery_log::DeliveryLine;
+use undertone_node_process::rest::HttpAnswer;
+use undertone_node_process::{NodeProcess, Signal, free_port, log_tail};
 
 use super::HostileError;
 use super::rest;
-
-mod ports;
-
-pub use ports::free as free_port;
 
 /// Time limit that guards against a node that hangs; no test depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -83,7 +76,7 @@ impl Target {
 pub struct Node {
     spec: NodeSpec,
     data: PathBuf,
-    child: Option<Child>,
+    process: Option<NodeProcess>,
     peer_id: PeerId,
     /// Port on which the node listens, the same after each restart.
     port: u16,
@@ -113,9 +106,9 @@ impl Node {
         let mut node = Self {
             spec,
             data,
-            child: None,
+            process: None,
             peer_id: PeerId::random(),
-            port: ports::free()?,
+            port: free_port().map_err(HostileError::io("no port is free for a node"))?,
             rest: SocketAddr::from(([127, 0, 0, 1], 0)),
             new_flags,
             variables: Vec::new(),
@@ -126,10 +119,7 @@ impl Node {
 
     /// Starts the process, with the same identity and port as before if it ran before.
     pub async fn launch(&mut self) -> Result<(), HostileError> {
-        let log = self.data.join("log");
-        let stderr = fs::OpenOptions::new().create(true).append(true).open(&log);
-        let stderr = stderr.map_err(HostileError::io("cannot make a node's log file"))?;
-        let mut command = Command::new(&self.spec.program);
+        let mut command = undertone_node_process::command(&self.spec.program);
         command.arg("node").arg("--json");
         for (name, value) in [
             ("data-dir", self.data.display().to_string()),
@@ -142,47 +132,21 @@ impl Node {
         ] {
             command.arg(format!("--{name}={value}"));
         }
-        command.args(self.new_flags);
-        // The flags alone configure the node.
-        for (name, _) in std::env::vars_os() {
-            if name.as_encoded_bytes().starts_with(b"UNDERTONE_") {
-                command.env_remove(name);
-            }
-        }
-        let variables = self.variables.iter().map(|(name, value)| (name, value));
-        let mut child = command
-            .envs(variables)
-            .args(&self.spec.flags)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(stderr)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|source| HostileError::Program {
-                program: self.spec.program.clone(),
-                source,
-            })?;
-        let stdout = child.stdout.take().expect("stdout was asked to be piped");
-        let mut lines = BufReader::new(stdout).lines();
-        self.child = Some(child);
-        let line = timeout(DEADLINE, lines.next_line()).await;
-        let ready = line.ok().and_then(Result::ok).flatten();
-        let ready = ready.and_then(|line| self.read_ready(&line));
-        ready.ok_or_else(|| HostileError::NotReady {
+        command.args(self.new_flags).args(&self.spec.flags);
+        let variables = self.variables.iter();
+        command.envs(variables.map(|(name, value)| (name, value)));
+        let log = self.log_path();
+        let starting = spawn_blocking(move || NodeProcess::start(&mut command, &log, DEADLINE));
+        let started = starting.await.expect("starting a node does not panic");
+        let (process, ready) = started.map_err(|source| HostileError::Start {
             name: self.spec.name.clone(),
-            log,
-        })
-    }
-
-    fn read_ready(&mut self, line: &str) -> Option<()> {
-        let ready: Value = serde_json::from_str(line).ok()?;
-        self.peer_id = ready["peerId"].as_str()?.parse().ok()?;
-        self.rest = ready["rest"]
-            .as_str()?
-            .strip_prefix("http://")?
-            .parse()
-            .ok()?;
-        Some(())
+            source,
+        })?;
+        self.process = Some(process);
+        let peer_id = ready.peer_id.parse();
+        self.peer_id = peer_id.expect("a node prints its own identity");
+        self.rest = ready.rest.expect("no node of the harness is without REST");
+        Ok(())
     }
 
     /// Returns the node's name.
@@ -227,13 +191,17 @@ impl Node {
     /// Returns the process id, if the process runs.
     #[must_use]
     pub fn pid(&self) -> Option<u32> {
-        self.child.as_ref()?.id()
+        Some(self.process.as_ref()?.id())
     }
 
     /// Returns the folder of the node's files.
     #[must_use]
     pub fn data(&self) -> &Path {
         &self.data
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.data.join("log")
     }
 
     fn delivery_log(&self) -> PathBuf {
@@ -259,10 +227,12 @@ impl Node {
     /// Asks the process to end with SIGTERM, and waits for its end.
     pub async fn terminate(&mut self) {
         self.signal(Signal::TERM);
-        if let Some(mut child) = self.child.take()
-            && timeout(DEADLINE, child.wait()).await.is_err()
-        {
-            // Dropping the child kills it.
+        let Some(mut process) = self.process.take() else {
+            return;
+        };
+        // The drop at the end kills a process that has not ended.
+        let ending = spawn_blocking(move || process.wait_for_end(DEADLINE));
+        if !matches!(ending.await, Ok(Some(_))) {
             eprintln!(
                 "node {} did not end within {DEADLINE:?} of SIGTERM",
                 self.spec.name
@@ -272,8 +242,8 @@ impl Node {
 
     /// Kills the process, so that it cannot notify its peers.
     pub async fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            let _ = child.kill().await;
+        if let Some(process) = self.process.take() {
+            let _ = spawn_blocking(move || drop(process)).await;
         }
     }
 
@@ -288,10 +258,8 @@ impl Node {
     }
 
     fn signal(&self, signal: Signal) {
-        let pid = self.pid().and_then(|pid| i32::try_from(pid).ok());
-        if let Some(pid) = pid.and_then(Pid::from_raw) {
-            // Fails if the process has ended by itself, which its waiter will notice.
-            let _ = kill_process(pid, signal);
+        if let Some(process) = &self.process {
+            process.signal(signal);
         }
     }
 
@@ -343,7 +311,7 @@ impl Node {
         let answer = rest::request(self.rest, "GET", path, None)
             .await
             .map_err(HostileError::io("cannot ask a node over REST"))?;
-        let HttpAnswer { status, body } = answer;
+        let HttpAnswer { status, body, .. } = answer;
         if status != 200 {
             return Err(HostileError::Refused {
                 name: self.spec.name.clone(),
@@ -419,15 +387,13 @@ impl Node {
     /// Returns what the node has logged in all its runs.
     #[must_use]
     pub fn log(&self) -> String {
-        fs::read_to_string(self.data.join("log")).unwrap_or_default()
+        fs::read_to_string(self.log_path()).unwrap_or_default()
     }
 
     /// Returns the last lines of the node's log, for error messages.
     #[must_use]
     pub fn log_tail(&self) -> String {
-        let text = self.log();
-        let lines: Vec<_> = text.lines().rev().take(15).collect();
-        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+        log_tail(&self.log_path())
     }
 }
 

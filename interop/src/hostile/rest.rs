@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use tokio::task::spawn_blocking;
 use tokio::time::timeout;
-use undertone_fleet::processes::rest::{self, HttpAnswer};
+use undertone_node_process::rest::{HttpAnswer, ask_async};
 
 /// Time limit for an answer, long because a node under attack may be slow.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -20,10 +19,7 @@ pub(super) async fn request(
     path: &str,
     body: Option<&str>,
 ) -> io::Result<HttpAnswer> {
-    let (method, path) = (method.to_owned(), path.to_owned());
-    let body = body.unwrap_or_default().to_owned();
-    let asking = spawn_blocking(move || rest::ask(server, &method, &path, &body, PATIENCE));
-    asking.await?
+    ask_async(server, method, path, body.unwrap_or_default(), PATIENCE).await
 }
 
 /// Opens an event stream, after the event with the id `cursor` if there is one, and waits for its beginning.

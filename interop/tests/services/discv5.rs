@@ -5,8 +5,9 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use undertone_interop::hostile::node::{Node, free_port};
+use undertone_interop::hostile::node::Node;
 use undertone_interop::{PeerCommand, programs};
+use undertone_node_process::free_port;
 
 use crate::client::Client;
 use crate::relay_node::{self, DISCV5, PATIENCE, record, wait_mesh};

@@ -4,7 +4,8 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
 
-use undertone_interop::hostile::node::{Node, NodeSpec, free_port};
+use undertone_interop::hostile::node::{Node, NodeSpec};
+use undertone_node_process::free_port;
 
 use crate::stage::program;
 

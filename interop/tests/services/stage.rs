@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use undertone_interop::hostile::node::{self, Node, NodeSpec, free_port};
+use undertone_interop::hostile::node::{self, Node, NodeSpec};
 use undertone_interop::{PeerCommand, programs};
 use undertone_message::{ContentTopic, shard_of};
+use undertone_node_process::free_port;
 
 use crate::certificate::Certificate;
 use crate::client::Client;

@@ -1,14 +1,14 @@
 //! Process of one node: its start, its state and its end.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use undertone_node_process::{NodeProcess as Process, Signal};
 use undertone_testbed::Host;
 
 use super::error::RunError;
@@ -20,9 +20,6 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// Time limit for a node to end after it was asked to, in which it sends its last frames.
 const GOODBYE: Duration = Duration::from_secs(10);
 
-/// Maximum bytes of an ended node's log that an error repeats.
-const LAST_WORDS: usize = 2_000;
-
 /// Node with its files, whose process may or may not have been started.
 #[derive(Debug)]
 pub(crate) struct NodeProcess {
@@ -33,7 +30,7 @@ pub(crate) struct NodeProcess {
     pub(crate) deliveries: PathBuf,
     pub(crate) log: PathBuf,
     pub(crate) command: Command,
-    pub(crate) child: Option<Child>,
+    pub(crate) process: Option<Process>,
     /// Way in which a fault has ended the node, if one has.
     pub(crate) end: Option<NodeEnd>,
 }
@@ -68,33 +65,29 @@ impl NodeProcess {
             path: self.log.clone(),
             error,
         })?;
-        self.child = Some(host.launch(&self.command, Some(&output))?);
+        let child = host.launch(&self.command, Some(&output))?;
+        self.process = Some(Process::new(child, self.log.clone()));
         Ok(())
     }
 
     /// Whether the process was started and no fault has ended it.
     pub(crate) fn runs(&self) -> bool {
-        self.child.is_some() && self.end.is_none()
+        self.process.is_some() && self.end.is_none()
     }
 
     /// Kills the process and waits for its end.
     pub(crate) fn kill(&mut self) {
         self.end = Some(NodeEnd::Killed);
-        if let Some(child) = &mut self.child {
-            // Fails if the process has ended already.
-            let _ = child.kill();
-            let _ = child.wait();
+        if let Some(process) = &mut self.process {
+            process.kill();
         }
     }
 
     /// Asks the process to end, with SIGTERM.
     pub(crate) fn leave(&mut self) {
         self.end = Some(NodeEnd::Asked);
-        let child = self.child.as_ref();
-        let id = child.and_then(|child| Pid::from_raw(i32::try_from(child.id()).ok()?));
-        if let Some(id) = id {
-            // Fails if the process has ended already. It was not waited for, so its id is not reused.
-            let _ = kill_process(id, Signal::TERM);
+        if let Some(process) = &self.process {
+            process.signal(Signal::TERM);
         }
     }
 
@@ -158,50 +151,27 @@ impl NodeProcess {
         }
     }
 
-    /// Returns the exit status if the process has ended.
-    fn status(&mut self) -> Option<ExitStatus> {
-        self.child.as_mut()?.try_wait().ok()?
-    }
-
-    /// Waits up to [`GOODBYE`] for the process to end; returns its exit status.
-    fn wait_for_end(&mut self) -> Option<ExitStatus> {
-        let began = Instant::now();
-        while began.elapsed() < GOODBYE {
-            if let Some(status) = self.status() {
-                return Some(status);
-            }
-            thread::sleep(LOOK_AGAIN);
-        }
-        None
-    }
-
     /// Returns an error if the process has ended by itself, or has failed or not ended when asked to end.
     pub(crate) fn check(&mut self) -> Result<(), RunError> {
+        let Some(process) = &mut self.process else {
+            return Ok(());
+        };
         let status = match self.end {
             Some(NodeEnd::Killed) => return Ok(()),
-            None => match self.status() {
+            None => match process.status() {
                 Some(status) => status,
                 None => return Ok(()),
             },
-            Some(NodeEnd::Asked) => match self.wait_for_end() {
+            Some(NodeEnd::Asked) => match process.wait_for_end(GOODBYE) {
                 Some(status) if status.success() => return Ok(()),
                 Some(status) => status,
                 None => return Err(RunError::Stays { node: self.index }),
             },
         };
-        let said = fs::read(&self.log).unwrap_or_default();
-        let from = said.len().saturating_sub(LAST_WORDS);
         Err(RunError::Ended {
             node: self.index,
             status,
-            said: String::from_utf8_lossy(&said[from..]).into_owned(),
+            said: process.log_tail(),
         })
-    }
-}
-
-impl Drop for NodeProcess {
-    fn drop(&mut self) {
-        // Also waits for the process, so that its files are closed.
-        self.kill();
     }
 }

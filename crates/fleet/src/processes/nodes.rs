@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -236,7 +235,7 @@ fn prepare(
                 IdentityFile::write(&data_dir.join("rln-identity.json"), &identity)?;
             }
         }
-        let mut command = Command::new(&setup.program);
+        let mut command = undertone_node_process::command(&setup.program);
         command.args(if spams { setup.attacker } else { setup.node });
         command.args(flags);
         let deliveries = data_dir.join("deliveries");
@@ -251,12 +250,6 @@ fn prepare(
         if let Some(ahead_ms) = clock_ahead_ms(scenario, plan, node) {
             command.arg(format!("--clock-ahead-ms={ahead_ms}"));
         }
-        // The scenario alone configures the nodes.
-        for (name, _) in std::env::vars_os() {
-            if name.as_encoded_bytes().starts_with(b"UNDERTONE_") {
-                command.env_remove(name);
-            }
-        }
         let peer_id = key.public().to_peer_id().to_string();
         let port = setup.port();
         nodes.push(NodeProcess {
@@ -266,7 +259,7 @@ fn prepare(
             deliveries,
             log: data_dir.join("log"),
             command,
-            child: None,
+            process: None,
             end: None,
         });
     }

@@ -18,8 +18,8 @@ use tempfile::TempDir;
 use undertone_membership::SqliteRegistry;
 use undertone_node::assemble::{Assembled, assemble};
 use undertone_node::config::{NodeConfig, Sources};
+use undertone_node_process::rest::ask_async;
 use undertone_rln::{Identity, IdentityFile};
-use ureq::http::{Request, Response};
 
 /// Guards against hangs only.
 pub(crate) const HANG: Duration = Duration::from_secs(120);
@@ -134,35 +134,15 @@ pub(crate) async fn metrics_until(
 
 /// Sends a request and returns the status and the body of the answer.
 pub(crate) async fn ask(rest: SocketAddr, method: &str, path: &str, body: &str) -> (u16, String) {
-    let (head, body) = answer(rest, method, path, body).await.into_parts();
-    (head.status.as_u16(), body)
-}
-
-async fn answer(rest: SocketAddr, method: &str, path: &str, body: &str) -> Response<String> {
-    let request = Request::builder()
-        .method(method)
-        .uri(format!("http://{rest}{path}"))
-        .header("content-type", "application/json")
-        .body(body.to_owned())
-        .unwrap();
-    // The node may run on this very thread.
-    let asking = tokio::task::spawn_blocking(move || {
-        let config = ureq::Agent::config_builder()
-            .proxy(None)
-            .http_status_as_error(false)
-            .timeout_global(Some(HANG));
-        let answer = config.build().new_agent().run(request).unwrap();
-        let (head, mut body) = answer.into_parts();
-        Response::from_parts(head, body.read_to_string().unwrap())
-    });
-    asking.await.unwrap()
+    let answer = ask_async(rest, method, path, body, HANG).await.unwrap();
+    (answer.status, answer.body)
 }
 
 /// The page as a client sees it: each series with its labels, and its value.
 pub(crate) async fn metrics(rest: SocketAddr) -> BTreeMap<String, f64> {
-    let (head, body) = answer(rest, "GET", "/metrics", "").await.into_parts();
-    assert_eq!(head.status, 200, "{body}");
-    let form = head.headers["content-type"].to_str().unwrap();
+    let answer = ask_async(rest, "GET", "/metrics", "", HANG).await.unwrap();
+    let (form, body) = (answer.content_type, answer.body);
+    assert_eq!(answer.status, 200, "{body}");
     assert!(form.starts_with("application/openmetrics-text"), "{form}");
     assert_eq!(body.lines().last(), Some("# EOF"));
     let mut values = BTreeMap::new();

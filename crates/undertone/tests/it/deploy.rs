@@ -34,7 +34,7 @@ fn words(text: &str, prefix: &str) -> BTreeSet<String> {
 
 /// Starts a node with a store and no peers, which has its files in `folder`.
 fn start(folder: &TempDir) -> Node {
-    let mut command = Command::new(PROGRAM);
+    let mut command = undertone_node_process::command(PROGRAM);
     command.args(["node", "--json", "--listen-address=127.0.0.1"]);
     command.args(["--tcp-port=0", "--rest-port=0", "--store=true"]);
     command.arg("--data-dir").arg(folder.path());

@@ -8,8 +8,9 @@
 mod world;
 
 use serde_json::Value;
+use undertone_node_process::free_port;
 
-use crate::nwaku::world::{Reference, World, free_port};
+use crate::nwaku::world::{Reference, World};
 use crate::support::process::{Node, Rest};
 
 /// Content topic of the messages; on the local network it is on one of the eight shards.
@@ -32,7 +33,7 @@ fn the_reference_node_is_a_node_among_ours() {
     );
     let info = ours.rest.until("/info", |info| info["enrUri"].is_string());
     let record = info["enrUri"].as_str().unwrap();
-    let discv5 = format!("--discv5-udp-port={}", free_port());
+    let discv5 = format!("--discv5-udp-port={}", free_port().unwrap());
     let bootstrap = format!("--discv5-bootstrap-node={record}");
     let flags = ["--discv5-discovery=true", &discv5, &bootstrap];
     let reference = world.reference("nwaku-discv5", &flags);
@@ -70,13 +71,13 @@ fn the_reference_node_is_a_node_among_ours() {
         "--websocket-support=true",
         &dialled,
     ];
-    let port = format!("--websocket-port={}", free_port());
+    let port = format!("--websocket-port={}", free_port().unwrap());
     let reference = world.reference("nwaku-dials", &[&flags[..], &[&port]].concat());
     meet("it dials, WebSocket", &[&ours], &reference, "ws");
     drop((reference, ours));
 
     // It is dialled by ours over WebSocket.
-    let port = free_port();
+    let port = free_port().unwrap();
     let listens = format!("--websocket-port={port}");
     let flags = [
         "--discv5-discovery=false",

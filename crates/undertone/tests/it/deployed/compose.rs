@@ -91,7 +91,7 @@ fn the_nodes_of_the_compose_file_find_each_other_and_publish() {
 
     let mut nodes: Vec<Node> = Vec::new();
     for name in NODES {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+        let mut command = undertone_node_process::command(env!("CARGO_BIN_EXE_undertone"));
         command.args(["node", "--json"]);
         for (variable, value) in of_node(name) {
             let value = value.replace("http://chain:8545", chain.endpoint());

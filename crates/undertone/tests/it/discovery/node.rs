@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,6 +11,7 @@ use serde_json::Value;
 use undertone_discovery::record::WakuRecord;
 use undertone_fleet::processes::rest;
 use undertone_node::delivery_log::DeliveryLine;
+use undertone_node_process::{NodeProcess, Signal, log_tail};
 use undertone_testbed::{Host, Testbed};
 
 /// Cluster of the preset `local`.
@@ -45,7 +45,7 @@ pub(crate) struct Node {
     pub(crate) peer_id: String,
     /// Time at which it was seen to listen.
     pub(crate) listening: Option<Instant>,
-    child: Child,
+    process: NodeProcess,
 }
 
 /// What is needed to ask a node and to read its files; it can be sent to a thread that watches the node.
@@ -68,7 +68,7 @@ impl Node {
         start: &Start,
     ) -> Self {
         fs::create_dir_all(folder).expect("the campaign's folder is its own");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+        let mut command = undertone_node_process::command(env!("CARGO_BIN_EXE_undertone"));
         let shards: Vec<_> = start.shards.iter().map(ToString::to_string).collect();
         command
             .args([
@@ -91,17 +91,12 @@ impl Node {
         if let Some(record) = &start.bootstrap {
             command.arg(format!("--discv5-bootstrap-node={record}"));
         }
-        // The campaign alone configures the nodes.
-        for (name, _) in std::env::vars_os() {
-            if name.as_encoded_bytes().starts_with(b"UNDERTONE_") {
-                command.env_remove(name);
-            }
-        }
         command.env("UNDERTONE_LOG", LOG);
-        let mut options = File::options();
-        let log = options.create(true).append(true).open(folder.join("log"));
+        let path = folder.join("log");
+        let log = File::options().create(true).append(true).open(&path);
         let log = log.expect("the folder is there");
         let launched = testbed.hosts()[host].launch(&command, Some(&log));
+        let child = launched.expect("the program was built, and util-linux is there");
         let name = folder.file_name().expect("it has a name");
         Self {
             view: NodeView {
@@ -115,7 +110,7 @@ impl Node {
             address,
             peer_id: String::new(),
             listening: None,
-            child: launched.expect("the program was built, and util-linux is there"),
+            process: NodeProcess::new(child, path),
         }
     }
 
@@ -137,27 +132,24 @@ impl Node {
     /// Kills the process with SIGKILL.
     pub(crate) fn kill(&mut self) {
         self.view.lives.store(false, Ordering::Relaxed);
-        // It fails for a process that has ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.process.kill();
     }
 
     /// Ends the process as its service manager would.
     pub(crate) fn stop(&mut self) {
         self.view.lives.store(false, Ordering::Relaxed);
-        let pid = self.child.id().to_string();
-        let _ = Command::new("kill").args(["-TERM", &pid]).status();
-        let _ = self.child.wait();
+        self.process.signal(Signal::TERM);
+        self.process.wait_for_end(START_LIMIT);
     }
 
     /// Whether the process has ended without being told to.
     pub(crate) fn has_ended(&mut self) -> bool {
-        self.view.lives() && !matches!(self.child.try_wait(), Ok(None))
+        self.view.lives() && self.process.status().is_some()
     }
 
     /// Memory in use and its greatest value so far, KiB.
     pub(crate) fn memory_kib(&self) -> Option<(u64, u64)> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         let of = |key: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(key))?;
             line.trim().strip_suffix(" kB")?.parse().ok()
@@ -290,9 +282,7 @@ impl NodeView {
 
     /// Name, and the end of the log, for a failure.
     pub(crate) fn complaint(&self) -> String {
-        let log = self.log();
-        let lines: Vec<_> = log.lines().collect();
-        let end = lines[lines.len().saturating_sub(30)..].join("\n");
+        let end = log_tail(&self.folder.join("log"));
         format!("{} does not start; the end of its log:\n{end}", self.name)
     }
 }

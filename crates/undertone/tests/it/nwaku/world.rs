@@ -4,14 +4,14 @@
 use std::cell::Cell;
 use std::env;
 use std::fs::{self, File};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use serde_json::Value;
 use tempfile::TempDir;
 use undertone_contracts::{DevChain, DevChainOptions};
+use undertone_node_process::{NodeProcess, free_port};
 
 use crate::support::process::{Node, Rest};
 
@@ -29,18 +29,10 @@ pub(crate) struct World {
 
 /// Process of the reference node, which is killed when it is dropped.
 pub(crate) struct Reference {
-    child: Child,
+    _process: NodeProcess,
     /// Time of its start.
     pub(crate) begun: Instant,
     pub(crate) rest: Rest,
-}
-
-impl Drop for Reference {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl World {
@@ -101,7 +93,7 @@ impl World {
     /// A node of ours that is a member.
     pub(crate) fn node(&self, name: &str, flags: &[&str]) -> Node {
         let (home, _) = self.member(name);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+        let mut command = undertone_node_process::command(env!("CARGO_BIN_EXE_undertone"));
         command.args(["node", "--json", "--network=local"]);
         command.args(["--rest-admin=true", "--rest-auth=none"]);
         command.args([
@@ -123,7 +115,7 @@ impl World {
              {name}/rln-identity.json --chain-id 31337 --contract CONTRACT --index {index} --limit 100"
         ));
         let rest = Rest {
-            port: free_port(),
+            port: free_port().unwrap(),
             said: home.join("log"),
         };
         let mut command = Command::new(&self.program);
@@ -131,7 +123,7 @@ impl World {
         command.args(["--cluster-id=66", "--num-shards-in-network=8"]);
         command.args((0..8).map(|shard| format!("--shard={shard}")));
         command.args(["--listen-address=127.0.0.1", "--nat=extip:127.0.0.1"]);
-        command.arg(format!("--tcp-port={}", free_port()));
+        command.arg(format!("--tcp-port={}", free_port().unwrap()));
         // All nodes are at one address here.
         command.args(["--ip-colocation-limit=0", "--max-msg-size=1024KiB"]);
         command.args(["--relay=true", "--rest=true", "--rest-admin=true"]);
@@ -158,7 +150,7 @@ impl World {
         command.stdout(said.try_clone().unwrap()).stderr(said);
         let child = command.spawn().expect("the reference node can be run");
         let reference = Reference {
-            child,
+            _process: NodeProcess::new(child, rest.said.clone()),
             begun: Instant::now(),
             rest,
         };
@@ -166,12 +158,6 @@ impl World {
         reference.rest.until("/health", |_| true);
         reference
     }
-}
-
-/// A port of loopback that nobody listens at.
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 /// Flags that the campaign gives are flags that the reference node has.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use rustix::process::Signal;
+use undertone_node_process::Signal;
 
 use super::support::Home;
 

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use rustix::process::Signal;
 use serde_json::{Value, json};
+use undertone_node_process::Signal;
 
 use super::support::Home;
 use crate::support::process::{Node, until};

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
 use serde_json::Value;
+use undertone_node_process::Signal;
 
 use super::support::{Home, SHARD, publish};
 use crate::support::process::{Node, until};

@@ -1,10 +1,10 @@
 //! Folders in which nodes live, and what is published through them.
 
 use std::path::PathBuf;
-use std::process::Command;
 
 use serde_json::json;
 use tempfile::TempDir;
+use undertone_node_process::command;
 
 use crate::support::process::{Node, Rest};
 
@@ -25,7 +25,7 @@ impl Home {
 
     /// Starts a node with flags, and waits until it runs.
     pub(crate) fn start(&self, flags: &[&str]) -> Node {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_undertone"));
+        let mut command = command(env!("CARGO_BIN_EXE_undertone"));
         command.args(["node", "--json", "--network", "local", "--rln=false"]);
         command.args(["--listen-address", "127.0.0.1", "--tcp-port", "0"]);
         command

@@ -1,24 +1,20 @@
 //! Processes of nodes, and what is asked of their REST API.
 
-use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
-use undertone_fleet::processes::rest;
+use undertone_node_process::{NodeProcess, Signal, rest, wait_for};
 
 /// Guards against hangs only.
 const HANG: Duration = Duration::from_secs(120);
 
 /// Running node of the program, which is killed when it is dropped.
 pub(crate) struct Node {
-    child: Child,
-    /// Kept open, so that the node can write to it.
-    _stdout: BufReader<ChildStdout>,
+    process: NodeProcess,
     pub(crate) rest: Rest,
     /// Address of the node, with `/p2p`.
     pub(crate) address: String,
@@ -32,44 +28,34 @@ pub(crate) struct Rest {
 }
 
 impl Node {
-    /// Starts `undertone node` with what the command has besides, and waits until it listens.
+    /// Starts `undertone node` with what the command has besides, and waits until it listens. A process that follows another
+    /// one in the same folder goes on with its log.
     pub(crate) fn start(command: &mut Command, said: &Path) -> Self {
-        let said = said.to_owned();
-        command.env_remove("UNDERTONE_LOG").stdin(Stdio::null());
-        // A process that follows another one in the same folder goes on with its log.
-        let stderr = File::options().create(true).append(true).open(&said);
-        command.stdout(Stdio::piped()).stderr(stderr.unwrap());
-        let mut child = command.spawn().unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        let ready: Value = serde_json::from_str(&line)
-            .unwrap_or_else(|_| panic!("it did not start: {}", read(&said)));
-        let (_, port) = ready["rest"].as_str().unwrap().rsplit_once(':').unwrap();
+        let started = NodeProcess::start(command, said, HANG);
+        let (process, ready) = started.unwrap_or_else(|error| panic!("{error}"));
         Self {
-            child,
-            _stdout: stdout,
+            process,
             rest: Rest {
-                port: port.parse().unwrap(),
-                said,
+                port: ready.rest.unwrap().port(),
+                said: said.to_owned(),
             },
-            address: ready["listenAddresses"][0].as_str().unwrap().to_owned(),
+            address: ready.listen_addresses[0].clone(),
         }
     }
 
     /// Sends the process a signal.
     pub(crate) fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        self.process.signal(signal);
     }
 
     /// Waits until the process has ended.
     pub(crate) fn ended(mut self) -> ExitStatus {
-        until("the process ends", || self.child.try_wait().unwrap())
+        self.process.wait_for_end(HANG).expect("the process ends")
     }
 
     /// Log lines of all processes that wrote to this log.
     pub(crate) fn said(&self) -> String {
-        read(&self.rest.said)
+        self.process.log()
     }
 
     /// Waits until the log has a text.
@@ -88,14 +74,6 @@ impl Node {
         let (status, body) = self.ask("GET", path, "");
         assert_eq!(status, 200, "{path}: {body}");
         serde_json::from_str(&body).unwrap()
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -168,15 +146,8 @@ pub(crate) fn ask(rest: &str, method: &str, path: &str, body: &str) -> Option<(u
 }
 
 /// Looks again until there is a result.
-pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(begun.elapsed() < HANG, "it never came: {what}");
-        thread::sleep(Duration::from_millis(20));
-    }
+pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    wait_for(HANG, look).unwrap_or_else(|| panic!("it never came: {what}"))
 }
 
 fn read(path: &Path) -> String {

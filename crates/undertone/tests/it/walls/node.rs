@@ -1,28 +1,41 @@
 //! A node as a program in a namespace, asked over REST from within it.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::AsFd as _;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde_json::Value;
+use undertone_node_process::{NodeProcess, Signal, rest};
 
 use super::net::{Host, Wall, within};
 
 /// Address of REST within the namespace.
-const REST: &str = "http://127.0.0.1:8645";
+const REST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8645);
+
+/// Time limit for an answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(15);
+
+/// Time limit for a node to end.
+const END_LIMIT: Duration = Duration::from_secs(60);
 
 /// A running node.
 pub(crate) struct Node {
     pub(crate) name: String,
     namespace: String,
-    folder: tempfile::TempDir,
-    child: Child,
+    _folder: tempfile::TempDir,
+    process: NodeProcess,
 }
 
 impl Node {
     /// Starts a node and waits until REST answers.
     pub(crate) fn start(host: &Host, flags: &[&str], peers: &[String]) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let log = fs::File::create(folder.path().join("log")).expect("the folder is there");
+        let path = folder.path().join("log");
+        let log = fs::File::create(&path).expect("the folder is there");
         let mut command = within(&host.namespace, env!("CARGO_BIN_EXE_undertone"));
         command
             .args([
@@ -45,24 +58,28 @@ impl Node {
         let node = Self {
             name: host.name.clone(),
             namespace: host.namespace.clone(),
-            folder,
-            child,
+            _folder: folder,
+            process: NodeProcess::new(child, path),
         };
         let answers = super::wait(super::REACHING, || node.get("/info").is_some());
         assert!(answers, "{} does not start: {}", node.name, node.log());
         node
     }
 
-    fn curl(&self) -> Command {
-        let mut command = within(&self.namespace, "curl");
-        command.args(["--silent", "--fail", "--max-time", "15"]);
-        command
+    /// Asks REST from a thread in the namespace; returns the body of an answer that says success.
+    fn ask(&self, method: &str, path: &str, json: &str) -> Option<String> {
+        let namespace = fs::File::open(format!("/run/netns/{}", self.namespace)).ok()?;
+        let asking = || {
+            let network = Some(LinkNameSpaceType::Network);
+            move_into_link_name_space(namespace.as_fd(), network).ok()?;
+            rest::ask(REST, method, path, json, ANSWER_LIMIT).ok()
+        };
+        let answer = thread::scope(|scope| scope.spawn(asking).join().ok()?)?;
+        (answer.status == 200).then_some(answer.body)
     }
 
     fn text(&self, path: &str) -> Option<String> {
-        let output = self.curl().arg(format!("{REST}{path}")).output().ok()?;
-        let text = String::from_utf8(output.stdout).ok()?;
-        output.status.success().then_some(text)
+        self.ask("GET", path, "")
     }
 
     fn get(&self, path: &str) -> Option<Value> {
@@ -118,15 +135,7 @@ impl Node {
     pub(crate) fn connect(&self, addresses: &[String]) {
         for address in addresses {
             let body = serde_json::to_string(&[address]).expect("a list of texts");
-            let mut post = self.curl();
-            post.args([
-                "--header",
-                "content-type: application/json",
-                "--data",
-                &body,
-            ]);
-            let output = post.arg(format!("{REST}/admin/v1/peers")).output();
-            if output.is_ok_and(|output| output.status.success()) {
+            if self.ask("POST", "/admin/v1/peers", &body).is_some() {
                 return;
             }
         }
@@ -160,23 +169,13 @@ impl Node {
 
     /// End of the node's log.
     pub(crate) fn log(&self) -> String {
-        let text = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-        let lines: Vec<_> = text.lines().collect();
-        lines[lines.len().saturating_sub(40)..].join("\n")
+        self.process.log_tail()
     }
 
     /// Ends the node as its service manager would.
     pub(crate) fn stop(mut self) {
-        let pid = self.child.id().to_string();
-        // `ip netns exec` becomes the program, so it is the child itself.
-        let _ = Command::new("kill").args(["-TERM", &pid]).status();
-        let _ = self.child.wait();
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // `ip netns exec` becomes the program, so it is the process itself.
+        self.process.signal(Signal::TERM);
+        self.process.wait_for_end(END_LIMIT);
     }
 }

@@ -3,8 +3,6 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::hostile::HostileError;
-
 /// First port that is tried; the range is below the ephemeral ports (from 32768 on Linux). libp2p dials
 /// from the port that it listens on, on every address of the machine, and fails if another program
 /// listens on that port on any of them.
@@ -17,8 +15,9 @@ static LOOKED_AT: AtomicU32 = AtomicU32::new(0);
 /// Returns a port that is free on all addresses, and that this process returns only once.
 ///
 /// # Errors
-/// [`HostileError::Io`] if no port of the range is free.
-pub fn free() -> Result<u16, HostileError> {
+///
+/// `AddrInUse` if no port of the range is free.
+pub fn free_port() -> io::Result<u16> {
     // Concurrent processes begin at different ports.
     let begin = process::id().wrapping_mul(977);
     for _ in 0..COUNT {
@@ -29,6 +28,5 @@ pub fn free() -> Result<u16, HostileError> {
             return Ok(port);
         }
     }
-    let none = io::ErrorKind::AddrInUse.into();
-    Err(HostileError::io("no port is free for a node")(none))
+    Err(io::ErrorKind::AddrInUse.into())
 }

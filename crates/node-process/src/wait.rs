@@ -1,0 +1,17 @@
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Interval between two looks.
+const POLL: Duration = Duration::from_millis(20);
+
+/// Looks again until there is a result; returns `None` after `limit`.
+pub fn wait_for<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let begun = Instant::now();
+    loop {
+        let found = look();
+        if found.is_some() || begun.elapsed() >= limit {
+            return found;
+        }
+        thread::sleep(POLL);
+    }
+}
