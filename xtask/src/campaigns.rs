@@ -78,9 +78,9 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         needs: &[needs::PYTHON, needs::PYPI],
         commands: &[
             PYTHON_ENVIRONMENT,
-            "cd crates/python && MATURIN_PEP517_ARGS='--profile release' \
+            "cd crates/edge/python && MATURIN_PEP517_ARGS='--profile release' \
              {target}/python/venv/bin/pip install --quiet '.[test,ray]'",
-            "cd crates/python && {target}/python/venv/bin/python -m pytest campaigns/test_ray.py tests/test_examples.py",
+            "cd crates/edge/python && {target}/python/venv/bin/python -m pytest campaigns/test_ray.py tests/test_examples.py",
         ],
     },
     Campaign {
@@ -89,9 +89,9 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         needs: &[needs::PYTHON, needs::PYPI],
         commands: &[
             PYTHON_ENVIRONMENT,
-            "cd crates/python && MATURIN_PEP517_ARGS='--profile release' \
+            "cd crates/edge/python && MATURIN_PEP517_ARGS='--profile release' \
              {target}/python/venv/bin/pip install --quiet '.[test,plots]'",
-            "cd crates/python && {target}/python/venv/bin/python notebooks/all.py {target}/python/figures",
+            "cd crates/edge/python && {target}/python/venv/bin/python notebooks/all.py {target}/python/figures",
         ],
     },
     Campaign {
@@ -134,7 +134,7 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
             PROGRAM,
             "cargo test --workspace --test light --no-run",
             "UNDERTONE_LIGHT_LOSS=10 {as_root}unshare --net sh -c 'ip link set lo mtu 1500 up && \
-             nft --define loss=10 --file interop/tests/light/loss.nft && exec \"$0\" \"$@\"' \
+             nft --define loss=10 --file tools/attacks/tests/light/loss.nft && exec \"$0\" \"$@\"' \
              cargo test --offline --workspace --test light -- --ignored --nocapture",
         ],
     },
@@ -178,7 +178,7 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         needs: &[],
         commands: &[
             PROGRAM_DIST,
-            "cargo run --profile dist --package undertone-interop --bin hostile --",
+            "cargo run --profile dist --package undertone-attacks --bin hostile --",
         ],
     },
     Campaign {
@@ -195,7 +195,7 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         needs: &[],
         commands: &[
             PROGRAM_DIST,
-            "cargo run --profile dist --package undertone-interop --bin hostile -- --soak",
+            "cargo run --profile dist --package undertone-attacks --bin hostile -- --soak",
         ],
     },
 ];

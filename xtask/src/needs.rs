@@ -78,17 +78,17 @@ pub(crate) const CONTRACT_PACKAGES: Need = Need {
 };
 /// Peers in JavaScript, whose packages the tests install from their lock files.
 pub(crate) const PEERS: Need = Need {
-    what: "the npm packages of interop/js/",
-    check: "for peer in interop/js/*/package-lock.json; do test -d ${peer%/*}/node_modules || exit 1; done",
+    what: "the npm packages of tools/conformance/js/",
+    check: "for peer in tools/conformance/js/*/package-lock.json; do test -d ${peer%/*}/node_modules || exit 1; done",
     get: Get::ByStep,
 };
 pub(crate) const PAGE_PACKAGES: Need = Need {
     what: "the npm packages of the checks in a browser",
-    check: "for at in crates/pages/tests/browser crates/node/tests/browser; do \
+    check: "for at in crates/lab/pages/tests/browser crates/node/node/tests/browser; do \
             test $at/package-lock.json -nt $at/node_modules/.package-lock.json && exit 1; \
             test -d $at/node_modules || exit 1; done",
     get: Get::Install(
-        "for at in crates/pages/tests/browser crates/node/tests/browser; do \
+        "for at in crates/lab/pages/tests/browser crates/node/node/tests/browser; do \
          npm ci --prefix $at --ignore-scripts --no-audit --no-fund || exit 1; done",
     ),
 };
@@ -104,8 +104,8 @@ pub(crate) const GO: Need = Need {
 };
 pub(crate) const GO_PEER: Need = Need {
     what: "go-ethereum's discv5",
-    check: "cd interop/go/discv5 && GOPROXY=off go mod download",
-    get: Get::Install("cd interop/go/discv5 && go mod download"),
+    check: "cd tools/conformance/go/discv5 && GOPROXY=off go mod download",
+    get: Get::Install("cd tools/conformance/go/discv5 && go mod download"),
 };
 pub(crate) const POSTGRESQL: Need = Need {
     what: "PostgreSQL",
@@ -157,7 +157,7 @@ pub(crate) const NFTABLES: Need = Need {
 };
 pub(crate) const LOSS: Need = Need {
     what: "a network namespace that loses packets",
-    check: "{as_root}unshare --net nft --define loss=10 --file interop/tests/light/loss.nft",
+    check: "{as_root}unshare --net nft --define loss=10 --file tools/attacks/tests/light/loss.nft",
     get: Get::ByHand(
         "run as root or allow user namespaces; needs a kernel with nf_tables and numgen",
     ),

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Folders with code; folders in them named as in `FOREIGN` hold code of others.
-const CODE: [&str; 4] = ["crates", "fuzz", "interop", "xtask"];
+const CODE: [&str; 4] = ["crates", "fuzz", "tools", "xtask"];
 const FOREIGN: [&str; 2] = ["node_modules", "target"];
 
 /// Source file with its text.

@@ -57,8 +57,8 @@ pub(crate) const STEPS: &[Step] = &[
         commands: &[
             run("cargo fmt --all --check"),
             run("cd fuzz && cargo fmt --check"),
-            run("cd crates/bindings && cargo fmt --all --check"),
-            run("cd crates/python && cargo fmt --check"),
+            run("cd crates/edge/bindings && cargo fmt --all --check"),
+            run("cd crates/edge/python && cargo fmt --check"),
             run("rustfmt --check --edition 2024 xtask/outside/*.rs"),
         ],
     },
@@ -193,11 +193,11 @@ pub(crate) const STEPS: &[Step] = &[
         tier: Tier::All,
         needs: &[needs::CARGO_DENY],
         commands: &[
-            run("for at in . crates/bindings crates/python; do \
+            run("for at in . crates/edge/bindings crates/edge/python; do \
                  (cd $at && cargo deny --locked check bans licenses sources) || exit 1; done"),
             run_if(
                 &[needs::ADVISORIES],
-                "for at in . crates/bindings crates/python; do \
+                "for at in . crates/edge/bindings crates/edge/python; do \
                  (cd $at && cargo deny --locked check advisories) || exit 1; done",
             ),
         ],
@@ -271,13 +271,13 @@ pub(crate) const STEPS: &[Step] = &[
             PROGRAMS,
             // Records that have every shape of chart and every verdict.
             run("mkdir -p {target}/page && {target}/debug/examples/page \
-                 crates/lab/tests/records {target}/page/report.html"),
+                 crates/lab/lab/tests/records {target}/page/report.html"),
             run(
-                "node crates/pages/tests/browser/check.mjs {target}/page/report.html \
+                "node crates/lab/pages/tests/browser/check.mjs {target}/page/report.html \
                  $(which chromium chromium-browser google-chrome | head -n 1) {target}/page",
             ),
             run(
-                "node crates/node/tests/browser/check.mjs {target}/debug/undertone \
+                "node crates/node/node/tests/browser/check.mjs {target}/debug/undertone \
                  $(which chromium chromium-browser google-chrome | head -n 1)",
             ),
         ],
@@ -288,13 +288,13 @@ pub(crate) const STEPS: &[Step] = &[
         tier: Tier::All,
         needs: &[needs::CLIPPY, needs::CXX, needs::PYTHON],
         commands: &[
-            run("cd crates/bindings && cargo clippy --workspace --all-targets -- -D warnings"),
-            run("cd crates/bindings && cargo test --workspace --tests --no-fail-fast"),
-            run("cd crates/bindings && \
+            run("cd crates/edge/bindings && cargo clippy --workspace --all-targets -- -D warnings"),
+            run("cd crates/edge/bindings && cargo test --workspace --tests --no-fail-fast"),
+            run("cd crates/edge/bindings && \
                  RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps"),
             run_if(
                 &[needs::MAVEN],
-                "cd crates/bindings && cargo test --workspace --tests -- --ignored",
+                "cd crates/edge/bindings && cargo test --workspace --tests -- --ignored",
             ),
         ],
     },
@@ -304,18 +304,18 @@ pub(crate) const STEPS: &[Step] = &[
         tier: Tier::All,
         needs: &[needs::CLIPPY, needs::PYTHON, needs::PYPI],
         commands: &[
-            run("cd crates/python && cargo clippy -- -D warnings"),
-            run("cd crates/python && RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"),
+            run("cd crates/edge/python && cargo clippy -- -D warnings"),
+            run("cd crates/edge/python && RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"),
             run("python3 -m venv --clear {target}/python/venv"),
-            run("cd crates/python && MATURIN_PEP517_ARGS='--profile dev' \
+            run("cd crates/edge/python && MATURIN_PEP517_ARGS='--profile dev' \
                  {target}/python/venv/bin/pip install --quiet '.[test]'"),
-            run("cd crates/python && {target}/python/venv/bin/python -m pytest tests"),
+            run("cd crates/edge/python && {target}/python/venv/bin/python -m pytest tests"),
             run(
-                "cd crates/python && {target}/python/venv/bin/python -m mypy \
+                "cd crates/edge/python && {target}/python/venv/bin/python -m mypy \
                  python/undertone tests campaigns notebooks",
             ),
             run(
-                "cd crates/python && {target}/python/venv/bin/python -m mypy.stubtest undertone._native",
+                "cd crates/edge/python && {target}/python/venv/bin/python -m mypy.stubtest undertone._native",
             ),
         ],
     },
@@ -334,7 +334,7 @@ pub(crate) const STEPS: &[Step] = &[
         about: "tests against other implementations",
         tier: Tier::All,
         needs: &[needs::NPM, needs::PEERS],
-        commands: &[run("cargo test --workspace --test peers")],
+        commands: &[run("cargo test --workspace --test peers --test benches")],
     },
     Step {
         name: "services",
@@ -383,7 +383,7 @@ pub(crate) const STEPS: &[Step] = &[
             PROGRAMS,
             // Attacks wait most of the time.
             run(
-                "cargo test --workspace --test hostile --test light --test upgrade -- --test-threads=4",
+                "cargo test --workspace --test hostile --test crowds --test light --test upgrade -- --test-threads=4",
             ),
         ],
     },

@@ -8,7 +8,7 @@ use std::process::{self, ExitStatus};
 use serde::Deserialize;
 
 /// Folders of the workspaces of the repository, each with a lock file of its own; the first is the root.
-pub(crate) const WORKSPACES: [&str; 4] = ["", "crates/bindings", "crates/python", "fuzz"];
+pub(crate) const WORKSPACES: [&str; 4] = ["", "crates/edge/bindings", "crates/edge/python", "fuzz"];
 
 /// Part of the output of `cargo metadata` that is used here.
 #[derive(Debug, Deserialize)]

@@ -1,0 +1,305 @@
+//! Campaign of troubles: service nodes are killed and suspended, the light node sleeps, and some peers lie throughout.
+
+use std::fmt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::segments::SegmentCount;
+use super::sends::SentMessages;
+use super::stage::{CONTENT_TOPIC, LightStage, StagePlan};
+use crate::HostileError;
+use crate::raw::Lie;
+
+/// Interval between two messages.
+const PUBLISH_EVERY: Duration = Duration::from_millis(500);
+
+/// Messages of service nodes for each one that the light node sends.
+const OTHERS_PER_SEND: u64 = 3;
+
+/// Time from one trouble to the next, seconds.
+const TROUBLE_EVERY_S: (u64, u64) = (4, 12);
+
+/// Length of each kind of trouble, seconds. The light node takes a pause of 15 s for a sleep.
+const DEAD_S: (u64, u64) = (3, 40);
+const SUSPENDED_S: (u64, u64) = (5, 45);
+const ASLEEP_S: (u64, u64) = (2, 30);
+
+/// Time after the last trouble within which everything has to arrive: a comparison with history comes every three
+/// minutes at the latest, and asks two of the stores.
+const RECOVERY: Duration = Duration::from_secs(600);
+
+/// Length and seed of a campaign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CampaignPlan {
+    /// Seed of the troubles.
+    pub seed: u64,
+    /// Time for which troubles begin.
+    pub length: Duration,
+}
+
+/// Numbers of troubles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TroubleCount {
+    /// Service nodes killed.
+    pub kills: u32,
+    /// Service nodes suspended.
+    pub suspensions: u32,
+    /// Sleeps of the light node.
+    pub sleeps: u32,
+}
+
+/// Outcome of a campaign.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LightCampaignReport {
+    /// Troubles that were made.
+    pub troubles: TroubleCount,
+    /// Messages that a node accepted.
+    pub published: u64,
+    /// Messages that the light node sent.
+    pub sent: SentMessages,
+    /// Fault of the light node's sending; `None` if every message is accounted for.
+    pub sends_wrong: Option<String>,
+    /// Messages that the stores held in the end.
+    pub held: usize,
+    /// Messages that the light node was given.
+    pub delivered: usize,
+    /// Messages that a store had and the light node was never given.
+    pub missing: usize,
+    /// Messages that the light node was given more than once.
+    pub twice: usize,
+    /// Messages that came from a store, because no filter peer had pushed them.
+    pub recovered: f64,
+    /// Breaches of protocols that the light node noticed.
+    pub offences: f64,
+    /// Time from the end of the last trouble until everything had arrived, seconds.
+    pub caught_up_s: u64,
+    /// TCP segments of all processes and the test, that of REST included.
+    pub segments: SegmentCount,
+}
+
+impl fmt::Display for LightCampaignReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TroubleCount {
+            kills,
+            suspensions,
+            sleeps,
+        } = self.troubles;
+        writeln!(
+            f,
+            "{kills} kills, {suspensions} suspensions, {sleeps} sleeps of the light node"
+        )?;
+        writeln!(
+            f,
+            "{} messages published, {} held by stores, {} delivered ({} of them from a store)",
+            self.published, self.held, self.delivered, self.recovered
+        )?;
+        writeln!(f, "{}", self.sent)?;
+        writeln!(
+            f,
+            "{} missing, {} delivered twice; {} breaches noticed; caught up {} s after the last trouble",
+            self.missing, self.twice, self.offences, self.caught_up_s
+        )?;
+        writeln!(f, "{}", self.segments)
+    }
+}
+
+/// Trouble that ends at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ongoing {
+    Dead(usize),
+    Suspended(usize),
+    LightAsleep,
+}
+
+/// Random choices that follow from a seed (SplitMix64).
+struct Choices(u64);
+
+impl Choices {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Returns a number of the range, both ends included.
+    fn within(&mut self, (least, most): (u64, u64)) -> u64 {
+        least + self.next() % (most - least + 1)
+    }
+}
+
+impl CampaignPlan {
+    /// Runs the campaign with the program `undertone`, and prints each trouble.
+    ///
+    /// # Errors
+    /// [`HostileError`] if a node does not start.
+    pub async fn run(self, program: &Path) -> Result<LightCampaignReport, HostileError> {
+        let plan = StagePlan {
+            lies: &[Lie::Silence, Lie::Noise],
+            ..StagePlan::HONEST
+        };
+        let stage = LightStage::start(program, plan).await?;
+        let mut run = CampaignRun {
+            stage,
+            choices: Choices(self.seed),
+            ongoing: Vec::new(),
+            report: LightCampaignReport::default(),
+            segments: SegmentCount::now(),
+            started: Instant::now(),
+        };
+        let mut next_trouble = run.later(TROUBLE_EVERY_S);
+        while run.started.elapsed() < self.length {
+            run.end_due(Instant::now()).await?;
+            if Instant::now() >= next_trouble {
+                run.begin_one().await;
+                next_trouble = run.later(TROUBLE_EVERY_S);
+            }
+            run.publish().await;
+            run.send().await;
+            tokio::time::sleep(PUBLISH_EVERY).await;
+        }
+        run.finish().await
+    }
+}
+
+struct CampaignRun {
+    stage: LightStage,
+    choices: Choices,
+    ongoing: Vec<(Instant, Ongoing)>,
+    report: LightCampaignReport,
+    /// Segments that were sent before the campaign.
+    segments: SegmentCount,
+    started: Instant,
+}
+
+impl CampaignRun {
+    fn later(&mut self, range_s: (u64, u64)) -> Instant {
+        Instant::now() + Duration::from_secs(self.choices.within(range_s))
+    }
+
+    fn is_awake(&self, at: usize) -> bool {
+        let troubles = [Ongoing::Dead(at), Ongoing::Suspended(at)];
+        !self.ongoing.iter().any(|(_, one)| troubles.contains(one))
+    }
+
+    fn awake(&self) -> Vec<usize> {
+        let all = 0..self.stage.services.len();
+        all.filter(|at| self.is_awake(*at)).collect()
+    }
+
+    fn say(&self, what: &str) {
+        println!("{:4} s: {what}", self.started.elapsed().as_secs());
+    }
+
+    /// Begins a trouble; one service node at least stays awake.
+    async fn begin_one(&mut self) {
+        let kind = self.choices.next() % 3;
+        let awake = self.awake();
+        let at = awake[usize::try_from(self.choices.next()).unwrap_or(0) % awake.len()];
+        let troubles = &mut self.report.troubles;
+        let (trouble, range_s) = match kind {
+            0 if awake.len() > 1 => {
+                troubles.kills += 1;
+                (Ongoing::Dead(at), DEAD_S)
+            }
+            1 if awake.len() > 1 => {
+                troubles.suspensions += 1;
+                (Ongoing::Suspended(at), SUSPENDED_S)
+            }
+            _ if self
+                .ongoing
+                .iter()
+                .any(|(_, one)| *one == Ongoing::LightAsleep) =>
+            {
+                return;
+            }
+            _ => {
+                troubles.sleeps += 1;
+                (Ongoing::LightAsleep, ASLEEP_S)
+            }
+        };
+        let end = self.later(range_s);
+        let length_s = end.saturating_duration_since(Instant::now()).as_secs() + 1;
+        self.say(&format!("{trouble:?} for {length_s} s"));
+        match trouble {
+            Ongoing::Dead(at) => self.stage.services[at].kill().await,
+            Ongoing::Suspended(at) => self.stage.services[at].suspend(),
+            Ongoing::LightAsleep => self.stage.light.suspend(),
+        }
+        self.ongoing.push((end, trouble));
+    }
+
+    /// Ends the troubles whose time is over.
+    async fn end_due(&mut self, now: Instant) -> Result<(), HostileError> {
+        let due: Vec<_> = self
+            .ongoing
+            .extract_if(.., |(end, _)| *end <= now)
+            .collect();
+        for (_, trouble) in due {
+            self.say(&format!("end of {trouble:?}"));
+            match trouble {
+                Ongoing::Dead(at) => self.stage.services[at].launch().await?,
+                Ongoing::Suspended(at) => self.stage.services[at].resume(),
+                Ongoing::LightAsleep => self.stage.light.resume(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Publishes a message at a service node that is awake.
+    async fn publish(&mut self) {
+        let awake = self.awake();
+        let at = awake[usize::try_from(self.choices.next()).unwrap_or(0) % awake.len()];
+        let text = format!("message {} at {at}", self.report.published);
+        if self.stage.publish(at, &text).await {
+            self.report.published += 1;
+        }
+    }
+
+    /// Has the light node send a message now and then, if it is awake; its peers may be dead or suspended.
+    async fn send(&mut self) {
+        let is_asleep = self
+            .ongoing
+            .iter()
+            .any(|(_, one)| *one == Ongoing::LightAsleep);
+        if is_asleep || !self.report.published.is_multiple_of(OTHERS_PER_SEND) {
+            return;
+        }
+        // The node keeps a bounded number of ends for whoever asks.
+        self.report.sent.note_ends(&self.stage.light).await;
+        let text = format!("sent {}", self.report.sent.accepted());
+        let light = &self.stage.light;
+        self.report.sent.send(light, CONTENT_TOPIC, &text).await;
+    }
+
+    /// Ends all troubles, waits until everything has arrived, and compares.
+    async fn finish(mut self) -> Result<LightCampaignReport, HostileError> {
+        let far = Instant::now() + Duration::from_secs(24 * 3600);
+        self.end_due(far).await?;
+        let calm = Instant::now();
+        let light = &self.stage.light;
+        self.report.sent.wait_ends(light, RECOVERY).await;
+        self.say(&self.report.sent.to_string());
+        let missing = self.stage.missing(RECOVERY).await;
+        for hash in &missing {
+            self.say(&format!("missing: {hash}"));
+        }
+        let stage = &self.stage;
+        let counts = stage.events.counts();
+        self.report.caught_up_s = calm.elapsed().as_secs();
+        self.report.missing = missing.len();
+        let held = stage.held().await;
+        self.report.held = held.len();
+        self.report.sends_wrong = self.report.sent.complaint(&held);
+        self.report.delivered = counts.len();
+        self.report.twice = counts.values().filter(|count| **count > 1).count();
+        let origin = |name: &str| format!("undertone_light_messages_total{{origin=\"{name}\"}}");
+        self.report.recovered = stage.figure(&origin("store")).await;
+        self.report.segments = SegmentCount::now().since(self.segments);
+        self.report.offences = stage.figure("undertone_light_offences_total").await;
+        assert!(!stage.events.has_ended(), "the event stream ended");
+        Ok(self.report)
+    }
+}
