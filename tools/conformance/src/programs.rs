@@ -1,6 +1,6 @@
 //! Peer programs that this folder contains.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use thiserror::Error;
 

@@ -73,7 +73,7 @@ fn shards(count: u16) -> String {
 }
 
 /// Returns the flag that connects to these addresses, if there are any.
-pub(in crate::hostile) fn static_peers(
+pub(crate) fn static_peers(
     addresses: impl IntoIterator<Item = Multiaddr>,
 ) -> Option<String> {
     let addresses = addresses.into_iter().map(|address| address.to_string());
