@@ -101,4 +101,5 @@ impl TestArgs {
 }
 
 #[cfg(test)]
+#[path = "tests/cli.rs"]
 mod tests;

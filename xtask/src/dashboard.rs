@@ -67,4 +67,5 @@ fn expressions(value: &Value, found: &mut Vec<String>) {
 }
 
 #[cfg(test)]
+#[path = "tests/dashboard.rs"]
 mod tests;

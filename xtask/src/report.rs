@@ -94,4 +94,5 @@ impl fmt::Display for Report {
 }
 
 #[cfg(test)]
+#[path = "tests/report.rs"]
 mod tests;

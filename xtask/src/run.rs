@@ -222,4 +222,5 @@ pub(crate) fn quoted(word: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "tests/run.rs"]
 mod tests;

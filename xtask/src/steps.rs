@@ -307,8 +307,10 @@ pub(crate) const STEPS: &[Step] = &[
             run("cd crates/edge/python && cargo clippy -- -D warnings"),
             run("cd crates/edge/python && RUSTDOCFLAGS='-D warnings' cargo doc --no-deps"),
             run("python3 -m venv --clear {target}/python/venv"),
-            run("cd crates/edge/python && MATURIN_PEP517_ARGS='--profile dev' \
-                 {target}/python/venv/bin/pip install --quiet '.[test]'"),
+            run(
+                "cd crates/edge/python && MATURIN_PEP517_ARGS='--profile dev' \
+                 {target}/python/venv/bin/pip install --quiet '.[test]'",
+            ),
             run("cd crates/edge/python && {target}/python/venv/bin/python -m pytest tests"),
             run(
                 "cd crates/edge/python && {target}/python/venv/bin/python -m mypy \
@@ -390,4 +392,5 @@ pub(crate) const STEPS: &[Step] = &[
 ];
 
 #[cfg(test)]
+#[path = "tests/steps.rs"]
 mod tests;

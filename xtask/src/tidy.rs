@@ -170,4 +170,5 @@ impl Display for Finding {
 }
 
 #[cfg(test)]
+#[path = "tests/tidy.rs"]
 mod tests;

@@ -26,6 +26,7 @@ mod liar;
 mod listener;
 mod lying_services;
 #[cfg(test)]
+#[path = "tests/raw.rs"]
 mod tests;
 
 pub use client::RawClient;

@@ -12,8 +12,8 @@ mod summary;
 
 use std::time::Duration;
 
-use undertone_conformance::PeerError;
 use undertone_bench::variants::VariantsError;
+use undertone_conformance::PeerError;
 
 use line::Line;
 use load::Load;

@@ -9,10 +9,10 @@ mod options;
 mod report;
 mod subject;
 
-use undertone_conformance::PeerError;
-use undertone_conformance::payload::StampError;
 use undertone_attacks::raw::RawError;
 use undertone_bench::variants::VariantsError;
+use undertone_conformance::PeerError;
+use undertone_conformance::payload::StampError;
 
 use load::Load;
 pub(crate) use options::FeedOptions;

@@ -1,6 +1,7 @@
 //! Arithmetic that the benchmarks share.
 
 #[cfg(test)]
+#[path = "tests/figures.rs"]
 mod tests;
 
 /// Returns the median: the middle value, or the mean of the two in the middle. `None` for no values.

@@ -11,9 +11,9 @@ mod whole_node;
 
 use std::time::Duration;
 
-use undertone_conformance::PeerError;
 use undertone_attacks::HostileError;
 use undertone_bench::variants::VariantsError;
+use undertone_conformance::PeerError;
 
 use crowd::{CrowdError, IdleCrowd};
 pub(crate) use options::IdleOptions;

@@ -10,4 +10,5 @@ pub use record::{Recording, WireRow};
 pub use wire::{FrameKind, MuxFrame, MuxFrameReader};
 
 #[cfg(test)]
+#[path = "tests/mux.rs"]
 mod tests;

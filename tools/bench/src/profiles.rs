@@ -8,9 +8,9 @@ mod real;
 mod simulated;
 mod table;
 
-use undertone_fleet::processes::RunError;
 use undertone_conformance::PeerError;
 use undertone_conformance::npm::NpmError;
+use undertone_fleet::processes::RunError;
 use undertone_lab::scenario::{self, ScenarioError};
 use undertone_sim::{Plan, Scenario, SimError};
 use undertone_testbed::{TestbedError, Unavailable, can_run};

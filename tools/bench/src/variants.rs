@@ -6,6 +6,7 @@ use undertone_conformance::PeerCommand;
 use undertone_conformance::programs::{self, ResolveError};
 
 #[cfg(test)]
+#[path = "tests/variants.rs"]
 mod tests;
 
 /// Options of a benchmark that compares peers: `--peer`, `--label`, `--json`.

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 #[cfg(test)]
+#[path = "tests/npm.rs"]
 mod tests;
 
 /// File in `node_modules` with the hash of the lock file that the packages were installed from.

@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::protocol::Delivery;
 
 #[cfg(test)]
+#[path = "tests/payload.rs"]
 mod tests;
 
 /// Length of a stamp in bytes.

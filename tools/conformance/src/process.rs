@@ -20,6 +20,7 @@ mod error;
 mod reader;
 mod stderr;
 #[cfg(test)]
+#[path = "tests/process.rs"]
 mod tests;
 
 pub use command::PeerCommand;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
+#[path = "tests/protocol.rs"]
 mod tests;
 
 /// Delay before a peer reports a received message: an immediate report would compete with the next peer,

@@ -158,4 +158,5 @@ fn input(log: &str) -> Option<&str> {
 }
 
 #[cfg(test)]
+#[path = "tests/fuzz.rs"]
 mod tests;

@@ -4,6 +4,7 @@ use thiserror::Error;
 use undertone_wire::{FieldError, FieldReader, FieldValue, put_bytes_field, put_varint_field};
 
 #[cfg(test)]
+#[path = "tests/body.rs"]
 mod tests;
 
 const TIMESTAMP: u32 = 1;

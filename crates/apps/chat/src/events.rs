@@ -7,6 +7,7 @@ use crate::standing::{ChatStatus, PublishAllowance};
 use crate::text;
 
 #[cfg(test)]
+#[path = "tests/events.rs"]
 mod tests;
 
 /// Something that the user of the chat is told.

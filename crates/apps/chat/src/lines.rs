@@ -7,6 +7,7 @@ use crate::session::Front;
 use crate::typed::{Input, LINE_BYTES_MAX, Typed};
 
 #[cfg(test)]
+#[path = "tests/lines.rs"]
 mod tests;
 
 /// Front end that writes lines.

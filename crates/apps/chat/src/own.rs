@@ -6,6 +6,7 @@ use undertone_message::MessageHash;
 use undertone_node::services::{SendId, SendReport, SendStep};
 
 #[cfg(test)]
+#[path = "tests/own.rs"]
 mod tests;
 
 /// Own messages whose state is followed; the oldest are forgotten. The queue of a node has as many.

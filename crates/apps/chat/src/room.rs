@@ -7,6 +7,7 @@ use undertone_payload::{OpenError, PayloadLimits, PublicKey, SealError, Symmetri
 use crate::body::{Body, BodyError};
 
 #[cfg(test)]
+#[path = "tests/room.rs"]
 mod tests;
 
 const NS_PER_S: u64 = 1_000_000_000;

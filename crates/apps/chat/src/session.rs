@@ -26,6 +26,7 @@ use crate::typed::{COMMANDS, Input, Typed};
 
 mod sending;
 #[cfg(test)]
+#[path = "tests/session.rs"]
 mod tests;
 
 const NS_PER_MS: u64 = 1_000_000;

@@ -4,6 +4,7 @@ use undertone_node::command::{EpochAllowance, MetricsSnapshot};
 use undertone_node::services::LightStatus;
 
 #[cfg(test)]
+#[path = "tests/standing.rs"]
 mod tests;
 
 /// Standing of the chat in its network at one moment.

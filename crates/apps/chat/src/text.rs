@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use unicode_width::UnicodeWidthChar as _;
 
 #[cfg(test)]
+#[path = "tests/text.rs"]
 mod tests;
 
 /// Most characters that are shown of a message.

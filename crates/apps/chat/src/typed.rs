@@ -5,6 +5,7 @@ use std::io::{self, BufRead};
 use tokio::sync::mpsc;
 
 #[cfg(test)]
+#[path = "tests/typed.rs"]
 mod tests;
 
 /// Longest line of the input, bytes.

@@ -276,4 +276,5 @@ flags! {
 }
 
 #[cfg(test)]
+#[path = "tests/flags.rs"]
 mod tests;

@@ -321,4 +321,5 @@ fn quoted(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "tests/mapping.rs"]
 mod tests;

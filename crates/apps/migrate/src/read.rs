@@ -253,4 +253,5 @@ fn unset(name: &str, word: Option<&str>) -> String {
 }
 
 #[cfg(test)]
+#[path = "tests/read.rs"]
 mod tests;

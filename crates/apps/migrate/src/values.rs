@@ -161,4 +161,5 @@ pub(crate) fn rate_limit(text: &str) -> Result<NewValue, String> {
 }
 
 #[cfg(test)]
+#[path = "tests/values.rs"]
 mod tests;

@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 #[cfg(test)]
+#[path = "tests/content_topic.rs"]
 mod tests;
 
 /// A parsed `/<application>/<version>/<name>/<encoding>`, with an optional leading

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::WakuMessage;
 
 #[cfg(test)]
+#[path = "tests/hash.rs"]
 mod tests;
 
 /// SHA-256 hash that identifies a message on a pubsub topic; shown as `0x` and 64 hex digits.

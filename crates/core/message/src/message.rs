@@ -8,6 +8,7 @@ mod decode;
 mod encode;
 
 #[cfg(test)]
+#[path = "tests/message.rs"]
 mod tests;
 
 pub use decode::DecodeError;

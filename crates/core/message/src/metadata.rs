@@ -9,6 +9,7 @@ use undertone_wire::{FieldReader, FieldValue, put_bytes_field, put_varint, put_v
 use crate::wire::WireError;
 
 #[cfg(test)]
+#[path = "tests/metadata.rs"]
 mod tests;
 
 /// Identifier of the metadata protocol.

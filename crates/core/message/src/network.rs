@@ -5,6 +5,7 @@ use std::num::NonZeroU16;
 use thiserror::Error;
 
 #[cfg(test)]
+#[path = "tests/network.rs"]
 mod tests;
 
 /// The constants of one network.

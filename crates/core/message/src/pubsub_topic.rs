@@ -5,6 +5,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 use thiserror::Error;
 
 #[cfg(test)]
+#[path = "tests/pubsub_topic.rs"]
 mod tests;
 
 /// Largest shard index of a cluster (RFC 51).

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::ContentTopic;
 
 #[cfg(test)]
+#[path = "tests/sharding.rs"]
 mod tests;
 
 /// Computes the index of the shard that carries `topic` in a network of `num_shards`: the last

@@ -4,6 +4,7 @@ use thiserror::Error;
 use undertone_wire::{FieldError, VarintError};
 
 #[cfg(test)]
+#[path = "tests/wire.rs"]
 mod tests;
 
 /// Error of bytes that are not valid protobuf; offsets count from the start of the message.

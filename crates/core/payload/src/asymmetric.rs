@@ -15,6 +15,7 @@ use crate::content::{self, Opened};
 use crate::{CiphertextDefect, OpenError, PayloadLimits, PublicKey, SealError, SecretKey};
 
 #[cfg(test)]
+#[path = "tests/asymmetric.rs"]
 mod tests;
 
 const IV_BYTES: usize = 16;

@@ -10,6 +10,7 @@ use crate::signature::{self, SIGNATURE_BYTES};
 use crate::{ContentDefect, PublicKey, SealError, SecretKey};
 
 #[cfg(test)]
+#[path = "tests/content.rs"]
 mod tests;
 
 /// Bits of the flags that hold the number of bytes of the length.

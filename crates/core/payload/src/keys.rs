@@ -10,6 +10,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::{PayloadKeyError, SealError};
 
 #[cfg(test)]
+#[path = "tests/keys.rs"]
 mod tests;
 
 /// Length of a symmetric key and of a secret key, in bytes.

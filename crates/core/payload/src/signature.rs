@@ -6,6 +6,7 @@ use sha3::{Digest as _, Keccak256};
 use crate::{PublicKey, SecretKey};
 
 #[cfg(test)]
+#[path = "tests/signature.rs"]
 mod tests;
 
 /// Length of a signature: r, s, recovery id.

@@ -9,6 +9,7 @@ use crate::content::{self, Opened};
 use crate::{CiphertextDefect, OpenError, PayloadLimits, SealError, SecretKey, SymmetricKey};
 
 #[cfg(test)]
+#[path = "tests/symmetric.rs"]
 mod tests;
 
 const TAG_BYTES: usize = 16;

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use multiaddr::{Multiaddr, Protocol};
 
 #[cfg(test)]
+#[path = "tests/address.rs"]
 mod tests;
 
 /// Top-level domains of names that lead to this host or into its own network: reserved by RFC 6761, RFC 6762 and ICANN

@@ -9,6 +9,7 @@ use crate::address::{AddressNetwork, AddressRules, host_of, without_peer};
 use crate::facts::{PeerFacts, PeerOffer, PeerSource};
 
 #[cfg(test)]
+#[path = "tests/store.rs"]
 mod tests;
 
 /// Bounds of the peer store.

@@ -118,4 +118,5 @@ impl NullifierSenders {
 }
 
 #[cfg(test)]
+#[path = "tests/nullifier_senders.rs"]
 mod tests;

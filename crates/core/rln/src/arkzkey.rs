@@ -221,4 +221,5 @@ impl Matrix {
 }
 
 #[cfg(test)]
+#[path = "tests/arkzkey.rs"]
 mod tests;

@@ -293,4 +293,5 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
 }
 
 #[cfg(test)]
+#[path = "tests/batch.rs"]
 mod tests;

@@ -225,4 +225,5 @@ fn within_gap(
 }
 
 #[cfg(test)]
+#[path = "tests/check.rs"]
 mod tests;

@@ -9,6 +9,7 @@ use crate::key::KeyError;
 use crate::tree::DEPTH;
 
 #[cfg(test)]
+#[path = "tests/circuits.rs"]
 mod tests;
 
 /// Vendored file and its required checksum.

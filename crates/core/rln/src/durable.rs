@@ -104,4 +104,5 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
+#[path = "tests/durable.rs"]
 mod tests;

@@ -92,4 +92,5 @@ impl fmt::Display for Epoch {
 }
 
 #[cfg(test)]
+#[path = "tests/epoch.rs"]
 mod tests;

@@ -116,4 +116,5 @@ impl Known {
 }
 
 #[cfg(test)]
+#[path = "tests/external.rs"]
 mod tests;

@@ -60,4 +60,5 @@ pub(crate) fn fr_random<R: CryptoRng + ?Sized>(rng: &mut R) -> Fr {
 }
 
 #[cfg(test)]
+#[path = "tests/field.rs"]
 mod tests;

@@ -125,4 +125,5 @@ fn bit_and(a: Fr, b: Fr) -> Fr {
 }
 
 #[cfg(test)]
+#[path = "tests/graph.rs"]
 mod tests;

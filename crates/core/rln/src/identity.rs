@@ -139,4 +139,5 @@ impl<R: RngCore + ?Sized> ark_std::rand::RngCore for Arkworks<'_, R> {
 }
 
 #[cfg(test)]
+#[path = "tests/identity.rs"]
 mod tests;

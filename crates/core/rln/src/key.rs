@@ -176,4 +176,5 @@ fn key_and_circuit(spec: &CircuitSpec) -> Result<(Contents<'static>, Circuit), K
 }
 
 #[cfg(test)]
+#[path = "tests/key.rs"]
 mod tests;

@@ -273,4 +273,5 @@ fn sealed_error(key: &CredentialKey, what: SealDefect) -> KeystoreError {
 }
 
 #[cfg(test)]
+#[path = "tests/keystore.rs"]
 mod tests;

@@ -308,4 +308,5 @@ impl fmt::Debug for Member {
 }
 
 #[cfg(test)]
+#[path = "tests/member.rs"]
 mod tests;

@@ -152,4 +152,5 @@ pub(crate) fn sum_of<G: MsmGroup>(
 }
 
 #[cfg(test)]
+#[path = "tests/msm.rs"]
 mod tests;

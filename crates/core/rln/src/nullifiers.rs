@@ -214,4 +214,5 @@ pub fn recover_secret((x1, y1): (Fr, Fr), (x2, y2): (Fr, Fr)) -> Option<Fr> {
 }
 
 #[cfg(test)]
+#[path = "tests/nullifiers.rs"]
 mod tests;

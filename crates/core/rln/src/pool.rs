@@ -257,4 +257,5 @@ impl Pool<PreparedToken> {
 }
 
 #[cfg(test)]
+#[path = "tests/pool.rs"]
 mod tests;

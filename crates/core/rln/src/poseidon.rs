@@ -32,4 +32,5 @@ pub fn poseidon<const N: usize>(inputs: &[Fr; N]) -> Fr {
 }
 
 #[cfg(test)]
+#[path = "tests/poseidon.rs"]
 mod tests;

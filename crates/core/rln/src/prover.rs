@@ -183,4 +183,5 @@ impl fmt::Debug for Prover {
 }
 
 #[cfg(test)]
+#[path = "tests/prover.rs"]
 mod tests;

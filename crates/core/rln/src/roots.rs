@@ -63,4 +63,5 @@ impl RootWindow {
 }
 
 #[cfg(test)]
+#[path = "tests/roots.rs"]
 mod tests;

@@ -147,4 +147,5 @@ fn point(bytes: &[u8; POINT_BYTES]) -> Option<G1Affine> {
 }
 
 #[cfg(test)]
+#[path = "tests/rows.rs"]
 mod tests;

@@ -15,4 +15,5 @@ pub fn signal_hash(payload: &[u8], content_topic: &str, timestamp_ns: i64) -> Fr
 }
 
 #[cfg(test)]
+#[path = "tests/signal.rs"]
 mod tests;

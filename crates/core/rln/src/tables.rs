@@ -109,4 +109,5 @@ impl ProverTables {
 }
 
 #[cfg(test)]
+#[path = "tests/tables.rs"]
 mod tests;

@@ -242,4 +242,5 @@ impl RootThresholds {
 }
 
 #[cfg(test)]
+#[path = "tests/timeline.rs"]
 mod tests;

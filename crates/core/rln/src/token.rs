@@ -205,4 +205,5 @@ impl fmt::Debug for Token {
 }
 
 #[cfg(test)]
+#[path = "tests/token.rs"]
 mod tests;

@@ -129,4 +129,5 @@ fn twiddles(root: Fr) -> Vec<Fr> {
 }
 
 #[cfg(test)]
+#[path = "tests/transform.rs"]
 mod tests;

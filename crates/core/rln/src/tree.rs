@@ -204,4 +204,5 @@ fn position(index: u32) -> Result<usize, IndexOutOfRange> {
 }
 
 #[cfg(test)]
+#[path = "tests/tree.rs"]
 mod tests;

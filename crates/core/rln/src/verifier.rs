@@ -139,4 +139,5 @@ impl fmt::Debug for Verifier {
 }
 
 #[cfg(test)]
+#[path = "tests/verifier.rs"]
 mod tests;

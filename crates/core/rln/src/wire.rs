@@ -241,4 +241,5 @@ fn exactly<const N: usize>(
 }
 
 #[cfg(test)]
+#[path = "tests/wire.rs"]
 mod tests;

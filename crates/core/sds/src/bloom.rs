@@ -7,6 +7,7 @@
 use thiserror::Error;
 
 #[cfg(test)]
+#[path = "tests/bloom.rs"]
 mod tests;
 
 /// Ids that a filter is made for.

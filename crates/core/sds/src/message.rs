@@ -6,6 +6,7 @@ use undertone_wire::{FieldError, FieldReader, FieldValue, put_bytes_field, put_v
 use super::{Id, SdsLimits};
 
 #[cfg(test)]
+#[path = "tests/message.rs"]
 mod tests;
 
 const SENDER_ID: u32 = 1;

@@ -11,6 +11,7 @@ use undertone_gossip::Time;
 use super::Id;
 
 #[cfg(test)]
+#[path = "tests/repair.rs"]
 mod tests;
 
 /// Timing of SDS-Repair, which all members of a channel share.

@@ -11,6 +11,7 @@ use undertone_message::WakuMetadata;
 use crate::rate_limit::{RateLimit, RateLimiter, RateLimiterLimits};
 
 #[cfg(test)]
+#[path = "tests/metadata.rs"]
 mod tests;
 
 /// Identifier of the protocol.

@@ -20,6 +20,7 @@ pub use registrations::RegistrationLimits;
 pub use server::{RendezvousLimits, RendezvousServer};
 
 #[cfg(test)]
+#[path = "tests/rendezvous.rs"]
 mod tests;
 
 /// Identifier of the protocol.

@@ -9,6 +9,7 @@ use undertone_wire::{FieldReader, FieldValue, put_bytes_field};
 
 mod status;
 #[cfg(test)]
+#[path = "tests/rpc.rs"]
 pub(crate) mod tests;
 
 pub(crate) use status::status;

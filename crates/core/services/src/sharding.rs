@@ -6,6 +6,7 @@ use thiserror::Error;
 use undertone_message::{ContentTopic, ContentTopicError, Shard, shard_of};
 
 #[cfg(test)]
+#[path = "tests/sharding.rs"]
 mod tests;
 
 /// Cluster and number of shards of a network.

@@ -12,6 +12,7 @@ use crate::PeerNo;
 use crate::chance::below;
 
 #[cfg(test)]
+#[path = "tests/trust.rs"]
 mod tests;
 
 /// Standing of a peer, the least first.

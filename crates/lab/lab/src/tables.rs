@@ -9,4 +9,5 @@ pub use run::{copies, deliveries, links, messages, nodes, traffic};
 pub use sweep::{sweep_points, sweep_runs};
 
 #[cfg(test)]
+#[path = "tests/tables.rs"]
 mod tests;

@@ -7,6 +7,7 @@ mod facts;
 mod rules;
 
 #[cfg(test)]
+#[path = "tests/validity.rs"]
 mod tests;
 
 use serde::{Deserialize, Serialize};

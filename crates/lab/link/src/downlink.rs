@@ -303,4 +303,5 @@ impl Downlink {
 }
 
 #[cfg(test)]
+#[path = "tests/downlink.rs"]
 mod tests;

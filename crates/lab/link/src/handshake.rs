@@ -82,4 +82,5 @@ impl HandshakeProfile {
 }
 
 #[cfg(test)]
+#[path = "tests/handshake.rs"]
 mod tests;

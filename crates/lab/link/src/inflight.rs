@@ -224,4 +224,5 @@ impl Window {
 }
 
 #[cfg(test)]
+#[path = "tests/inflight.rs"]
 mod tests;

@@ -3,6 +3,7 @@
 use rustix::time::{ClockId, clock_gettime};
 
 #[cfg(test)]
+#[path = "tests/host.rs"]
 mod tests;
 
 /// Returns `CLOCK_MONOTONIC` in nanoseconds: the same clock in every process of this machine, which

@@ -180,4 +180,5 @@ fn first_line(stdout: ChildStdout, limit: Duration) -> Option<String> {
 }
 
 #[cfg(test)]
+#[path = "tests/process.rs"]
 mod tests;

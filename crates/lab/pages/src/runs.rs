@@ -5,6 +5,7 @@ mod figures;
 mod tree;
 
 #[cfg(test)]
+#[path = "tests/runs.rs"]
 mod tests;
 
 use std::fmt::{self, Display};

@@ -12,6 +12,7 @@ use undertone_lab::record::{Axis, Chart, Role, Shape};
 use undertone_lab::sweep::{SweepReport, SweepRow, SweepTable};
 
 #[cfg(test)]
+#[path = "tests/sweep.rs"]
 mod tests;
 
 /// Most series that are told apart; of more, the points alone are drawn.

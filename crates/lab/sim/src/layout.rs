@@ -111,4 +111,5 @@ impl Layout {
 }
 
 #[cfg(test)]
+#[path = "tests/layout.rs"]
 mod tests;

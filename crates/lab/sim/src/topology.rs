@@ -240,4 +240,5 @@ fn regular(nodes: u32, degree: u32, rng: &mut SeededRng) -> Vec<(u32, u32)> {
 }
 
 #[cfg(test)]
+#[path = "tests/topology.rs"]
 mod tests;

@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 
 #[cfg(test)]
+#[path = "tests/addresses.rs"]
 mod tests;
 
 /// Length of the prefix that all hosts share, bits.

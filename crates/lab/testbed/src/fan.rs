@@ -12,6 +12,7 @@ mod socket;
 mod table;
 
 #[cfg(test)]
+#[path = "tests/fan.rs"]
 mod tests;
 
 pub use measure::{FanError, measure};

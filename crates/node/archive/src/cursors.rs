@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use undertone_message::MessageHash;
 
 #[cfg(test)]
+#[path = "tests/cursors.rs"]
 mod tests;
 
 /// Cursors that are remembered: more than the clients that read at the same time.

@@ -11,6 +11,7 @@ use crate::slot::SlotRange;
 
 mod clock;
 #[cfg(test)]
+#[path = "tests/retention.rs"]
 mod tests;
 
 pub use clock::RetentionClock;

@@ -1,6 +1,7 @@
 //! Slots of time, into which an archive is divided.
 
 #[cfg(test)]
+#[path = "tests/slot.rs"]
 mod tests;
 
 /// Range of timestamps, both ends included, Unix nanoseconds.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 #[cfg(test)]
+#[path = "tests/url.rs"]
 mod tests;
 
 /// Place of an archive. Neither its `Display` nor its `Debug` shows a password.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 #[cfg(test)]
+#[path = "tests/artifact.rs"]
 mod tests;
 
 /// A compiled contract, as `compile.mjs` writes it.

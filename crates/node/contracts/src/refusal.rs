@@ -6,6 +6,7 @@ use alloy::sol_types::{Revert, SolError, SolInterface};
 use crate::abi::RlnMembership::RlnMembershipErrors as Errors;
 
 #[cfg(test)]
+#[path = "tests/refusal.rs"]
 mod tests;
 
 /// Reason for which the contract reverted a transaction.

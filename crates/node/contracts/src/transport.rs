@@ -91,4 +91,5 @@ impl Service<RequestPacket> for Http {
 }
 
 #[cfg(test)]
+#[path = "tests/transport.rs"]
 mod tests;

@@ -17,6 +17,7 @@ mod lookup;
 mod sockets;
 mod target;
 #[cfg(test)]
+#[path = "tests/discv5.rs"]
 mod tests;
 
 use lookup::{LookupParts, LookupTask};

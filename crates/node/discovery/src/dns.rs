@@ -16,6 +16,7 @@ use crate::record::WakuRecord;
 pub mod tree;
 
 #[cfg(test)]
+#[path = "tests/dns.rs"]
 mod tests;
 
 use tree::{TreeDefect, TreeLimits, TreeUrl, TreeWalk};

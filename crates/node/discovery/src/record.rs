@@ -12,6 +12,7 @@ use thiserror::Error;
 use undertone_peers::{Capabilities, PeerFacts, PeerOffer, PeerSource};
 
 #[cfg(test)]
+#[path = "tests/record.rs"]
 mod tests;
 
 /// Key of a record with the capabilities of the node, one byte of bits.

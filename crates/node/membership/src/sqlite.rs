@@ -363,4 +363,5 @@ fn rows<T>(
 }
 
 #[cfg(test)]
+#[path = "tests/sqlite.rs"]
 mod tests;

@@ -72,4 +72,5 @@ pub fn root_timeline(
 }
 
 #[cfg(all(test, feature = "sqlite"))]
+#[path = "tests/timeline.rs"]
 mod tests;

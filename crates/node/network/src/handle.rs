@@ -15,6 +15,7 @@ use crate::traces::Tracer;
 
 mod delivery;
 #[cfg(test)]
+#[path = "tests/handle.rs"]
 mod tests;
 mod whole;
 

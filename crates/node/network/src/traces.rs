@@ -112,4 +112,5 @@ impl Tracer {
 }
 
 #[cfg(test)]
+#[path = "tests/traces.rs"]
 mod tests;

@@ -146,4 +146,5 @@ impl MonotonicNs {
 }
 
 #[cfg(test)]
+#[path = "tests/delivery_log.rs"]
 mod tests;

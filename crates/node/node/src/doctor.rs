@@ -12,6 +12,7 @@ mod network;
 mod ports;
 
 #[cfg(test)]
+#[path = "tests/doctor.rs"]
 mod tests;
 
 pub use clock::NtpServer;

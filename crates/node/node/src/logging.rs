@@ -15,6 +15,7 @@ use crate::config::{LogConfig, LogFormat};
 mod line;
 mod share;
 #[cfg(test)]
+#[path = "tests/logging.rs"]
 mod tests;
 
 use line::LogLine;

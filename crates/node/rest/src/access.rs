@@ -23,6 +23,7 @@ use subtle::ConstantTimeEq as _;
 use super::{App, errors::ApiError, ok, unknown_route};
 
 #[cfg(test)]
+#[path = "tests/access.rs"]
 mod tests;
 
 /// Header in which a browser says where a request came from; pages cannot set it.

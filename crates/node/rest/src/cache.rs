@@ -9,6 +9,7 @@ use undertone_message::PubsubTopic;
 use undertone_network::handle::Delivery;
 
 #[cfg(test)]
+#[path = "tests/cache.rs"]
 mod tests;
 
 /// Most content topics subscribed to at a time; pubsub topics are bounded by the node.

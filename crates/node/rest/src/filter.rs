@@ -22,6 +22,7 @@ use super::{
 use undertone_provider::services::ServiceFailure;
 
 #[cfg(test)]
+#[path = "tests/filter.rs"]
 mod tests;
 
 /// Request id of an answer to a request that could not be read.

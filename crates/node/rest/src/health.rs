@@ -18,6 +18,7 @@ use undertone_network::command::{
 use undertone_provider::services::{LightStatus, MountedServices, SendQueueState};
 
 #[cfg(test)]
+#[path = "tests/health.rs"]
 mod tests;
 
 const FILTER_CLIENT: &str = "Filter Client";

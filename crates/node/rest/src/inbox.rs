@@ -8,6 +8,7 @@ use super::messaging::ReceivedMessages;
 use undertone_network::handle::{Delivery, MessageSink};
 
 #[cfg(test)]
+#[path = "tests/inbox.rs"]
 mod tests;
 
 /// Sink of the messages of one source: relay, or the filter peers.

@@ -24,6 +24,7 @@ use super::{
 use undertone_provider::services::{LightpushVersion, ServiceFailure};
 
 #[cfg(test)]
+#[path = "tests/lightpush.rs"]
 mod tests;
 
 /// Status of the protocol: too many requests.

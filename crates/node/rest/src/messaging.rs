@@ -19,6 +19,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 mod received;
 mod stream;
 #[cfg(test)]
+#[path = "tests/messaging.rs"]
 mod tests;
 
 use received::ReceivedEntry;

@@ -199,4 +199,5 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
 }
 
 #[cfg(test)]
+#[path = "tests/openapi.rs"]
 mod tests;

@@ -7,6 +7,7 @@ use super::{App, errors::ApiError, health};
 use undertone_network::command::{ConnectionStatus, HealthReport, HealthStatus};
 
 #[cfg(test)]
+#[path = "tests/readiness.rs"]
 mod tests;
 
 pub(super) fn routes() -> OpenApiRouter<App> {

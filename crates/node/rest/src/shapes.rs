@@ -11,6 +11,7 @@ use undertone_message::{WakuMessage, message::MAX_META_BYTES};
 use utoipa::ToSchema;
 
 #[cfg(test)]
+#[path = "tests/shapes.rs"]
 mod tests;
 
 /// A message in the form that clients send and receive.

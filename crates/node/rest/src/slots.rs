@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 #[cfg(test)]
+#[path = "tests/slots.rs"]
 mod tests;
 
 /// Time that a connection has for its request, or for its next one, before it gives way to another. Clients wait in the

@@ -18,6 +18,7 @@ use undertone_network::command::{
 };
 
 #[cfg(test)]
+#[path = "tests/status.rs"]
 mod tests;
 
 /// Most peers in an answer.

@@ -20,6 +20,7 @@ use undertone_provider::services::{ServiceFailure, ServicesHandle, StoreAnswer};
 
 mod legacy;
 #[cfg(test)]
+#[path = "tests/store.rs"]
 mod tests;
 
 /// Status of the protocol: too many requests.

@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use undertone_network::handle::{Delivery, MessageSink};
 
 #[cfg(test)]
+#[path = "tests/validation_times.rs"]
 mod tests;
 
 /// Number of messages whose times are kept.

@@ -9,6 +9,7 @@ use thiserror::Error;
 use undertone_membership::RegistryId;
 
 #[cfg(test)]
+#[path = "tests/name.rs"]
 mod tests;
 
 /// Namespace of contracts on chains that are known by their EIP-155 id.

@@ -7,6 +7,7 @@ use undertone_rln::{
 };
 
 #[cfg(test)]
+#[path = "tests/proof.rs"]
 mod tests;
 
 /// Formula for external nullifiers that the specification prescribes.

@@ -6,6 +6,7 @@ use undertone_rln::{Fr, RlnIdentifier, fr_to_le};
 use super::name::RegistryName;
 
 #[cfg(test)]
+#[path = "tests/scope.rs"]
 mod tests;
 
 /// Context of a call: a registry, and the application whose rate limit counts.

@@ -8,6 +8,7 @@ use super::registry::{Lifecycle, Observation};
 use undertone_membership::Member;
 
 #[cfg(test)]
+#[path = "tests/state.rs"]
 mod tests;
 
 /// Status of a scope's membership: the registry's view over the module's own records.

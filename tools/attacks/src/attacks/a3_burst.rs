@@ -16,10 +16,10 @@ use undertone_message::WakuMessage;
 use super::{Attack, Price, nothing};
 use crate::peer::{Frames, Peer};
 use crate::proxy::Proxy;
+use crate::raw::RawPeer;
 use crate::stage::prefix;
 use crate::traffic::PeerLog;
 use crate::{HostileError, Stage, StageOptions, Tasks, rpc};
-use crate::raw::RawPeer;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 5, 1);
 /// Number of messages that are lost in each burst.

@@ -11,10 +11,10 @@ use tokio::net::TcpStream;
 use super::{Attack, Price, nothing, with_services};
 use crate::node::Target;
 use crate::proxy::{self, Proxy};
+use crate::raw::RawIdle;
 use crate::service_client::ServiceClient;
 use crate::stage::{prefix, pubsub_topic};
 use crate::{HostileError, Stage, StageOptions, Tasks, asks};
-use crate::raw::RawIdle;
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 10, 1);
 /// Number of sockets or identities that are kept open: as many connections as a node accepts.

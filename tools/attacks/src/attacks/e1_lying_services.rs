@@ -4,8 +4,8 @@ use futures::FutureExt as _;
 use libp2p::identity::Keypair;
 
 use super::{Attack, Price, nothing, with_services};
-use crate::{HostileError, Stage, Tasks};
 use crate::raw::LyingServices;
+use crate::{HostileError, Stage, Tasks};
 
 /// Attack e1: services that lie.
 pub const ATTACK: Attack = Attack {

@@ -13,8 +13,8 @@ use tokio::net::{TcpListener, UdpSocket};
 use tokio::time::sleep;
 
 use super::{Attack, Price, nothing};
-use crate::{Counted, HostileError, Stage, StageOptions, Tasks};
 use crate::raw::{HolePuncher, RawRelay};
+use crate::{Counted, HostileError, Stage, StageOptions, Tasks};
 
 /// Address of the stranger's relay.
 const RELAY_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 31, 1);

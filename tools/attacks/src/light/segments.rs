@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 
 #[cfg(test)]
+#[path = "tests/segments.rs"]
 mod tests;
 
 /// File with the counters (RFC 1213, as Linux writes them).

@@ -136,4 +136,5 @@ impl fmt::Display for SoakReport {
 }
 
 #[cfg(test)]
+#[path = "tests/report.rs"]
 mod tests;

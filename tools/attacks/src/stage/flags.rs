@@ -73,9 +73,7 @@ fn shards(count: u16) -> String {
 }
 
 /// Returns the flag that connects to these addresses, if there are any.
-pub(crate) fn static_peers(
-    addresses: impl IntoIterator<Item = Multiaddr>,
-) -> Option<String> {
+pub(crate) fn static_peers(addresses: impl IntoIterator<Item = Multiaddr>) -> Option<String> {
     let addresses = addresses.into_iter().map(|address| address.to_string());
     let addresses = addresses.collect::<Vec<_>>().join(",");
     (!addresses.is_empty()).then(|| format!("--static-peers={addresses}"))

@@ -1,8 +1,6 @@
 //! Section E: a clock, a chain and strangers' addresses that lead a node astray.
 
-use undertone_attacks::attacks::{
-    e2_clock_jump, e4_lying_chain_endpoint, e6_hole_punching_scan,
-};
+use undertone_attacks::attacks::{e2_clock_jump, e4_lying_chain_endpoint, e6_hole_punching_scan};
 
 use crate::support::{measured, unharmed};
 

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use undertone_attacks::node;
 use undertone_attacks::light::{
     CONTENT_TOPIC, CampaignPlan, LightStage, SendEnd, SentMessages, StagePlan,
 };
+use undertone_attacks::node;
 use undertone_attacks::raw::Lie;
 
 /// Guards against hangs only.

@@ -7,6 +7,7 @@ use undertone_conformance::PeerError;
 use crate::chain::line::Line;
 
 #[cfg(test)]
+#[path = "tests/load.rs"]
 mod tests;
 
 /// Time without a message after which a peer counts as having received all that it will.

@@ -1,12 +1,13 @@
 use std::time::Duration;
 
 use clap::Parser;
-use undertone_conformance::payload::{self, STAMP_BYTES};
 use undertone_bench::variants::Variants;
+use undertone_conformance::payload::{self, STAMP_BYTES};
 
 use crate::chain::load::Load;
 
 #[cfg(test)]
+#[path = "tests/options.rs"]
 mod tests;
 
 /// Measures how messages travel along a line of peer processes on loopback.

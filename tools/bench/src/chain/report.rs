@@ -5,6 +5,7 @@ use crate::chain::summary::{Row, Spread};
 use crate::output;
 
 #[cfg(test)]
+#[path = "tests/report.rs"]
 mod tests;
 
 /// Rows of a run, each with its ratios to the first variant under the same load.

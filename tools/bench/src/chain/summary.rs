@@ -4,6 +4,7 @@ use undertone_bench::figures::percentile;
 use crate::chain::load::{Load, Outcome};
 
 #[cfg(test)]
+#[path = "tests/summary.rs"]
 mod tests;
 
 /// Sums of one variant's results under one load, over its rounds.

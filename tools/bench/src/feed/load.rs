@@ -1,10 +1,11 @@
 use bytes::Bytes;
+use undertone_conformance::payload::{self, StampError};
 use undertone_gossip::wire::message_frame;
 use undertone_gossip::{MessageId, Topic};
-use undertone_conformance::payload::{self, StampError};
 use undertone_message::WakuMessage;
 
 #[cfg(test)]
+#[path = "tests/load.rs"]
 mod tests;
 
 /// Content topic of all messages.

@@ -1,9 +1,10 @@
 use clap::Parser;
 use libp2p::swarm::StreamProtocol;
-use undertone_conformance::payload;
 use undertone_bench::variants::Variants;
+use undertone_conformance::payload;
 
 #[cfg(test)]
+#[path = "tests/options.rs"]
 mod tests;
 
 /// Measures a peer process's processor time per received message, new or duplicate.

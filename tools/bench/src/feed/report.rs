@@ -5,6 +5,7 @@ use crate::feed::subject::Cost;
 use crate::output;
 
 #[cfg(test)]
+#[path = "tests/report.rs"]
 mod tests;
 
 /// Result of one round, in microseconds of processor time.

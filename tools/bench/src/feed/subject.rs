@@ -8,10 +8,10 @@ use libp2p::identity::Keypair;
 use libp2p::multiaddr::Protocol;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
-use undertone_gossip::wire::{Encoder, decode};
-use undertone_gossip::{Limits, Topic};
 use undertone_attacks::raw::{RawListener, RawPeer};
 use undertone_conformance::{PeerCommand, PeerError, PeerProcess};
+use undertone_gossip::wire::{Encoder, decode};
+use undertone_gossip::{Limits, Topic};
 
 use crate::feed::Failure;
 use crate::feed::load::{Frame, Load};

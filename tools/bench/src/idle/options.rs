@@ -4,6 +4,7 @@ use clap::Parser;
 use undertone_bench::variants::Variants;
 
 #[cfg(test)]
+#[path = "tests/options.rs"]
 mod tests;
 
 /// Measures what a peer process with many connections costs while no message is sent.

@@ -7,6 +7,7 @@ use undertone_conformance::protocol::Stat;
 use crate::output;
 
 #[cfg(test)]
+#[path = "tests/report.rs"]
 mod tests;
 
 /// Resources that a peer had used at one moment.

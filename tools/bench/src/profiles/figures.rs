@@ -129,4 +129,5 @@ pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 #[cfg(test)]
+#[path = "tests/figures.rs"]
 mod tests;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
-use undertone_node_process::host::monotonic_ns;
 use undertone_attacks::rest::{self, EventLines};
 use undertone_attacks::{HostileError, Tasks};
+use undertone_node_process::host::monotonic_ns;
 
 use crate::serving::ServingOptions;
 use crate::serving::network::{ServingNetwork, topic};

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use undertone_bench::figures::percentile;
 use undertone_attacks::ProcessLook;
+use undertone_bench::figures::percentile;
 
 /// Figures of one measurement.
 #[derive(Debug)]

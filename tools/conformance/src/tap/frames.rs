@@ -3,6 +3,7 @@ use crate::protocol::ControlCounts;
 use super::rpc;
 
 #[cfg(test)]
+#[path = "tests/frames.rs"]
 mod tests;
 
 /// Longest frame that is parsed, above every frame limit in use; a longer one is skipped.

@@ -3,6 +3,7 @@ use undertone_wire::{FieldReader, FieldValue};
 use crate::protocol::ControlCounts;
 
 #[cfg(test)]
+#[path = "tests/rpc.rs"]
 mod tests;
 
 /// Protobuf field number of `RPC.publish`, of which each is a message.

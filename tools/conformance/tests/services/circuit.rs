@@ -3,9 +3,9 @@
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use undertone_conformance::PeerProcess;
 use undertone_attacks::node::{Node, wait_until};
 use undertone_attacks::stage::pubsub_topic;
+use undertone_conformance::PeerProcess;
 use undertone_conformance::programs;
 
 use crate::relay_node::{self, PATIENCE, wait_mesh};

@@ -6,6 +6,7 @@ use tui_input::{Input, InputRequest};
 use crate::text;
 
 #[cfg(test)]
+#[path = "tests/input.rs"]
 mod tests;
 
 /// Most characters of a line.

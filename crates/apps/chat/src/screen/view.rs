@@ -16,6 +16,7 @@ use crate::standing::{ChatStatus, PublishAllowance};
 use crate::text;
 
 #[cfg(test)]
+#[path = "tests/view.rs"]
 mod tests;
 
 /// Entries that can be scrolled back to.

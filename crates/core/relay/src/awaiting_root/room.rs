@@ -178,4 +178,5 @@ impl<T> Room<T> {
 }
 
 #[cfg(test)]
+#[path = "tests/room.rs"]
 mod tests;

@@ -51,4 +51,5 @@ impl SharedNullifierLog {
 }
 
 #[cfg(test)]
+#[path = "tests/shared.rs"]
 mod tests;

@@ -155,4 +155,5 @@ fn add(a: u64, b: u64, carry: bool) -> (u64, bool) {
 }
 
 #[cfg(test)]
+#[path = "tests/products.rs"]
 mod tests;

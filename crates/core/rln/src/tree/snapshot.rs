@@ -304,4 +304,5 @@ fn decode(header: &Header, bytes: &[u8]) -> Result<TreeSnapshot, SnapshotDamage>
 }
 
 #[cfg(test)]
+#[path = "tests/snapshot.rs"]
 mod tests;

@@ -140,4 +140,5 @@ pub(super) fn weighted<const N: usize>(terms: impl Iterator<Item = (Fr, [Fr; N])
 }
 
 #[cfg(test)]
+#[path = "tests/coefficient.rs"]
 mod tests;

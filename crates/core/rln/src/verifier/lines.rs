@@ -174,4 +174,5 @@ fn psi(point: &G2Affine) -> G2Affine {
 }
 
 #[cfg(test)]
+#[path = "tests/lines.rs"]
 mod tests;

@@ -12,6 +12,7 @@ use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
 use crate::rpc::{self, RpcFrameError, TextLimits};
 
 #[cfg(test)]
+#[path = "tests/codec.rs"]
 mod tests;
 
 const KIND: u32 = 2;

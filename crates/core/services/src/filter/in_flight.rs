@@ -10,6 +10,7 @@ use undertone_gossip::Time;
 use crate::PeerNo;
 
 #[cfg(test)]
+#[path = "tests/in_flight.rs"]
 mod tests;
 
 /// Bounds on pushes in flight.

@@ -6,6 +6,7 @@ use undertone_gossip::Time;
 use undertone_message::MessageHash;
 
 #[cfg(test)]
+#[path = "tests/seen.rs"]
 mod tests;
 
 /// Hashes of messages with the time of each one's last arrival, the oldest first.

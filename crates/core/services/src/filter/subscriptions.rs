@@ -11,6 +11,7 @@ use undertone_gossip::Time;
 use crate::PeerNo;
 
 #[cfg(test)]
+#[path = "tests/subscriptions.rs"]
 mod tests;
 
 /// Bytes charged for each criterion in the index, besides its texts: its entry, measured generously.

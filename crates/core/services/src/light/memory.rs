@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use undertone_message::MessageHash;
 
 #[cfg(test)]
+#[path = "tests/memory.rs"]
 mod tests;
 
 /// Result of remembering a message.

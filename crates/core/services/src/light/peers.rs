@@ -14,6 +14,7 @@ use crate::PeerNo;
 use crate::trust::Witness;
 
 #[cfg(test)]
+#[path = "tests/peers.rs"]
 mod tests;
 
 /// Service that a peer is used for.

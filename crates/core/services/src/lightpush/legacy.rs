@@ -11,6 +11,7 @@ use super::codec::LightpushCodecLimits;
 use crate::rpc::{self, RpcFrameError};
 
 #[cfg(test)]
+#[path = "tests/legacy.rs"]
 mod tests;
 
 /// Identifier of lightpush v2.

@@ -12,6 +12,7 @@ use undertone_wire::{
 use crate::rpc::{self, RpcFrameError, TextLimits};
 
 #[cfg(test)]
+#[path = "tests/codec.rs"]
 mod tests;
 
 const QUERY: u32 = 1;

@@ -16,6 +16,7 @@ use crate::RequestNo;
 use crate::chance::below;
 
 #[cfg(test)]
+#[path = "tests/server.rs"]
 mod tests;
 
 /// Bounds on what a [`PeerExchangeServer`] holds and gives.

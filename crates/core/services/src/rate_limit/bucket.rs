@@ -5,6 +5,7 @@ use undertone_gossip::Time;
 use super::RateLimit;
 
 #[cfg(test)]
+#[path = "tests/bucket.rs"]
 mod tests;
 
 /// Token bucket: it holds up to a capacity, and fills at the rate of a limit.

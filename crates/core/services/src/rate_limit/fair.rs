@@ -13,6 +13,7 @@ use undertone_gossip::Time;
 use super::RateLimit;
 
 #[cfg(test)]
+#[path = "tests/fair.rs"]
 mod tests;
 
 /// Debt that one peer may have for each request that is free.

@@ -8,6 +8,7 @@ use super::{LimitedService, RateLimit, RateLimits, bucket::Bucket, fair::FairBud
 use crate::PeerNo;
 
 #[cfg(test)]
+#[path = "tests/limiter.rs"]
 mod tests;
 
 /// Bounds on what a [`RateLimiter`] remembers.

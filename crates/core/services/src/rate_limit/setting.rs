@@ -5,6 +5,7 @@ use std::{fmt, str::FromStr, time::Duration};
 use thiserror::Error;
 
 #[cfg(test)]
+#[path = "tests/setting.rs"]
 mod tests;
 
 /// Number of requests in a time.

@@ -11,6 +11,7 @@ mod request;
 mod response;
 
 #[cfg(test)]
+#[path = "tests/codec.rs"]
 mod tests;
 
 pub use request::RendezvousRequest;

@@ -6,6 +6,7 @@ use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
 use crate::rpc::{self, RpcFrameError};
 
 #[cfg(test)]
+#[path = "tests/record.rs"]
 mod tests;
 
 const PEER: u32 = 1;

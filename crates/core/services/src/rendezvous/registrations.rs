@@ -14,6 +14,7 @@ use undertone_gossip::Time;
 use crate::PeerNo;
 
 #[cfg(test)]
+#[path = "tests/registrations.rs"]
 mod tests;
 
 /// Bounds on the registrations that a server keeps.

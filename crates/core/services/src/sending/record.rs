@@ -16,6 +16,7 @@ use super::io::SendId;
 use super::part::{PartEnd, PartPlace};
 
 #[cfg(test)]
+#[path = "tests/record.rs"]
 mod tests;
 
 /// Version of the encoding.

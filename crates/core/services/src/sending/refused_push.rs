@@ -4,6 +4,7 @@ use super::PushFailure;
 use crate::lightpush::{LightpushStatus, PublishRefusal, PushVersion};
 
 #[cfg(test)]
+#[path = "tests/refused_push.rs"]
 mod tests;
 
 /// Returns the outcome of a push that a lightpush peer refused with this status and text. The status of version 2, which

@@ -10,6 +10,7 @@ use undertone_message::MessageHash;
 use crate::history::{HistoryCriteria, HistoryEntry, HistoryPage, HistoryQuery, PageDirection};
 
 #[cfg(test)]
+#[path = "tests/comparison.rs"]
 mod tests;
 
 /// Page of the leading store, which is compared with what a second one has.

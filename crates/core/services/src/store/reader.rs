@@ -16,6 +16,7 @@ use super::{ReaderLimits, ResponseError, StoreRequest, StoreResponse, StoreStatu
 use crate::history::{HistoryCriteria, HistoryData, HistoryEntry, HistoryQuery, PageDirection};
 
 #[cfg(test)]
+#[path = "tests/reader.rs"]
 mod tests;
 
 /// Walk through the pages of one query.

@@ -14,6 +14,7 @@ use crate::history::{
 };
 
 #[cfg(test)]
+#[path = "tests/request.rs"]
 mod tests;
 
 /// Field numbers of `StoreQueryRequest`.

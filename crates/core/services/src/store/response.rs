@@ -13,6 +13,7 @@ use super::StoreLimits;
 use crate::history::{HistoryData, HistoryEntry, HistoryPage};
 
 #[cfg(test)]
+#[path = "tests/response.rs"]
 mod tests;
 
 /// Field numbers of `StoreQueryResponse`.

@@ -13,6 +13,7 @@ use undertone_message::MessageHash;
 use crate::history::{ContentCriteria, HistoryCriteria, HistoryQuery, PAGE_MAX, PageDirection};
 
 #[cfg(test)]
+#[path = "tests/resume.rs"]
 mod tests;
 
 /// Limits on what a node asks for after it was away.

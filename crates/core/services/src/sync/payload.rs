@@ -14,6 +14,7 @@ use undertone_wire::{put_varint, read_varint};
 use super::{Fingerprint, SyncId, SyncLimits};
 
 #[cfg(test)]
+#[path = "tests/payload.rs"]
 mod tests;
 
 const SKIP: u8 = 0;

@@ -3,6 +3,7 @@
 use super::{RangeContent, SyncId, SyncRange};
 
 #[cfg(test)]
+#[path = "tests/ranges.rs"]
 mod tests;
 
 /// Writer of ranges that follow each other, with skipped ranges between those that say something.

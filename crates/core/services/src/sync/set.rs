@@ -9,6 +9,7 @@ use undertone_message::MessageHash;
 use super::{Fingerprint, RangesPayload, SyncId, SyncLimits};
 
 #[cfg(test)]
+#[path = "tests/set.rs"]
 mod tests;
 
 /// Topics whose messages are synchronised.

@@ -14,6 +14,7 @@ use undertone_wire::{FieldReader, FieldValue, put_bytes_field};
 use crate::history::StoredMessage;
 
 #[cfg(test)]
+#[path = "tests/transfer.rs"]
 mod tests;
 
 const PUBSUB_TOPIC: u32 = 1;

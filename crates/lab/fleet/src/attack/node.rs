@@ -87,4 +87,5 @@ fn check(config: &NodeConfig, ways_out: Vec<String>) -> Result<(), Harmful> {
 }
 
 #[cfg(test)]
+#[path = "tests/node.rs"]
 mod tests;

@@ -57,4 +57,5 @@ fn start_of(epoch: Epoch, epoch_s: u64) -> Duration {
 }
 
 #[cfg(test)]
+#[path = "tests/schedule.rs"]
 mod tests;

@@ -150,4 +150,5 @@ impl<P: ProofSource> ProofSource for StockpiledProofs<P> {
 }
 
 #[cfg(test)]
+#[path = "tests/token_stockpile.rs"]
 mod tests;

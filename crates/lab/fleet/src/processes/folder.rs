@@ -85,4 +85,5 @@ fn is_in_use(run: &Path) -> bool {
 }
 
 #[cfg(test)]
+#[path = "tests/folder.rs"]
 mod tests;

@@ -233,4 +233,5 @@ fn ms(ns: u64) -> f64 {
 }
 
 #[cfg(test)]
+#[path = "tests/hops.rs"]
 mod tests;

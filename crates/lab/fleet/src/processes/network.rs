@@ -91,4 +91,5 @@ fn host(scenario: &Scenario, (up, down): (u64, u64)) -> HostConfig {
 }
 
 #[cfg(test)]
+#[path = "tests/network.rs"]
 mod tests;

@@ -312,4 +312,5 @@ fn write(path: PathBuf, bytes: &[u8]) -> Result<(), RunError> {
 }
 
 #[cfg(test)]
+#[path = "tests/nodes.rs"]
 mod tests;

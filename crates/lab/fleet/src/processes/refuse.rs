@@ -81,4 +81,5 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), RunError> {
 }
 
 #[cfg(test)]
+#[path = "tests/refuse.rs"]
 mod tests;

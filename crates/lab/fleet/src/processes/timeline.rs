@@ -231,4 +231,5 @@ impl Builder<'_> {
 }
 
 #[cfg(test)]
+#[path = "tests/timeline.rs"]
 mod tests;

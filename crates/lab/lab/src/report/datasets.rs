@@ -4,6 +4,7 @@ mod columns;
 mod file;
 
 #[cfg(test)]
+#[path = "tests/datasets.rs"]
 mod tests;
 
 use undertone_sim::Outcome;

@@ -128,4 +128,5 @@ fn events(outcome: &Outcome, plan: &Plan) -> Vec<((u64, u8), Value)> {
 }
 
 #[cfg(test)]
+#[path = "tests/netviz.rs"]
 mod tests;

@@ -9,6 +9,7 @@ mod parameters;
 mod script;
 
 #[cfg(test)]
+#[path = "tests/interop.rs"]
 mod tests;
 
 use std::path::Path;

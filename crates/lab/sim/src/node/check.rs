@@ -199,4 +199,5 @@ pub(crate) fn violated(scratch: &mut Scratch, at_ns: u64, node: u32, rule: &'sta
 }
 
 #[cfg(test)]
+#[path = "tests/check.rs"]
 mod tests;

@@ -122,4 +122,5 @@ pub(crate) fn exchange(ranks: &mut dyn Ranks, claims: &[Claims]) -> Result<Vec<C
 }
 
 #[cfg(test)]
+#[path = "tests/claims.rs"]
 mod tests;

@@ -235,4 +235,5 @@ fn read_burst(reader: &mut LetterReader<'_>, frames: &[Bytes]) -> Result<Burst<B
 }
 
 #[cfg(test)]
+#[path = "tests/event_codec.rs"]
 mod tests;

@@ -97,4 +97,5 @@ fn hash(content: &[u8]) -> u64 {
 }
 
 #[cfg(test)]
+#[path = "tests/frames.rs"]
 mod tests;

@@ -47,4 +47,5 @@ fn exchange_in_pieces(
 }
 
 #[cfg(test)]
+#[path = "tests/letters.rs"]
 mod tests;

@@ -279,4 +279,5 @@ impl Numbers for ClientCounters {
 }
 
 #[cfg(test)]
+#[path = "tests/numbers.rs"]
 mod tests;

@@ -154,4 +154,5 @@ fn read_part(letter: &[u8]) -> Result<Part, Unreadable> {
 }
 
 #[cfg(test)]
+#[path = "tests/results.rs"]
 mod tests;

@@ -125,4 +125,5 @@ fn names(world: &World) -> Vec<Topic> {
 }
 
 #[cfg(test)]
+#[path = "tests/result.rs"]
 mod tests;

@@ -113,4 +113,5 @@ impl Plan {
 }
 
 #[cfg(test)]
+#[path = "tests/settled.rs"]
 mod tests;

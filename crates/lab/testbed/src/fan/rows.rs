@@ -9,6 +9,7 @@ use super::{FanCase, FanTime, FanTimes};
 use crate::kernel::Moment;
 
 #[cfg(test)]
+#[path = "tests/rows.rs"]
 mod tests;
 
 /// Names of the columns.

@@ -6,6 +6,7 @@ use super::{FanCase, FanTime, FanTimes};
 use crate::kernel::Moment;
 
 #[cfg(test)]
+#[path = "tests/table.rs"]
 mod tests;
 
 /// Error of a simulated time, as a share of the measured one, up to which it agrees.

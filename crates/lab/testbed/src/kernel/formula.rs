@@ -48,4 +48,5 @@ fn rounds(segments: u64) -> (u32, u64) {
 }
 
 #[cfg(test)]
+#[path = "tests/formula.rs"]
 mod tests;

@@ -33,4 +33,5 @@ pub fn simulated_ms(case: &Case) -> [f64; 3] {
 }
 
 #[cfg(test)]
+#[path = "tests/model.rs"]
 mod tests;

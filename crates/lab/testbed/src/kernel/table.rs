@@ -88,4 +88,5 @@ fn bytes(size_bytes: usize) -> String {
 }
 
 #[cfg(test)]
+#[path = "tests/table.rs"]
 mod tests;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 #[cfg(test)]
+#[path = "tests/clock.rs"]
 mod tests;
 
 /// Time by which an archive forgets: the wall clock's, except that a step ahead counts only once it has held for

@@ -17,6 +17,7 @@ use thiserror::Error;
 use crate::record::WakuRecord;
 
 #[cfg(test)]
+#[path = "tests/tree.rs"]
 mod tests;
 
 const ROOT: &str = "enrtree-root:v1 ";

@@ -92,4 +92,5 @@ pub(super) fn event(topics: &[B256], data: &[u8]) -> Option<EventKind> {
 }
 
 #[cfg(test)]
+#[path = "tests/abi.rs"]
 mod tests;

@@ -9,6 +9,7 @@ use thiserror::Error;
 use super::chain::Contract;
 
 #[cfg(test)]
+#[path = "tests/name.rs"]
 mod tests;
 
 /// Namespace of chains that are known by their EIP-155 id.

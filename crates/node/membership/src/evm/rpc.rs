@@ -265,4 +265,5 @@ impl Endpoints {
 }
 
 #[cfg(test)]
+#[path = "tests/rpc.rs"]
 mod tests;

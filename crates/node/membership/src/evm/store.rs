@@ -294,4 +294,5 @@ fn set_cursor(transaction: &Transaction<'_>, cursor: &BlockCursor) -> rusqlite::
 }
 
 #[cfg(test)]
+#[path = "tests/store.rs"]
 mod tests;

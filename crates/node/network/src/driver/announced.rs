@@ -67,4 +67,5 @@ fn at_host(address: &Multiaddr, host: &Protocol<'_>) -> Multiaddr {
 }
 
 #[cfg(test)]
+#[path = "tests/announced.rs"]
 mod tests;

@@ -8,6 +8,7 @@ use libp2p::{Multiaddr, PeerId};
 use super::addresses::peer_id_of;
 
 #[cfg(test)]
+#[path = "tests/kept.rs"]
 mod tests;
 
 /// Longest pause between two attempts to reach a peer.

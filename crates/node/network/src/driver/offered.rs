@@ -10,6 +10,7 @@ use undertone_peers::{Input, PeerFacts, PeerOffer, PeerSource};
 use super::event_loop::EventLoop;
 
 #[cfg(test)]
+#[path = "tests/offered.rs"]
 mod tests;
 
 /// Addresses taken at most from one record.

@@ -17,4 +17,5 @@ pub(super) fn lower() {
 pub(super) fn lower() {}
 
 #[cfg(all(test, target_os = "linux"))]
+#[path = "tests/priority.rs"]
 mod tests;

@@ -19,6 +19,7 @@ use addresses::{RecordAddresses, is_for_browsers};
 mod addresses;
 mod rlp;
 #[cfg(test)]
+#[path = "tests/record.rs"]
 mod tests;
 
 /// Longest record, bytes (EIP-778).

@@ -137,4 +137,5 @@ impl Drop for PooledProofs {
 }
 
 #[cfg(test)]
+#[path = "tests/tokens.rs"]
 mod tests;

@@ -264,4 +264,5 @@ pub(super) fn shortened(mut reason: String) -> String {
 }
 
 #[cfg(test)]
+#[path = "tests/traced.rs"]
 mod tests;

@@ -213,4 +213,5 @@ impl VerifierState {
 }
 
 #[cfg(test)]
+#[path = "tests/verify.rs"]
 mod tests;

@@ -14,4 +14,5 @@ pub(crate) fn is_relayed(address: &Multiaddr) -> bool {
 }
 
 #[cfg(test)]
+#[path = "tests/address_kind.rs"]
 mod tests;

@@ -244,4 +244,5 @@ impl CertificateWatch {
 }
 
 #[cfg(test)]
+#[path = "tests/certificate.rs"]
 mod tests;

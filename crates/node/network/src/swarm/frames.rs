@@ -262,4 +262,5 @@ impl<S: AsyncWrite + Unpin> FrameWriter<S> {
 }
 
 #[cfg(test)]
+#[path = "tests/frames.rs"]
 mod tests;

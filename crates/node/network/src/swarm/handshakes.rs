@@ -109,4 +109,5 @@ impl Handshakes {
 }
 
 #[cfg(test)]
+#[path = "tests/handshakes.rs"]
 mod tests;

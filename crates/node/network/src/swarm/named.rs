@@ -205,4 +205,5 @@ impl<T: Transport + Unpin> Transport for AfterResolution<T> {
 }
 
 #[cfg(test)]
+#[path = "tests/named.rs"]
 mod tests;

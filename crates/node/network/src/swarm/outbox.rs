@@ -166,4 +166,5 @@ impl Gate {
 }
 
 #[cfg(test)]
+#[path = "tests/outbox.rs"]
 mod tests;

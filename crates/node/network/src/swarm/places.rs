@@ -334,4 +334,5 @@ impl Places {
 }
 
 #[cfg(test)]
+#[path = "tests/places.rs"]
 mod tests;

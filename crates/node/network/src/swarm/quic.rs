@@ -104,4 +104,5 @@ impl Transport for QuicOnly {
 }
 
 #[cfg(test)]
+#[path = "tests/quic.rs"]
 mod tests;

@@ -245,4 +245,5 @@ impl Session {
 }
 
 #[cfg(test)]
+#[path = "tests/session.rs"]
 mod tests;

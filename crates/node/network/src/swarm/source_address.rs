@@ -235,4 +235,5 @@ fn socket_address(address: &Multiaddr) -> Option<SocketAddr> {
 }
 
 #[cfg(all(test, target_os = "linux"))]
+#[path = "tests/source_address.rs"]
 mod tests;

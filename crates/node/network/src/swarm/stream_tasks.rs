@@ -134,4 +134,5 @@ impl<T> Drop for StreamTask<T> {
 }
 
 #[cfg(test)]
+#[path = "tests/stream_tasks.rs"]
 mod tests;

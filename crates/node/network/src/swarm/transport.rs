@@ -125,4 +125,5 @@ fn bound_silence(stream: &tcp::tokio::TcpStream) {
 fn bound_silence(_: &tcp::tokio::TcpStream) {}
 
 #[cfg(all(test, any(target_os = "linux", target_os = "android")))]
+#[path = "tests/transport.rs"]
 mod tests;

@@ -216,4 +216,5 @@ impl AsyncWrite for Stream {
 }
 
 #[cfg(test)]
+#[path = "tests/yamux.rs"]
 mod tests;

@@ -128,4 +128,5 @@ fn post(
 }
 
 #[cfg(test)]
+#[path = "tests/exporter.rs"]
 mod tests;

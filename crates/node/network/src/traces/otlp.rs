@@ -137,4 +137,5 @@ fn put_message(out: &mut Vec<u8>, number: u32, fill: impl FnOnce(&mut Vec<u8>)) 
 }
 
 #[cfg(test)]
+#[path = "tests/otlp.rs"]
 mod tests;

@@ -46,4 +46,5 @@ pub fn check(config: &NodeConfig) -> Result<(), AssembleError> {
 }
 
 #[cfg(test)]
+#[path = "tests/check.rs"]
 mod tests;

@@ -154,4 +154,5 @@ fn create_token(path: &Path) -> io::Result<String> {
 }
 
 #[cfg(test)]
+#[path = "tests/files.rs"]
 mod tests;

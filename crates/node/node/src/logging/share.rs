@@ -9,6 +9,7 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
 
 #[cfg(test)]
+#[path = "tests/share.rs"]
 mod tests;
 
 /// Lines that one place in the source writes in a minute at most, at the levels from info on.

@@ -10,6 +10,7 @@ use undertone_discovery::record::WakuRecord;
 use crate::services::{ExchangeClient, ServiceFailure};
 
 #[cfg(test)]
+#[path = "tests/exchange.rs"]
 mod tests;
 
 /// Shortest time between two questions for records.

@@ -11,6 +11,7 @@ use undertone_peers::{Capabilities, PeerFacts, PeerOffer, PeerSource};
 use undertone_network::driver::{PeerChange, PeerMemory};
 
 #[cfg(test)]
+#[path = "tests/memory.rs"]
 mod tests;
 
 /// Peers offered at a start at most.

@@ -21,6 +21,7 @@ mod pauses;
 mod registrar;
 
 #[cfg(test)]
+#[path = "tests/rendezvous.rs"]
 mod tests;
 
 use pauses::Pauses;

@@ -7,6 +7,7 @@ use futures::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use undertone_wire::{VARINT_LEN_MAX, VarintError, put_varint, read_varint};
 
 #[cfg(test)]
+#[path = "tests/framing.rs"]
 mod tests;
 
 /// Bytes of a body that are copied behind its length, so that both leave in one piece.

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 #[cfg(test)]
+#[path = "tests/held_bytes.rs"]
 mod tests;
 
 /// Bytes that streams hold, at most `max`.

@@ -14,6 +14,7 @@ use super::sync::SyncIndex;
 use super::totals::DurationHistogram;
 
 #[cfg(test)]
+#[path = "tests/keeper.rs"]
 mod tests;
 
 /// Messages that wait for the archive at most; with the longest messages of the network they take 300 MB.

@@ -31,6 +31,7 @@ mod calls;
 mod requests;
 mod status;
 #[cfg(test)]
+#[path = "tests/light_driver.rs"]
 mod tests;
 
 pub use calls::LightCall;

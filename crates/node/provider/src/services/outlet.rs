@@ -21,6 +21,7 @@ use undertone_network::swarm::{StreamOpenError, StreamOpener};
 
 mod push_stream;
 #[cfg(test)]
+#[path = "tests/outlet.rs"]
 mod tests;
 
 /// Time after the first message for which a client that reads one message from a stream has to close it.

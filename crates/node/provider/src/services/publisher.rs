@@ -106,4 +106,5 @@ fn refusal(failure: PublishFailure) -> PublishRefusal {
 }
 
 #[cfg(test)]
+#[path = "tests/publisher.rs"]
 mod tests;

@@ -17,6 +17,7 @@ use super::outlet::{KeptEnd, Outlet, PushEnd};
 use undertone_network::swarm::StreamOpener;
 
 #[cfg(test)]
+#[path = "tests/pusher.rs"]
 mod tests;
 
 /// Time after which an idle task of a connected peer ends.

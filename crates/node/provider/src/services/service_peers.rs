@@ -24,6 +24,7 @@ use undertone_network::handle::NodeHandle;
 
 mod table;
 #[cfg(test)]
+#[path = "tests/service_peers.rs"]
 mod tests;
 
 use table::ServicePeerTable;

@@ -88,4 +88,5 @@ impl ServiceTotals {
 }
 
 #[cfg(test)]
+#[path = "tests/totals.rs"]
 mod tests;

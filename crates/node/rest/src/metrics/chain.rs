@@ -63,4 +63,5 @@ impl MetricsPage<'_> {
 }
 
 #[cfg(test)]
+#[path = "tests/chain.rs"]
 mod tests;

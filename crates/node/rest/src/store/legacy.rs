@@ -15,6 +15,7 @@ use super::super::{App, errors::ApiError, params::QueryParams, shapes::RelayWaku
 use super::{HistoryRequest, bounded_page_size, peer_address, positive, truth};
 
 #[cfg(test)]
+#[path = "tests/legacy.rs"]
 mod tests;
 
 pub(super) fn routes() -> OpenApiRouter<App> {

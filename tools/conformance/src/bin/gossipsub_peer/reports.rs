@@ -1,9 +1,9 @@
 use libp2p::PeerId;
 use libp2p_gossipsub::{Message, MessageId};
 use tokio::time::{Instant, sleep_until};
-use undertone_node_process::host::monotonic_ns;
 use undertone_conformance::payload;
 use undertone_conformance::protocol::{Event, REPORT_DELAY};
+use undertone_node_process::host::monotonic_ns;
 
 /// Received messages that were not reported yet.
 #[derive(Default)]

@@ -3,15 +3,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
-use undertone_gossip::{ControlStats, Stats};
-use undertone_node_process::host::{cpu_us, monotonic_ns, rss_kib};
 use undertone_conformance::payload::{self, StampError};
 use undertone_conformance::protocol::{
     Command, Connected, Content, Control, ControlCounts, Outcome, Peers, Published, Stat,
 };
+use undertone_gossip::{ControlStats, Stats};
 use undertone_message::{DecodeError, PubsubTopic, PubsubTopicError, WakuMessage};
 use undertone_node::command::{ConnectFailure, PeerSnapshot, PublishFailure, SubscribeFailure};
 use undertone_node::handle::{NodeHandle, Stopped};
+use undertone_node_process::host::{cpu_us, monotonic_ns, rss_kib};
 
 /// Content topic of stamped messages, the same as in js-waku's peer.
 const CONTENT_TOPIC: &str = "/undertone/1/interop/proto";

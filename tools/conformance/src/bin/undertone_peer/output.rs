@@ -3,10 +3,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
-use undertone_node_process::host::monotonic_ns;
 use undertone_conformance::payload;
 use undertone_conformance::protocol::{Event, REPORT_DELAY, Ready, Reply};
 use undertone_node::handle::{Delivery, MessageSink};
+use undertone_node_process::host::monotonic_ns;
 
 /// Line that waits to be written.
 enum Line {

@@ -15,6 +15,7 @@ use crate::commands::Failure;
 use crate::commands::node_flags::{NodeFlags, NodeKeySelection};
 
 #[cfg(test)]
+#[path = "tests/options.rs"]
 mod tests;
 
 /// Content topic of the toy chat (RFC 22).

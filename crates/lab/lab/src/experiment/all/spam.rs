@@ -4,6 +4,7 @@ use super::super::{Context, Experiment, ExperimentError, Findings, SpamPlan, Spa
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape};
 
 #[cfg(test)]
+#[path = "tests/spam.rs"]
 mod tests;
 
 pub(super) const EXPERIMENT: Experiment = Experiment {

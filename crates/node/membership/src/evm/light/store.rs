@@ -189,4 +189,5 @@ fn element(column: usize, bytes: &[u8; ELEMENT_BYTES]) -> rusqlite::Result<Fr> {
 }
 
 #[cfg(test)]
+#[path = "tests/store.rs"]
 mod tests;

@@ -224,4 +224,5 @@ impl View for LightView {
 }
 
 #[cfg(test)]
+#[path = "tests/view.rs"]
 mod tests;

@@ -142,4 +142,5 @@ fn timed_out(limits: &RpcLimits) -> RpcError {
 }
 
 #[cfg(test)]
+#[path = "tests/transport.rs"]
 mod tests;

@@ -3,6 +3,7 @@
 use super::error::RpcError;
 
 #[cfg(test)]
+#[path = "tests/url.rs"]
 mod tests;
 
 /// Characters that no URL has; most are left over from a template, such as `<key>`.

@@ -153,4 +153,5 @@ fn reach(address: &Multiaddr) -> Option<Reach> {
 }
 
 #[cfg(test)]
+#[path = "tests/addresses.rs"]
 mod tests;

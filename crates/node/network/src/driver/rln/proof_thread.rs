@@ -17,6 +17,7 @@ use crate::command::ProofTotals;
 use crate::driver::tokens::pool::PoolMonitor;
 
 #[cfg(test)]
+#[path = "tests/proof_thread.rs"]
 mod tests;
 
 /// Request for a proof.

@@ -13,6 +13,7 @@ use undertone_services::rendezvous::{
 use undertone_services::rpc::RpcFrameError;
 
 #[cfg(test)]
+#[path = "tests/record.rs"]
 mod tests;
 
 /// Addresses that a peer has signed.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::{fs, io};
 
 #[cfg(test)]
+#[path = "tests/marker.rs"]
 mod tests;
 
 /// File with the time until which the archive is complete, as far as this node knows.

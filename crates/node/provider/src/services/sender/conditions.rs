@@ -9,6 +9,7 @@ use undertone_services::sending::Input;
 use undertone_network::command::{SendBudget, SendConditions};
 
 #[cfg(test)]
+#[path = "tests/conditions.rs"]
 mod tests;
 
 /// Conditions for sending as they were told last.

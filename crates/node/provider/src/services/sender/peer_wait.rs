@@ -14,6 +14,7 @@ use undertone_network::command::Unsent;
 use undertone_network::driver::fragments_of;
 
 #[cfg(test)]
+#[path = "tests/peer_wait.rs"]
 mod tests;
 
 const S: u64 = 1_000_000_000;

@@ -17,6 +17,7 @@ use undertone_services::sending::SendId;
 use super::report::{SendReport, SendStep};
 
 #[cfg(test)]
+#[path = "tests/queue.rs"]
 mod tests;
 
 /// SQLite application id "UTSQ" in the file's header, which distinguishes a queue from other databases.

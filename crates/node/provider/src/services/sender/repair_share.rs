@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use undertone_network::command::SendBudget;
 
 #[cfg(test)]
+#[path = "tests/repair_share.rs"]
 mod tests;
 
 /// Part of an epoch's messages, one in so many, that goes to answers: whoever can write to a channel can ask for them.

@@ -8,6 +8,7 @@ use undertone_services::sending::{
 };
 
 #[cfg(test)]
+#[path = "tests/report.rs"]
 mod tests;
 
 /// Reports kept for those who fetch them; the oldest are forgotten.

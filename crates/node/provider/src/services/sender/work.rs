@@ -20,6 +20,7 @@ use undertone_network::command::{ProofRefusal, PublishFailure, SenderQuestion};
 use undertone_network::handle::NodeHandle;
 
 #[cfg(test)]
+#[path = "tests/work.rs"]
 mod tests;
 
 /// Result of work for the sender.

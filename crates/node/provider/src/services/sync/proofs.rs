@@ -123,4 +123,5 @@ impl PastProofs {
 }
 
 #[cfg(test)]
+#[path = "tests/proofs.rs"]
 mod tests;

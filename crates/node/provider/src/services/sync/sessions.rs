@@ -15,6 +15,7 @@ use super::settings::SyncBounds;
 use super::terms::SessionTerms;
 
 #[cfg(test)]
+#[path = "tests/sessions.rs"]
 mod tests;
 
 /// Peers whose latest sessions or faults are remembered at most.

@@ -8,9 +8,9 @@ use libp2p::swarm::{Stream, StreamProtocol};
 use libp2p::{Multiaddr, PeerId};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
+use undertone_attacks::raw::{self, RawError};
 use undertone_gossip::wire::{Rpc, decode};
 use undertone_gossip::{Limits, MessageId};
-use undertone_attacks::raw::{self, RawError};
 
 const PROTOCOL: StreamProtocol = StreamProtocol::new("/meshsub/1.2.0");
 /// Guards against a node that hangs; no test depends on its length.

@@ -1,7 +1,7 @@
 //! RPCs as an attacker writes them, on the topic of all tests.
 
-use undertone_gossip::Topic;
 pub(crate) use undertone_attacks::rpc::{control, framed, unknown_ids, varint};
+use undertone_gossip::Topic;
 
 use super::TOPIC;
 

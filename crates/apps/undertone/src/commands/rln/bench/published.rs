@@ -85,4 +85,5 @@ fn number(text: &str) -> f64 {
 }
 
 #[cfg(test)]
+#[path = "tests/published.rs"]
 mod tests;

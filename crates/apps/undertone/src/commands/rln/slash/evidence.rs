@@ -73,4 +73,5 @@ fn point(proof: &RateLimitProof) -> Option<(Fr, Fr)> {
 }
 
 #[cfg(test)]
+#[path = "tests/evidence.rs"]
 mod tests;

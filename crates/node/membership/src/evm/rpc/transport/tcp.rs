@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 #[cfg(test)]
+#[path = "tests/tcp.rs"]
 mod tests;
 
 /// Maximum number of a host's addresses that are tried.
