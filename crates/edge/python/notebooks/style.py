@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 import undertone as ut
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "lab/published"
+PUBLISHED = Path(__file__).resolve().parents[3] / "lab/lab/published"
 """Folder of the published figures, with their sources in its README."""
 
 COLOURS = {"published": "#000000", "Undertone": "#0072b2"}

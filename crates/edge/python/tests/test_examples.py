@@ -10,7 +10,7 @@ import pytest
 import undertone as ut
 import undertone.slurm
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 def of_markdown(path: str) -> list[str]:

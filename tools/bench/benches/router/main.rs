@@ -1,7 +1,7 @@
 //! What a frame costs in the router alone, Undertone's beside `libp2p-gossipsub`'s, fed the same RPCs:
 //! time and allocations, by size and kind.
 //!
-//! `cargo bench -p undertone-interop --bench router`
+//! `cargo bench -p undertone-bench --bench router`
 //!
 //! Three variants, each with eight mesh peers, the same parameters and the same score:
 //!

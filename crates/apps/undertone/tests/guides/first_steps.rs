@@ -60,7 +60,7 @@ fn path() -> String {
     );
     let anvil = env::var_os("UNDERTONE_ANVIL").map(PathBuf::from);
     let anvil = anvil.as_deref().and_then(Path::parent).map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/node_modules/.bin"),
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../contracts/node_modules/.bin"),
         Path::to_owned,
     );
     let system = env::var("PATH").unwrap_or_default();
