@@ -60,8 +60,8 @@ fn the_whole_tree_is_walked_but_for_what_others_wrote() {
     write("crates/a/src/deep/lib.rs", &bad);
     write("fuzz/fuzz_targets/a.rs", &bad);
     write("fuzz/target/b.rs", &bad);
-    write("interop/js/peer.mjs", &bad);
-    write("interop/js/node_modules/x/index.mjs", &bad);
+    write("tools/js/peer.mjs", &bad);
+    write("tools/js/node_modules/x/index.mjs", &bad);
     write("xtask/notes.txt", &bad);
     let paths = |findings: Vec<Finding>| -> Vec<_> {
         findings.into_iter().map(|finding| finding.path).collect()
@@ -69,7 +69,7 @@ fn the_whole_tree_is_walked_but_for_what_others_wrote() {
     let expected = [
         "crates/a/src/deep/lib.rs",
         "fuzz/fuzz_targets/a.rs",
-        "interop/js/peer.mjs",
+        "tools/js/peer.mjs",
     ];
     assert_eq!(
         paths(in_sources(root.path()).unwrap()),
@@ -108,5 +108,5 @@ fn an_ignored_test_names_the_command_that_runs_it() {
     ] {
         assert_eq!(lines(bad), [Some(1)], "{bad}");
     }
-    assert_eq!(never_run(Path::new("interop/js/a.mjs"), "#[ignore]"), []);
+    assert_eq!(never_run(Path::new("tools/js/a.mjs"), "#[ignore]"), []);
 }
