@@ -1,21 +1,21 @@
-//! Messages of the past, and queries for them: what a store serves and an archive keeps.
+//! History: stored messages, and the queries that stores serve and archives answer.
 //!
-//! The order of history is by timestamp and, among equal timestamps, by hash. A cursor is the hash of a
-//! message; a page begins behind it.
+//! History is ordered by timestamp and, among equal timestamps, by hash. A cursor is the hash of a message; a page
+//! begins after it.
 
 use std::sync::Arc;
 
 use thiserror::Error;
 use undertone_message::{MessageHash, WakuMessage, message_hash};
 
-/// Messages of a page if the query names no number (nwaku).
+/// Page size if the query names none (nwaku).
 pub const PAGE_DEFAULT: u32 = 20;
 
-/// Most messages of a page (nwaku).
+/// Largest page size (nwaku).
 pub const PAGE_MAX: u32 = 100;
 
-/// Longest time in nanoseconds by which the timestamp of a message may differ from the clock of a store that takes it from
-/// the relay (nwaku).
+/// Maximum difference in nanoseconds between a message's timestamp and the clock of a store that accepts it from the
+/// relay (nwaku).
 pub const CLOCK_TOLERANCE_NS: u64 = 20_000_000_000;
 
 /// Message with its topic and hash, as an archive keeps it.
@@ -30,7 +30,7 @@ pub struct StoredMessage {
 }
 
 impl StoredMessage {
-    /// Makes an entry of a message, and computes its hash.
+    /// Creates an entry for a message, and computes its hash.
     pub fn new(pubsub_topic: impl Into<Arc<str>>, message: WakuMessage) -> Self {
         let pubsub_topic = pubsub_topic.into();
         Self {
@@ -40,8 +40,8 @@ impl StoredMessage {
         }
     }
 
-    /// Whether a store takes the message from the relay at the time `now_ns`, Unix nanoseconds: it is not ephemeral, and its
-    /// timestamp differs from that time by [`CLOCK_TOLERANCE_NS`] at most.
+    /// Whether a store keeps the message if the relay delivers it at `now_ns`, Unix nanoseconds: it is not ephemeral,
+    /// and its timestamp differs from that time by at most [`CLOCK_TOLERANCE_NS`].
     pub fn is_to_be_kept(&self, now_ns: i64) -> bool {
         let apart_ns = self.message.timestamp_ns().abs_diff(now_ns);
         !self.message.is_ephemeral() && apart_ns <= CLOCK_TOLERANCE_NS
@@ -51,24 +51,24 @@ impl StoredMessage {
 /// Query for one page of history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryQuery {
-    /// Whether the page has messages and topics, or hashes alone.
+    /// Whether the page has messages and topics, or only hashes.
     pub include_data: bool,
-    /// Messages that the query is about.
+    /// Messages to select.
     pub criteria: HistoryCriteria,
-    /// Message behind which the page begins; `None` for the first page.
+    /// Message after which the page begins; `None` for the first page.
     pub cursor: Option<MessageHash>,
     /// Direction in which pages follow each other. Within a page, messages are always the oldest first.
     pub direction: PageDirection,
-    /// Most messages of the page, 1 to [`PAGE_MAX`].
+    /// Maximum number of messages of the page, 1 to [`PAGE_MAX`].
     pub limit: u32,
 }
 
-/// Messages that a query is about.
+/// Messages that a query selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryCriteria {
     /// Messages with these hashes.
     Hashes(Vec<MessageHash>),
-    /// Messages that meet every condition given.
+    /// Messages that meet all of these conditions.
     Content(ContentCriteria),
 }
 
@@ -77,11 +77,11 @@ pub enum HistoryCriteria {
 pub struct ContentCriteria {
     /// Topic that the message was published on.
     pub pubsub_topic: Option<Arc<str>>,
-    /// Content topics, of which the message has one; empty for any.
+    /// Content topics, one of which the message must have; empty for any.
     pub content_topics: Vec<Arc<str>>,
-    /// Earliest timestamp, Unix nanoseconds, included.
+    /// Earliest timestamp, Unix nanoseconds, inclusive.
     pub start_ns: Option<i64>,
-    /// Latest timestamp, Unix nanoseconds, included.
+    /// Latest timestamp, Unix nanoseconds, inclusive.
     pub end_ns: Option<i64>,
 }
 
@@ -139,7 +139,7 @@ pub struct HistoryData {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum HistoryError {
-    /// The archive does not have the cursor's message, or no longer.
+    /// The archive does not have the cursor's message, or no longer has it.
     #[error("cursor not found")]
     UnknownCursor,
     /// The archive cannot be read now.

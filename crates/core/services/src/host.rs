@@ -1,7 +1,7 @@
-//! Services of a node as one machine: the server of each, their rate limits, and the requests that wait for answers.
+//! All services of a node as one state machine: their servers, rate limits, and requests that wait for answers.
 //!
-//! A driver gives requests and all else that concerns services to a [`ServiceHost`], and carries out its outputs.
-//! The network and the simulator drive the same host, so that both have the same dispatch, limits and order.
+//! A driver passes requests and other events that concern services to a [`ServiceHost`], and carries out its outputs.
+//! The network and the simulator drive the same host, so both have the same dispatch, limits and order.
 
 mod io;
 mod machines;
@@ -24,14 +24,14 @@ use crate::{PeerNo, RequestNo, filter, lightpush, peer_exchange, rendezvous, sto
 use machines::{Asked, Event};
 
 /// Host of the services: call [`handle`](Self::handle), drain [`poll`](Self::poll), then wait until
-/// [`next_timeout`](Self::next_timeout) or the next input. Between two polls it takes inputs, too.
+/// [`next_timeout`](Self::next_timeout) or the next input. It also accepts inputs between two polls.
 ///
-/// `A` is what the driver needs to know to write an answer, such as the sending half of a channel.
+/// `A` is what the driver needs to write an answer, such as the sending half of a channel.
 #[derive(Debug)]
 pub struct ServiceHost<A> {
     machines: Machines,
     limits: RateLimits,
-    /// Limiters of the services that were ever asked.
+    /// Limiters of the services that have received a request.
     limiters: BTreeMap<LimitedService, RateLimiter>,
     waiting: BTreeMap<RequestNo, Waiting<A>>,
     next_request: u64,
@@ -43,7 +43,7 @@ pub struct ServiceHost<A> {
 pub struct ProtocolTotals {
     /// Requests within the rate limit.
     pub served: u64,
-    /// Requests that were refused because they exceed the rate limit.
+    /// Requests refused because they exceed the rate limit.
     pub rejected: u64,
     /// Bytes of requests, without their length prefixes.
     pub received_bytes: u64,
@@ -60,7 +60,7 @@ struct Waiting<A> {
 }
 
 impl<A> ServiceHost<A> {
-    /// Creates a host of these machines, to which nobody has sent a request.
+    /// Creates a host of these machines without any requests.
     pub fn new(machines: Machines, limits: RateLimits) -> Self {
         Self {
             machines,
@@ -72,14 +72,14 @@ impl<A> ServiceHost<A> {
         }
     }
 
-    /// Puts other machines in place of those so far, and returns those. What waits for an answer is dropped; rate limits
-    /// and totals stay.
+    /// Replaces the machines, and returns the old ones. Requests that wait for an answer are dropped; rate limits and
+    /// totals stay.
     pub fn replace(&mut self, machines: Machines) -> Machines {
         self.waiting.clear();
         std::mem::replace(&mut self.machines, machines)
     }
 
-    /// Handles an event. One for a service that is not mounted is dropped.
+    /// Handles an event. An event for a service that is not mounted is dropped.
     pub fn handle(&mut self, now: Time, input: Input<A>) {
         let machines = &mut self.machines;
         match input {
@@ -130,7 +130,7 @@ impl<A> ServiceHost<A> {
         }
     }
 
-    /// Takes the next output. Those of one service come before those of the next.
+    /// Takes the next output. Outputs of one service come before those of the next.
     pub fn poll(&mut self) -> Option<Output<A>> {
         loop {
             let mut services = Machines::ORDER.into_iter();
@@ -176,19 +176,19 @@ impl<A> ServiceHost<A> {
         }
     }
 
-    /// Returns when [`Input::Tick`] is due: the earliest time that a machine asks for, `None` if none does.
+    /// Returns when [`Input::Tick`] is due: the earliest timer of any machine, `None` if none has one.
     pub fn next_timeout(&self) -> Option<Time> {
         let services = Machines::ORDER.into_iter();
         let timers = services.filter_map(|service| self.machines.get(service)?.timer());
         timers.min()
     }
 
-    /// Machines that are mounted, for inspection.
+    /// Returns the mounted machines, for inspection.
     pub fn machines(&self) -> &Machines {
         &self.machines
     }
 
-    /// Totals since the start by protocol id, of those that were ever used.
+    /// Returns the totals since the start by protocol id, for the protocols used so far.
     pub fn totals(&self) -> &BTreeMap<&'static str, ProtocolTotals> {
         &self.totals
     }
@@ -199,8 +199,8 @@ impl<A> ServiceHost<A> {
         filter.is_some_and(|filter| filter.is_subscribed(now, peer))
     }
 
-    /// Whether the number of a peer must stay its own: the peer waits for an answer, has a subscription or a registration,
-    /// or has sent requests that its rate limit still counts.
+    /// Whether a peer's number must not be reassigned: the peer waits for an answer, has a subscription or a
+    /// registration, or has sent requests that its rate limit still counts.
     pub fn is_bound(&self, now: Time, peer: PeerNo) -> bool {
         let rendezvous = self.machines.rendezvous.as_ref();
         self.is_subscribed(now, peer)

@@ -2,8 +2,8 @@
 //!
 //! # Where to start
 //!
-//! [`host::ServiceHost`] joins the servers of all services for a driver; each service has a module of its own, and
-//! [`history`] has the words that stores and archives share.
+//! [`host::ServiceHost`] combines the servers of all services for a driver. Each service has a module of its own,
+//! and [`history`] has the types that stores and archives share.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod chance;
@@ -27,7 +27,7 @@ mod turns;
 
 pub use request::{PeerNo, RequestNo};
 
-/// Protocols of the services that nodes ask of each other, synchronisation of stores apart.
+/// Returns the ids of the service protocols between nodes, except those of store synchronisation.
 pub fn service_protocols() -> impl Iterator<Item = &'static str> {
     let requests = host::RequestProtocol::ALL.into_iter();
     requests

@@ -1,12 +1,13 @@
-//! Light client: filter subscriptions through service peers, of which any may vanish, sleep or lie.
+//! Light client: filter subscriptions at service peers, any of which may vanish, sleep or lie.
 //!
-//! A node without relay receives messages from filter peers, which push them, and fills gaps from stores. The
-//! [`LightClient`] keeps each subscription on several filter peers at once, and compares what it has with
-//! what stores list, after each interruption and every few minutes. The application gets each message once,
-//! in the end, as long as a store that the client knows holds it; an ephemeral message, which no store
-//! keeps, is lost if no filter peer pushes it.
+//! A node without relay receives messages pushed by filter peers, and fills gaps from stores. The
+//! [`LightClient`] keeps each subscription on several filter peers at once. After each interruption and every
+//! few minutes it compares its messages with what stores list. The application eventually gets each message
+//! exactly once, as long as a store that the client knows holds it. An ephemeral message is lost if no filter
+//! peer pushes it, since no store keeps it.
 //!
-//! Facts about peers: filter v2 (RFC 12), store v3 (RFC 13), the recommendations of the LIP p2p-reliability.
+//! Sources on peer behaviour: filter v2 (RFC 12), store v3 (RFC 13), the recommendations of the LIP
+//! p2p-reliability.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -47,7 +48,7 @@ use peers::{PeerPool, PeerPoolConfig, PeerService, PoolEvent};
 use wanted::{TopicPair, WantedTopics};
 use watch::Watch;
 
-/// Light mode of a node, as a machine without input or output of its own.
+/// Light mode of a node, as a sans-I/O state machine.
 ///
 /// Call [`handle`](Self::handle) with each event, then [`poll`](Self::poll) until it returns `None`, then
 /// wait for the next event or until [`next_timeout`](Self::next_timeout), whichever comes first.
@@ -164,13 +165,13 @@ impl LightClient {
         (next != Time::MAX).then_some(next)
     }
 
-    /// Returns the filter peers that hold a subscription now.
+    /// Returns the filter peers that currently hold a subscription.
     pub fn holders(&self, pubsub_topic: &Arc<str>, content_topic: &Arc<str>) -> Vec<PeerNo> {
         let criterion = (pubsub_topic.clone(), content_topic.clone());
         self.filters.holders(&criterion)
     }
 
-    /// Whether a filter peer is left alone at `now`, because of its failures.
+    /// Whether a filter peer is in backoff at `now` because of its failures.
     pub fn is_avoided(&self, now: Time, peer: PeerNo) -> bool {
         !self.pool.usable(now, peer, PeerService::Filter, None)
     }
@@ -234,7 +235,7 @@ impl LightClient {
         }
     }
 
-    /// Starts over after this machine slept: what was under way is void, and messages were missed.
+    /// Starts over after this machine slept: requests in flight are void, and messages were missed.
     fn resumed(&mut self, now: Time) {
         self.filters.resumed(now);
         self.watch.clear();
@@ -327,7 +328,7 @@ impl LightClient {
         }));
     }
 
-    /// Returns the time from which on no message is forgotten, Unix nanoseconds.
+    /// Returns the timestamp, Unix nanoseconds, from which no message is forgotten.
     fn keep_from_ns(&self, now: Time) -> i64 {
         self.wall_ns(now)
             .saturating_sub(nanos(self.config.limits.min_memory))
@@ -409,7 +410,7 @@ impl LightClient {
     }
 }
 
-/// Returns a number that no request had before.
+/// Returns a fresh request number.
 fn next(requests: &mut u64) -> RequestNo {
     *requests = requests.wrapping_add(1);
     RequestNo(*requests)

@@ -62,7 +62,7 @@ rpc::status! {
         OK = 200,
         /// The request is not valid.
         BAD_REQUEST = 400,
-        /// The peer has no subscription, or not the one that the request is about.
+        /// The peer has no subscription, or not the one that the request names.
         NOT_FOUND = 404,
         /// The peer sent more requests than it may.
         TOO_MANY_REQUESTS = 429,
@@ -81,12 +81,12 @@ impl FilterStatus {
 /// Kind of a subscribe request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SubscribeKind {
-    /// Question whether the server has subscriptions of the client; also keeps them alive.
+    /// Asks whether the server has subscriptions of the client; also keeps them alive.
     #[default]
     Ping,
-    /// Addition of criteria to those of the client.
+    /// Adds criteria to those of the client.
     Subscribe,
-    /// Removal of criteria from those of the client.
+    /// Removes criteria from those of the client.
     Unsubscribe,
     /// Removes every criterion of the client.
     UnsubscribeAll,
@@ -109,7 +109,7 @@ impl SubscribeKind {
 /// Request of a client, `FilterSubscribeRequest`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubscribeRequest {
-    /// Text that the response repeats.
+    /// Identifier that the response echoes.
     pub request_id: String,
     /// Kind of the request.
     pub kind: SubscribeKind,
@@ -173,7 +173,7 @@ pub struct SubscribeResponse {
     pub request_id: String,
     /// Status of the request.
     pub status: FilterStatus,
-    /// Explanation of the status for people.
+    /// Human-readable explanation of the status.
     pub status_desc: Option<String>,
 }
 
@@ -219,7 +219,7 @@ impl SubscribeResponse {
     }
 }
 
-/// Message on its way to a client, `MessagePush`.
+/// Message pushed to a client, `MessagePush`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessagePush {
     /// Message that the server pushes.

@@ -1,4 +1,4 @@
-//! Pushes that the driver has taken and not yet reported on, with the memory that they hold.
+//! Pushes handed to the driver and not yet reported as finished, with the memory that they hold.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -20,20 +20,21 @@ pub(super) struct PushBounds {
     pub(super) max_pushes_per_peer: usize,
     /// Bytes in flight to one peer; a peer with nothing in flight gets any message.
     pub(super) max_bytes_per_peer: usize,
-    /// Bytes of all messages in flight, each counted once however many peers it is on its way to.
+    /// Bytes of all messages in flight. A message counts once, however many peers it is being pushed
+    /// to.
     pub(super) max_bytes: usize,
-    /// Time for which pushes to a peer may fail without one delivered.
+    /// Time after which a peer is dropped if all pushes to it have failed since then.
     pub(super) max_failing: Duration,
 }
 
-/// End of a push.
+/// Outcome of a push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PushOutcome {
     /// The peer has the message.
     Delivered,
     /// The peer is connected and did not take the message.
     Failed,
-    /// The peer is not connected, for which it is not to be blamed.
+    /// The peer is not connected, which is not held against it.
     Away,
 }
 
@@ -51,7 +52,7 @@ pub(super) struct InFlight {
     next: Number,
 }
 
-/// Pushes in flight to one peer, in the order in which reports come.
+/// Pushes in flight to one peer, in the order in which they are reported.
 #[derive(Debug, Default)]
 struct PushLane {
     pushes: VecDeque<Number>,
@@ -82,13 +83,13 @@ impl InFlight {
         self.bytes
     }
 
-    /// Peers with pushes in flight or failing.
+    /// Number of peers that have pushes in flight or whose last push failed.
     pub(super) fn peers(&self) -> usize {
         self.lanes.len()
     }
 
-    /// Makes room for a message of `bytes`; returns the peers that gave way: those that hold the oldest
-    /// messages, since they read the slowest. Their pushes are no longer in flight.
+    /// Makes room for a message of `bytes`. Drops the pushes of the slowest readers, which hold the
+    /// oldest messages, and returns those peers.
     pub(super) fn make_room(&mut self, bytes: usize) -> Vec<PeerNo> {
         let mut slowest = Vec::new();
         while self.bytes + bytes > self.bounds.max_bytes
@@ -106,7 +107,7 @@ impl InFlight {
         slowest
     }
 
-    /// Begins a message of `bytes`, which [`push`](Self::push) then sends to peers.
+    /// Starts a message of `bytes`, which [`push`](Self::push) then adds to the lanes of peers.
     pub(super) fn begin(&mut self, bytes: usize) {
         self.next += 1;
         self.bytes += bytes;
@@ -114,7 +115,7 @@ impl InFlight {
             .insert(self.next, MessageInFlight { bytes, holders: 0 });
     }
 
-    /// Sends the message begun last to a peer; returns whether the peer has room for it.
+    /// Puts the message started last in flight to a peer; returns whether the peer has room for it.
     pub(super) fn push(&mut self, peer: PeerNo) -> bool {
         let Some(message) = self.messages.get_mut(&self.next) else {
             return false;
@@ -132,13 +133,13 @@ impl InFlight {
         true
     }
 
-    /// Ends the message begun last; one that no peer had room for is gone.
+    /// Finishes the message started last. It is dropped if no peer had room for it.
     pub(super) fn end(&mut self) {
         self.release(self.next, 0);
     }
 
-    /// Takes the report on the oldest push to a peer; `None` if none is in flight. Otherwise returns
-    /// whether the peer is to be given up, because its pushes have failed for too long.
+    /// Records the outcome of the oldest push to a peer; `None` if none is in flight. Otherwise returns
+    /// whether the peer is to be dropped, because its pushes have failed for too long.
     pub(super) fn report(&mut self, now: Time, peer: PeerNo, outcome: PushOutcome) -> Option<bool> {
         let lane = self.lanes.get_mut(&peer)?;
         let number = lane.pushes.pop_front()?;
@@ -176,7 +177,7 @@ impl InFlight {
         }
     }
 
-    /// Takes `holders` off a message, which is gone once it has none.
+    /// Releases a message for `holders` peers. It is freed once no peer holds it.
     fn release(&mut self, number: Number, holders: usize) {
         if let Some(message) = self.messages.get_mut(&number) {
             message.holders -= holders.min(message.holders);

@@ -1,4 +1,4 @@
-//! Events, outputs, bounds and counts of the server.
+//! Events, outputs, limits and counters of the server.
 
 use std::time::Duration;
 
@@ -10,34 +10,36 @@ use crate::{PeerNo, RequestNo, history::StoredMessage};
 /// Time after which a driver reports a push as failed (nwaku).
 pub const PUSH_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Bounds on what remote peers can make a [`FilterServer`](super::FilterServer) hold.
+/// Limits on the resources that remote peers can make a [`FilterServer`](super::FilterServer) use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FilterLimits {
     /// Limits on frames.
     pub codec: FilterCodecLimits,
-    /// Maximum number of subscribed peers (nwaku). Peers that are away give way to new ones.
+    /// Maximum number of subscribed peers (nwaku). Disconnected peers are evicted for new ones.
     pub max_peers: usize,
     /// Maximum number of criteria of a peer (nwaku).
     pub max_criteria_per_peer: usize,
     /// Memory for all criteria, in bytes. Half of it is divided equally among `max_peers` peers, so that each has
-    /// its part however greedy the others are.
+    /// its part however greedy the others are. The other half is shared; see
+    /// [`criteria_share`](Self::criteria_share).
     pub max_criteria_bytes: usize,
-    /// A peer that needs more than its part may hold one in so many of the bytes that are free in the other half.
+    /// Divisor for the shared half: a peer may hold up to the half's free bytes divided by this number, if that
+    /// is more than its equal part.
     pub criteria_share: usize,
-    /// Time for which a subscription lives without a request of its peer (nwaku).
+    /// Time after which a subscription expires without a request of its peer (nwaku).
     pub subscription_ttl: Duration,
-    /// Time for which a message is not pushed again (nwaku).
+    /// Time within which the same message is not pushed again (nwaku).
     pub seen_ttl: Duration,
-    /// Maximum number of messages that are remembered so as not to be pushed again.
+    /// Maximum number of messages remembered for that.
     pub max_seen: usize,
-    /// Maximum number of pushes in flight to a peer; it loses messages beyond.
+    /// Maximum number of pushes in flight to a peer; it misses messages beyond.
     pub max_pushes_per_peer: usize,
     /// Maximum number of bytes in flight to a peer with more than one push in flight.
     pub max_push_bytes_per_peer: usize,
-    /// Maximum number of bytes of all messages in flight; the slowest readers are dropped beyond.
+    /// Maximum number of bytes of all messages in flight. Beyond, the slowest readers are dropped.
     pub max_push_bytes: usize,
-    /// Time for which pushes to a connected peer may fail, without one delivered, before it is dropped.
+    /// Time after which a connected peer is dropped if every push to it has failed since then.
     pub max_failing: Duration,
 }
 
@@ -67,7 +69,7 @@ pub enum Input {
     Request {
         /// Peer that sent it.
         peer: PeerNo,
-        /// Number under which the driver wants the answer.
+        /// Number that identifies the request in the answer.
         request: RequestNo,
         /// Bytes of the request frame.
         bytes: Bytes,

@@ -1,11 +1,11 @@
-//! Reasons why a request is refused, with the statuses and texts of nwaku, which clients compare.
+//! Reasons for refusing a request, with the statuses and texts of nwaku, which clients compare.
 
 use thiserror::Error;
 
 use super::{codec::FilterStatus, subscriptions::Full};
 use crate::{rpc::RpcFrameError, sharding::ShardingError};
 
-/// Reason why a request is refused; its text is the description of the status.
+/// Reason for refusing a request; its text is the description of the status.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum FilterRefusal {
     #[error("BAD_REQUEST: {0}")]

@@ -1,4 +1,4 @@
-//! Hashes of messages pushed lately, so that none is pushed twice.
+//! Hashes of recently pushed messages, so that none is pushed twice.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,7 +9,7 @@ use undertone_message::MessageHash;
 #[path = "tests/seen.rs"]
 mod tests;
 
-/// Hashes of messages with the time of each one's last arrival, the oldest first.
+/// Hashes of messages with the time of the last arrival of each, the oldest first.
 #[derive(Debug)]
 pub(super) struct SeenMessages {
     ttl: Duration,
@@ -30,7 +30,8 @@ impl SeenMessages {
         }
     }
 
-    /// Notes the arrival of a message; returns whether it is new. An arrival renews the entry, as in nwaku.
+    /// Records the arrival of a message; returns whether it is new. An arrival renews the entry, as in
+    /// nwaku.
     pub(super) fn insert(&mut self, now: Time, hash: MessageHash) -> bool {
         self.expire(now);
         let place = self.next_place;

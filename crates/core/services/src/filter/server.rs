@@ -1,4 +1,4 @@
-//! Server of filter v2, without input or output of its own.
+//! Sans-I/O server of filter v2.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -27,7 +27,7 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Time between removals of what has expired (nwaku).
+/// Interval at which expired entries are removed (nwaku).
 const MAINTENANCE: Duration = Duration::from_secs(60);
 
 /// Server of filter v2: call [`handle`](Self::handle), drain [`poll`](Self::poll), then wait until
@@ -112,7 +112,7 @@ impl FilterServer {
         self.maintain_at
     }
 
-    /// Whether the peer has a subscription, so that its number must stay bound to it.
+    /// Whether the peer has a subscription, so that its number must not be reassigned.
     pub fn is_subscribed(&self, now: Time, peer: PeerNo) -> bool {
         self.subscriptions.contains(now, peer)
     }
@@ -126,12 +126,12 @@ impl FilterServer {
         self.subscriptions.iter().map(subscription).collect()
     }
 
-    /// Returns counts of what the server did.
+    /// Returns the server's counters.
     pub fn stats(&self) -> FilterStats {
         self.stats
     }
 
-    /// Returns the amounts that the server holds.
+    /// Returns the server's current resource usage.
     pub fn usage(&self) -> FilterUsage {
         FilterUsage {
             peers: self.subscriptions.peers(),
@@ -229,7 +229,8 @@ impl FilterServer {
             .map_err(FilterRefusal::from)
     }
 
-    /// Makes a place for a new peer, if none is free, by removing expired peers or one that is away.
+    /// Frees a slot for a new peer, if none is free, by removing expired peers or one that is
+    /// disconnected.
     fn make_place(&mut self, now: Time, peer: PeerNo) {
         if self.subscriptions.peers() < self.limits.max_peers
             || self.subscriptions.contains(now, peer)
@@ -330,7 +331,7 @@ impl FilterServer {
         self.outputs.push_back(Output::Drop { peer });
     }
 
-    /// Forgets what is known of a peer's pushes if it has no subscription and nothing in flight.
+    /// Drops the push state of a peer that has no subscription and nothing in flight.
     fn settle(&mut self, now: Time, peer: PeerNo) {
         if !self.subscriptions.contains(now, peer) {
             self.in_flight.clear_if_idle(peer);

@@ -14,7 +14,7 @@ use crate::PeerNo;
 #[path = "tests/subscriptions.rs"]
 mod tests;
 
-/// Bytes charged for each criterion in the index, besides its texts: its entry, measured generously.
+/// Bytes charged for each criterion in the index, besides its texts: a generous estimate of its entry.
 const CRITERION_BYTES: usize = 208;
 
 /// Bytes charged for each criterion of each peer: its entries in the peer's set and in the index.
@@ -43,8 +43,8 @@ pub(super) struct SubscriptionBounds {
     pub(super) max_criteria_per_peer: usize,
     /// Bytes charged for all criteria. Half of them are divided equally among all peers.
     pub(super) max_bytes: usize,
-    /// A peer that needs more than its part may hold one in so many of the bytes that are free in the other
-    /// half.
+    /// Divisor for the free bytes of the other half: a peer may hold the quotient if that is more than its
+    /// equal part.
     pub(super) share: usize,
     pub(super) ttl: Duration,
 }
@@ -59,14 +59,14 @@ impl SubscriptionBounds {
     }
 }
 
-/// Reason why criteria were not added; none of the request's criteria was.
+/// Reason why criteria were not added. None of the request's criteria was added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Full {
-    /// As many peers as the server takes.
+    /// The server has its maximum number of peers.
     Peers,
-    /// As many criteria as a peer may have.
+    /// The peer would exceed its maximum number of criteria.
     Criteria,
-    /// As much memory as the peer may have.
+    /// The peer would exceed its memory.
     Bytes,
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Subscriptions {
 #[derive(Debug)]
 struct Subscriber {
     criteria: BTreeSet<FilterCriterion>,
-    /// Bytes charged for the criteria if no other peer had them.
+    /// Bytes that the criteria would be charged if no other peer had them.
     bytes: usize,
     seen_at: Time,
     away_since: Option<Time>,
@@ -119,7 +119,7 @@ impl Subscriptions {
         self.peers.get(&peer).is_some_and(alive)
     }
 
-    /// Iterates over the peers that want a message and whose subscription has not expired.
+    /// Iterates over the peers with an unexpired subscription that matches a message.
     pub(super) fn wanting(
         &self,
         now: Time,
@@ -144,14 +144,14 @@ impl Subscriptions {
         }
     }
 
-    /// Notes that the peer has a connection.
+    /// Marks the peer as connected.
     pub(super) fn mark_here(&mut self, peer: PeerNo) {
         if let Some(subscriber) = self.peers.get_mut(&peer) {
             subscriber.away_since = None;
         }
     }
 
-    /// Notes that the peer has no connection.
+    /// Marks the peer as disconnected.
     pub(super) fn mark_away(&mut self, now: Time, peer: PeerNo) {
         if let Some(subscriber) = self.peers.get_mut(&peer) {
             subscriber.away_since.get_or_insert(now);
@@ -206,7 +206,7 @@ impl Subscriptions {
         subscriber.seen_at = now;
         subscriber.bytes = own_bytes;
         for criterion in criteria {
-            // The texts of a criterion are charged once, so all peers must share them.
+            // A criterion's texts are charged once, so all peers must share them.
             let known = self.index.get_key_value(&criterion);
             let criterion = known.map_or(criterion, |(known, _)| known.clone());
             let peers = self.index.entry(criterion.clone()).or_default();
@@ -218,7 +218,7 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// Removes criteria of the peer; returns how many it had.
+    /// Removes criteria of the peer; returns how many of them it had.
     pub(super) fn remove(
         &mut self,
         now: Time,

@@ -17,10 +17,10 @@ pub enum Input<A> {
     Request {
         /// Peer that sent it.
         peer: PeerNo,
-        /// Address of the answer, which the output gives back. It is dropped if there will be no answer: the peer
-        /// goes first, or the service is not mounted.
+        /// Where the answer goes; the output returns it. It is dropped if there will be no answer: the peer
+        /// disconnects first, or the service is not mounted.
         to: A,
-        /// Protocol that the stream is of.
+        /// Protocol of the stream.
         protocol: RequestProtocol,
         /// The request without its length prefix.
         bytes: Bytes,
@@ -56,7 +56,7 @@ pub enum Input<A> {
         /// Whether the record has addresses, and the peer itself has signed it.
         is_valid: bool,
     },
-    /// Records of nodes that peer exchange gives from now on; see
+    /// Node records that peer exchange gives out from now on; see
     /// [`peer_exchange::Input::Known`](crate::peer_exchange::Input::Known).
     Known(Vec<Bytes>),
     /// The last connection to a peer ended: its requests need no answer, and its pushes no report.
@@ -72,14 +72,14 @@ pub enum Input<A> {
 pub enum Output<A> {
     /// Write an answer and close the stream.
     Respond {
-        /// Address of the answer.
+        /// Where the answer goes.
         to: A,
         /// The answer without its length prefix.
         bytes: Bytes,
     },
-    /// Close the stream of a request to which there is no answer.
+    /// Close the stream of a request that gets no answer.
     Close {
-        /// Address that an answer would have.
+        /// Where an answer would have gone.
         to: A,
     },
     /// Ask the archive; the driver reports with [`Input::Page`].
@@ -110,7 +110,7 @@ pub enum Output<A> {
         /// Envelope with the record.
         record: Bytes,
     },
-    /// Validate a message and publish it by the relay; the driver reports with [`Input::Published`].
+    /// Validate a message and publish it through the relay; the driver reports with [`Input::Published`].
     Publish {
         /// Number of the message.
         publish: RequestNo,

@@ -1,4 +1,4 @@
-//! Machines of the services behind one interface.
+//! The services' state machines behind one interface.
 
 use bytes::Bytes;
 use undertone_gossip::Time;
@@ -12,7 +12,7 @@ use crate::rendezvous::{self, RendezvousServer};
 use crate::store::{self, StoreServer};
 use crate::{PeerNo, RequestNo};
 
-/// Machines of the services that are mounted; `None` for one that is not.
+/// State machines of the mounted services; `None` for a service that is not mounted.
 #[derive(Debug, Default)]
 pub struct Machines {
     /// Server of store.
@@ -28,7 +28,7 @@ pub struct Machines {
 }
 
 impl Machines {
-    /// Order in which the machines are given events and asked for outputs.
+    /// Order in which the machines receive events and are polled for outputs.
     pub(super) const ORDER: [LimitedService; 5] = [
         LimitedService::Store,
         LimitedService::Filter,
@@ -58,7 +58,7 @@ impl Machines {
     }
 }
 
-/// Event that every machine may be given.
+/// Event that any machine may receive.
 #[derive(Clone, Debug)]
 pub(super) enum Event {
     /// A request within the rate limit.
@@ -78,7 +78,7 @@ pub(super) struct Asked {
     pub(super) bytes: Bytes,
 }
 
-/// Machine of one service. Its outputs name requests by their numbers.
+/// State machine of one service. Its outputs name requests by their numbers.
 pub(super) trait Machine {
     fn take(&mut self, now: Time, event: Event);
 
@@ -152,7 +152,7 @@ impl Machine for PeerExchangeServer {
         let input = match event {
             Event::Request(Asked { request, bytes, .. }) => Input::Request { request, bytes },
             Event::TooMany(Asked { request, .. }) => Input::TooMany { request },
-            // Each answer is given at once.
+            // Every answer is given at once.
             Event::PeerGone(_) | Event::Tick => return,
         };
         self.handle(now, input);

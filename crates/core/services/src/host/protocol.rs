@@ -40,7 +40,7 @@ impl RequestProtocol {
         self.row().0
     }
 
-    /// Service that answers, and whose rate limit the requests count for.
+    /// Service that answers, and under whose rate limit the requests count.
     pub fn service(self) -> LimitedService {
         self.row().1
     }
@@ -50,7 +50,7 @@ impl RequestProtocol {
         self.row().2
     }
 
-    /// Row of the table: identifier, service, bytes.
+    /// Row of the protocol: identifier, service, maximum request length.
     fn row(self) -> (&'static str, LimitedService, usize) {
         let push_bytes = LightpushCodecLimits::default().max_request_bytes;
         match self {
