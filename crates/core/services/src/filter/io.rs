@@ -31,7 +31,7 @@ pub struct FilterLimits {
     pub subscription_ttl: Duration,
     /// Time within which the same message is not pushed again (nwaku).
     pub seen_ttl: Duration,
-    /// Maximum number of messages remembered for that.
+    /// Maximum number of pushed messages remembered to avoid pushing them again.
     pub max_seen: usize,
     /// Maximum number of pushes in flight to a peer; it misses messages beyond.
     pub max_pushes_per_peer: usize,

@@ -1,9 +1,9 @@
-//! Comparison with history: stores list the hashes of what they hold, and what is missing is fetched.
+//! Comparison with history: stores list the hashes of their messages, and the client fetches the missing ones.
 //!
-//! Each store is asked from the time up to which it was asked before, less an overlap, which is longer every few minutes
-//! and longest every hour ([`ListingDepth`](super::wanted::ListingDepth)). A message is therefore
-//! found if any store that is known long enough holds it, whatever was interrupted in between; an
-//! interruption only makes the next comparison come sooner.
+//! Each listing begins where the store's last one ended, less an overlap. The overlap is longer every few minutes and
+//! longest every hour ([`ListingDepth`](super::wanted::ListingDepth)). A message is therefore found if any store that
+//! is known long enough holds it, whatever was interrupted in between; an interruption only makes the next comparison
+//! come sooner.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -23,12 +23,12 @@ use crate::{PeerNo, RequestNo};
 #[derive(Debug)]
 struct Round {
     done: Vec<PeerNo>,
-    /// Store that is being asked, with the chunks that are left.
+    /// Store being asked, with its remaining chunks.
     current: Option<(PeerNo, VecDeque<Chunk>)>,
     listing: Option<StoreListing>,
-    /// Whether the current store answered everything so far.
+    /// Whether the current store has answered everything so far.
     is_complete: bool,
-    /// Time before which no store is chosen again.
+    /// Time before which no store can be chosen.
     not_before: Time,
 }
 
@@ -58,7 +58,7 @@ impl Checks {
         }
     }
 
-    /// Makes the next comparison come soon: messages may have been missed.
+    /// Brings the next comparison forward, because messages may have been missed.
     pub(crate) fn hurry(&mut self, now: Time, config: &LightConfig) {
         let earliest = self
             .last
@@ -66,7 +66,7 @@ impl Checks {
         self.due = self.due.min(earliest);
     }
 
-    /// Gives up what is under way without blame: this machine slept.
+    /// Drops the current comparison without blaming a store, because this machine slept.
     pub(crate) fn resumed(&mut self) {
         self.pending = None;
         self.round = None;
@@ -85,13 +85,13 @@ impl Checks {
         };
         let listing = self.round.as_mut().and_then(|round| round.listing.as_mut());
         match listing {
-            // One lost answer is no reason to do without a store for minutes.
+            // One lost answer is no reason to avoid a store for minutes.
             Some(listing) if !listing.is_repeated => listing.repeat(),
             Some(_) | None => self.failed(pending.store, None, context),
         }
     }
 
-    /// Takes the answer to a query; returns the messages in it that were asked for.
+    /// Handles the answer to a query; returns the requested messages in it.
     pub(crate) fn answer(
         &mut self,
         request: RequestNo,
@@ -129,7 +129,7 @@ impl Checks {
         found
     }
 
-    /// Notes a message that could not be remembered, so that it has to be fetched again later.
+    /// Records that a message could not be remembered, so that it is fetched again later.
     pub(crate) fn left_behind(&mut self) {
         if let Some(listing) = self.round.as_mut().and_then(|round| round.listing.as_mut()) {
             listing.has_gaps = true;
@@ -154,7 +154,7 @@ impl Checks {
         self.gave_up(store);
     }
 
-    /// A store did not answer: the rest is asked of others; what it listed is fetched from others.
+    /// Handles a store that did not answer: its remaining questions and the messages that it listed go to other stores.
     fn gave_up(&mut self, store: PeerNo) {
         let Some(round) = &mut self.round else { return };
         let is_lister = round
@@ -169,7 +169,7 @@ impl Checks {
         }
     }
 
-    /// Starts and continues a comparison until a query is under way or nothing can be done now.
+    /// Starts and continues a comparison until a query is in flight or nothing can be done now.
     pub(crate) fn drive(
         &mut self,
         context: &mut CheckContext<'_>,
@@ -211,7 +211,7 @@ impl Checks {
                     self.round = None;
                     continue;
                 }
-                // A comparison that no store can answer now gives way to the next one when that is due.
+                // If no store can answer now, the comparison is dropped once the next one is due.
                 if self.due <= now {
                     self.round = None;
                     continue;
@@ -240,7 +240,7 @@ impl Checks {
         }
         match &self.round {
             None => self.due,
-            // The pool has the deadline of the connection that is waited for.
+            // The pool keeps the deadline of the pending connection.
             Some(round) if round.listing.is_some() => Time::MAX,
             Some(round) if round.not_before == Time::MAX => self.due,
             Some(round) => round.not_before.min(self.due),
@@ -272,7 +272,7 @@ impl Round {
             };
             let store = *store;
             if !context.pool.usable(now, store, PeerService::Store, None) {
-                // It failed: the rest of its chunks waits for its next turn.
+                // The store failed: its remaining chunks wait for its next turn.
                 self.current = None;
                 continue;
             }
@@ -280,7 +280,7 @@ impl Round {
                 if self.is_complete {
                     self.done.push(store);
                 } else {
-                    // What is missing was given by none; asking again at once would not help.
+                    // No store had the missing messages; asking again at once would not help.
                     context.pool.failed(now, store, PeerService::Store, None);
                 }
                 self.current = None;
@@ -299,7 +299,7 @@ impl Round {
         }
     }
 
-    /// Whether any store is left that this comparison has not asked, be it in backoff.
+    /// Whether any store is left that this comparison has not asked, even one in backoff.
     fn has_more(&self, context: &CheckContext<'_>) -> bool {
         self.not_before != Time::MAX && context.pool.offers(PeerService::Store, None)
     }

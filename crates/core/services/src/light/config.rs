@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Times and numbers that decide how a light client uses its service peers.
+/// Parameters of a light client: how it uses its service peers.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LightConfig {
@@ -13,49 +13,50 @@ pub struct LightConfig {
     /// Time between pings to a filter peer (LIP p2p-reliability recommends a minute; nwaku forgets
     /// subscriptions after five minutes without one).
     pub ping_every: Duration,
-    /// Time before a ping without an answer is repeated.
+    /// Time after which an unanswered ping is repeated.
     pub ping_retry: Duration,
-    /// Pings in a row without an answer after which a filter peer is replaced.
+    /// Number of consecutive unanswered pings after which a filter peer is replaced.
     pub ping_failures: u32,
-    /// Time after which a message that one filter peer pushed is due from the others.
+    /// Time within which the other filter peers should push a message that one of them pushed.
     pub push_grace: Duration,
-    /// Messages in a row that a filter peer did not push, after which it counts as asleep.
+    /// Number of consecutive messages that a filter peer failed to push, after which it counts as asleep.
     pub asleep_after: u32,
-    /// Unasked messages after which a filter peer counts as a liar.
+    /// Number of pushes never subscribed to, after which a filter peer counts as a liar.
     pub lies: u32,
     /// Time between comparisons with history when nothing is wrong.
     pub check_every: Duration,
-    /// Least time between two comparisons with history.
+    /// Minimum time between two comparisons with history.
     pub check_spacing: Duration,
-    /// Time by which comparisons with history overlap: what archives and clocks may lag.
+    /// Overlap of comparisons with history: allowance for the lag of archives and clocks.
     pub check_overlap: Duration,
-    /// Shortest time between two listings by one store that overlap by [`late_overlap`](Self::late_overlap).
+    /// Minimum time between two listings by one store that overlap by [`late_overlap`](Self::late_overlap).
     pub late_every: Duration,
-    /// Overlap of such listings: what senders repeat until a service peer has taken and spread it.
+    /// Overlap of such listings: allowance for messages that senders repeat until a service peer accepts
+    /// them.
     pub late_overlap: Duration,
-    /// Shortest time between two listings by one store that overlap by [`deep_overlap`](Self::deep_overlap).
+    /// Minimum time between two listings by one store that overlap by [`deep_overlap`](Self::deep_overlap).
     pub deep_every: Duration,
-    /// Overlap of such listings: what stores learn late from other stores.
+    /// Overlap of such listings: allowance for messages that stores receive late from other stores.
     pub deep_overlap: Duration,
     /// Age beyond which history is not asked for (nwaku keeps two days).
     pub max_lookback: Duration,
-    /// Time before a subscription from which its messages are wanted, unless the application says.
+    /// How long before the subscription messages are wanted, unless the application says otherwise.
     pub subscribe_lookback: Duration,
-    /// Time ahead of this client's clock up to which history is asked for.
+    /// How far ahead of this client's clock history is asked for.
     pub clock_tolerance: Duration,
-    /// Time within which a filter request is answered.
+    /// Timeout of a filter request.
     pub filter_timeout: Duration,
-    /// Time within which a store query is answered.
+    /// Timeout of a store query.
     pub store_timeout: Duration,
-    /// Time within which a connection is made.
+    /// Timeout of a connection attempt.
     pub connect_timeout: Duration,
     /// Backoff of a service peer after one failure; it doubles with each further one.
     pub backoff_first: Duration,
-    /// Longest backoff of a service peer. Light nodes know few peers, so that it is short.
+    /// Maximum backoff of a service peer. It is short, because light nodes know few peers.
     pub backoff_max: Duration,
-    /// Lateness of a call, compared with the timer that was due, that counts as this machine's sleep.
+    /// Delay of a call past the due timer from which this machine is taken to have slept.
     pub suspend_after: Duration,
-    /// Bounds on what remotes and applications may cost.
+    /// Limits on the resources that peers and the application may use.
     pub limits: LightLimits,
 }
 
@@ -91,33 +92,34 @@ impl Default for LightConfig {
     }
 }
 
-/// Bounds on what service peers and the application may cost a light client.
+/// Limits on the resources of a light client that service peers and the application may use.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LightLimits {
-    /// Most service peers known at once.
+    /// Maximum number of service peers known at once.
     pub max_peers: usize,
-    /// Most pubsub topics kept of a peer's list.
+    /// Maximum number of pubsub topics kept per peer.
     pub max_peer_topics: usize,
-    /// Most subscriptions, counted as pairs of pubsub topic and content topic (nwaku: 1000 a peer).
+    /// Maximum number of subscriptions, counted as pairs of pubsub topic and content topic (nwaku: 1000 per
+    /// peer).
     pub max_subscriptions: usize,
-    /// Most bytes of a pubsub or content topic.
+    /// Maximum length of a pubsub or content topic, in bytes.
     pub max_topic_bytes: usize,
-    /// Most content topics of a filter request (nwaku: 100).
+    /// Maximum number of content topics of a filter request (nwaku: 100).
     pub topics_per_request: usize,
-    /// Most content topics of a store query (nwaku: 10).
+    /// Maximum number of content topics of a store query (nwaku: 10).
     pub topics_per_query: usize,
-    /// Most hashes of messages remembered as delivered.
+    /// Maximum number of hashes of delivered messages to remember.
     pub max_remembered: usize,
-    /// Age below which a hash is not forgotten, however many there are.
+    /// Age below which a hash is never forgotten, even if the memory is full.
     pub min_memory: Duration,
-    /// Most recent messages watched for which filter peers pushed them.
+    /// Maximum number of recent messages tracked to see which filter peers push them.
     pub max_watched: usize,
-    /// Most messages asked of a store by their hashes at once.
+    /// Maximum number of messages requested from a store by hash at once.
     pub hashes_per_query: usize,
-    /// Most pages of one listing by a store.
+    /// Maximum number of pages of one listing by a store.
     pub max_pages: u32,
-    /// Most stores asked for a message that one store listed.
+    /// Maximum number of stores asked for a message that one store listed.
     pub stores_per_message: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Parts of the client that a comparison with history works on, and the messages that it finds.
+//! Client state that a comparison with history works on, and the messages that it finds.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct CheckContext<'a> {
     pub(crate) out: &'a mut VecDeque<Output>,
 }
 
-/// Message that a store sent; not yet compared with what the application has.
+/// Message from a store, not yet compared with what the application has.
 #[derive(Debug)]
 pub(crate) struct FoundMessage {
     pub(crate) store: PeerNo,

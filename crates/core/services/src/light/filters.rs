@@ -11,17 +11,17 @@ use super::peers::{PeerPool, PeerService};
 use super::wanted::{TopicPair, WantedTopics};
 use crate::{PeerNo, RequestNo};
 
-/// Peer that was asked for messages.
+/// Filter peer that was sent a subscription.
 #[derive(Debug, Default)]
 struct Link {
-    /// Subscriptions that the peer confirmed, with the time of it.
+    /// Subscriptions that the peer confirmed, and when.
     accepted: BTreeMap<TopicPair, Time>,
-    /// Subscriptions ever asked for; pushes of others are lies.
+    /// Subscriptions ever requested; pushes outside these are lies.
     asked: BTreeSet<TopicPair>,
     pending: Option<PendingFilterRequest>,
     ping_at: Time,
     ping_failures: u32,
-    /// Messages in a row that the peer should have pushed and did not.
+    /// Number of consecutive messages that the peer should have pushed and did not.
     missed: u32,
     lies: u32,
 }
@@ -51,8 +51,8 @@ pub(crate) struct Filters {
 }
 
 impl Filters {
-    /// Takes a connection as gone. What was asked of the peer stays known: it may push that when it is
-    /// back, before it is asked again.
+    /// Handles a lost connection. The requested subscriptions stay recorded: once reconnected, the
+    /// peer may push their messages before the client asks again.
     pub(crate) fn disconnected(&mut self, peer: PeerNo) -> LinkChange {
         let Some(link) = self.links.get_mut(&peer) else {
             return LinkChange::None;
@@ -76,8 +76,8 @@ impl Filters {
         }
     }
 
-    /// Starts over with links that may be gone without notice: this machine slept. Requests under way
-    /// are given up without blame, and every peer is pinged.
+    /// Starts over after this machine slept, since links may be gone without notice. Requests in
+    /// flight are dropped without blame, and every peer is pinged.
     pub(crate) fn resumed(&mut self, now: Time) {
         for link in self.links.values_mut() {
             link.pending = None;
@@ -105,7 +105,7 @@ impl Filters {
         link.settle(now, *peer, pending.body, answer, config, pool)
     }
 
-    /// Counts requests as unanswered whose time is over.
+    /// Counts requests past their deadline as unanswered.
     pub(crate) fn expire(
         &mut self,
         now: Time,
@@ -126,7 +126,7 @@ impl Filters {
         change
     }
 
-    /// Chooses peers, connects to them, and sends each the request that is due.
+    /// Chooses peers, connects to them, and sends each the next request that is due.
     pub(crate) fn drive(
         &mut self,
         now: Time,
@@ -186,15 +186,15 @@ impl Filters {
         }
     }
 
-    /// Whether a peer was ever asked for messages.
+    /// Whether a peer was ever sent a subscription.
     pub(crate) fn knows(&self, peer: PeerNo) -> bool {
         self.links
             .get(&peer)
             .is_some_and(|link| !link.asked.is_empty())
     }
 
-    /// Notes a push that is not wanted: stale if it was asked of the peer once, else a lie, of which
-    /// several make the peer avoided.
+    /// Records an unwanted push. It is stale if the peer was once subscribed for it, else a lie;
+    /// several lies put the peer into backoff.
     pub(crate) fn unwanted_push(
         &mut self,
         now: Time,
@@ -232,8 +232,8 @@ impl Filters {
         peers.map(|(peer, _)| *peer).collect()
     }
 
-    /// Notes whether a peer pushed a message that it should have; returns the offence of one that no
-    /// longer does.
+    /// Records whether a peer pushed a message that it should have; returns the offence if the peer no
+    /// longer pushes.
     pub(crate) fn judged(
         &mut self,
         now: Time,
@@ -258,7 +258,8 @@ impl Filters {
         Some(Output::Misbehaved { peer, offence })
     }
 
-    /// Returns the pubsub topics whose number of complete filter peers changed, with that number.
+    /// Returns the pubsub topics for which the number of peers with all subscriptions changed, with
+    /// that number.
     pub(crate) fn health_changes(&mut self, wanted: &WantedTopics) -> Vec<(Arc<str>, usize)> {
         let mut health: BTreeMap<Arc<str>, usize> = BTreeMap::new();
         for topic in wanted.pubsub_topics() {
@@ -278,13 +279,13 @@ impl Filters {
         changes
     }
 
-    /// Returns the time of the next request, deadline or end of a backoff that matters.
+    /// Returns the time of the next relevant request, deadline or end of a backoff.
     pub(crate) fn next_timeout(&self, now: Time, config: &LightConfig, pool: &PeerPool) -> Time {
         let of_link = |(peer, link): (&PeerNo, &Link)| match &link.pending {
             Some(pending) => pending.deadline,
             None if link.accepted.is_empty() => Time::MAX,
             None if is_ready(now, *peer, pool) => link.ping_at,
-            // The pool has the deadline of a connection that is made.
+            // The pool keeps the deadline of the pending connection.
             None => Time::MAX,
         };
         let mut next = self.links.iter().map(of_link).min().unwrap_or(Time::MAX);
@@ -363,7 +364,7 @@ impl Link {
             Err(failure) => failure,
         };
         if let LightFilterRequest::Unsubscribe { .. } | LightFilterRequest::UnsubscribeAll = body {
-            // The peer forgets the subscription by itself some minutes after the last ping.
+            // The peer drops the subscription by itself some minutes after the last ping.
             self.removed(body);
             return LinkChange::None;
         }

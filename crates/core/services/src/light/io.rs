@@ -21,7 +21,7 @@ pub struct Services {
     pub store: bool,
 }
 
-/// Peer that offers services, as discovery found it.
+/// Peer that offers services, as found by discovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServicePeer {
     /// Number that the driver gave the peer.
@@ -30,8 +30,8 @@ pub struct ServicePeer {
     pub services: Services,
     /// Pubsub topics that the peer serves; `None` if unknown, which counts as all.
     pub pubsub_topics: Option<Vec<Arc<str>>>,
-    /// Whether the operator names the peer to get messages from: it is asked for those of all topics, as what is known of
-    /// its topics may be out of date.
+    /// Whether the operator configured the peer as a source of messages. It is then asked for all topics, since its
+    /// known topics may be out of date.
     pub filters_all: bool,
     /// Standing of the peer.
     pub standing: Standing,
@@ -57,12 +57,12 @@ pub enum ServicePeerFailure {
     NoAnswer,
     /// The peer has no subscription of this client (404).
     NoSubscription,
-    /// The peer asks for patience (429, 503).
+    /// The peer is overloaded or limits the rate (429, 503).
     Busy {
-        /// Time that the peer asks for, if it named one.
+        /// Retry delay that the peer requests, if it named one.
         retry_after: Option<Duration>,
     },
-    /// The peer refuses the request for good (400 and others).
+    /// The peer permanently refuses the request (400 and others).
     Refused,
 }
 
@@ -90,7 +90,7 @@ pub enum LightFilterRequest {
 }
 
 impl LightFilterRequest {
-    /// Returns the request as a frame of filter v2, under the id that the answer repeats.
+    /// Returns the request as a frame of filter v2 with the request id, which the answer echoes.
     #[must_use]
     pub fn into_frame(self, request_id: String) -> SubscribeRequest {
         let (kind, pubsub_topic, content_topics) = match self {
@@ -124,7 +124,7 @@ impl LightFilterRequest {
 pub enum Input {
     /// Discovery found a service peer, or learned more about one.
     PeerFound(ServicePeer),
-    /// Discovery gave a peer up; the client forgets it.
+    /// Discovery dropped a peer; the client forgets it.
     PeerLost(PeerNo),
     /// A peer is connected now.
     Connected(PeerNo),
@@ -181,16 +181,16 @@ pub enum Input {
     Tick,
 }
 
-/// Way by which a message came to the client.
+/// How a message reached the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeliveryOrigin {
     /// A filter peer pushed the message.
     Filter(PeerNo),
-    /// A store peer had the message, which no filter peer had pushed before.
+    /// A store peer had the message, and no filter peer had pushed it before.
     Store(PeerNo),
 }
 
-/// Message that is given to the application, once.
+/// Message delivered to the application, once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LightDelivery {
     /// Deterministic hash of topic and message (RFC 14).
@@ -199,24 +199,24 @@ pub struct LightDelivery {
     pub pubsub_topic: Arc<str>,
     /// The message. Its rate-limit proof is not verified here, and stores may have removed it.
     pub message: WakuMessage,
-    /// Way by which the message came.
+    /// How the message arrived.
     pub origin: DeliveryOrigin,
 }
 
-/// Breach of a protocol by a service peer.
+/// Protocol violation by a service peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offence {
-    /// The peer pushed a message that was never asked of it.
+    /// The peer pushed a message outside every subscription ever requested from it.
     UnaskedPush,
     /// The peer pushed nothing while other peers pushed messages, or stores had them.
     Asleep,
-    /// The store listed hashes that it does not give messages for.
+    /// The store listed hashes of messages that it does not return.
     HollowListing,
-    /// The store sent what does not answer the query: messages not asked for, or pages without end.
+    /// The store's page does not answer the query: it has messages that were not asked for, or pages never end.
     WrongPage,
 }
 
-/// Reason why content topics were not added to the subscriptions.
+/// Reason why content topics were not subscribed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LightSubscribeError {
@@ -224,19 +224,19 @@ pub enum LightSubscribeError {
     /// [`LightLimits::max_subscriptions`](super::LightLimits::max_subscriptions).
     #[error("more than {max} subscriptions")]
     TooMany {
-        /// Most subscriptions of a client.
+        /// Maximum number of subscriptions.
         max: usize,
     },
     /// A topic is longer than
     /// [`LightLimits::max_topic_bytes`](super::LightLimits::max_topic_bytes).
     #[error("a topic of more than {max} bytes")]
     TopicTooLong {
-        /// Most bytes of a topic.
+        /// Maximum length of a topic, in bytes.
         max: usize,
     },
 }
 
-/// Action that the driver has to take, or event for the application.
+/// Action for the driver, or event for the application.
 ///
 /// The enum is exhaustive on purpose: a driver that overlooks a new action is wrong, so it must not compile.
 #[derive(Clone, Debug, PartialEq)]
@@ -263,7 +263,7 @@ pub enum Output {
     },
     /// Give a message to the application.
     Deliver(LightDelivery),
-    /// Content topics were not added, none of the command's.
+    /// None of a command's content topics were subscribed.
     SubscribeRefused {
         /// Pubsub topic of the command.
         pubsub_topic: Arc<str>,
@@ -277,23 +277,23 @@ pub enum Output {
         /// Filter peers that hold all its subscriptions.
         filter_peers: usize,
     },
-    /// History that no store has confirmed can no longer be compared with what was delivered, because
-    /// the memory of delivered hashes is full: messages of that time may be lost.
+    /// Part of history that no store has confirmed can no longer be compared with the delivered messages, because the
+    /// memory of delivered hashes is full. Messages of that time may be lost.
     Unchecked {
         /// Pubsub topic of the messages.
         pubsub_topic: Arc<str>,
-        /// Earliest time that was not compared, Unix nanoseconds.
+        /// Start of the uncompared time, Unix nanoseconds.
         from_ns: i64,
-        /// Time from which on history is compared again, Unix nanoseconds.
+        /// Time from which history is compared again, Unix nanoseconds.
         until_ns: i64,
     },
-    /// A service peer broke a protocol; the client avoids it for a while.
+    /// A service peer violated a protocol; the client avoids it for a while.
     Misbehaved {
         /// Peer that broke the protocol.
         peer: PeerNo,
         /// Offence that the peer committed.
         offence: Offence,
     },
-    /// The client holds no state for a peer any more: its number may be given to another.
+    /// The client holds no state for a peer any more: its number may be reassigned.
     Forgotten(PeerNo),
 }

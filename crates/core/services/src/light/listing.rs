@@ -1,4 +1,4 @@
-//! Listing by one store of what it holds of some content topics, and fetching what is missing.
+//! Listing by one store of its messages on some content topics, and fetching of the missing ones.
 
 use std::collections::BTreeMap;
 
@@ -26,12 +26,12 @@ pub(crate) enum ListingStep {
     Done,
 }
 
-/// Page that does not answer the query.
+/// Fault of a page that does not answer the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PageError {
     /// More entries than asked for, entries not asked for, or a cursor that does not move.
     Wrong,
-    /// A message is absent from the store that listed it.
+    /// The store listed a message but does not return it.
     Hollow,
 }
 
@@ -49,7 +49,7 @@ enum SentQuery {
 /// Position in the store's list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ListPosition {
-    /// The next page begins behind this message.
+    /// The next page begins after this message.
     Behind(Option<MessageHash>),
     /// The last page was read, or the store failed.
     End,
@@ -62,21 +62,22 @@ pub(crate) struct StoreListing {
     lister: PeerNo,
     depth: ListingDepth,
     from_ns: i64,
-    /// Wall time of the beginning, up to which the store has been asked when the listing is done.
+    /// Wall time at which the listing began. Once it is done, the store has been asked up to this
+    /// time.
     started_ns: i64,
     to_ns: i64,
     position: ListPosition,
     pages: u32,
-    /// Messages to fetch, with the stores that were asked for each.
+    /// Messages to fetch, with the stores already asked for each.
     missing: BTreeMap<MessageHash, Vec<PeerNo>>,
-    /// Hashes of the page that is being worked off.
+    /// Hashes of the current page.
     page: Vec<MessageHash>,
     asked: SentQuery,
-    /// Whether the query under way was sent before, without an answer.
+    /// Whether the query in flight is a retry after a missing answer.
     pub(crate) is_repeated: bool,
-    /// Whether something could not be had, so that the store has to list it again.
+    /// Whether something could not be fetched, so that the store has to list it again.
     pub(crate) has_gaps: bool,
-    /// Latest timestamp up to which everything listed was had.
+    /// Timestamp up to which everything listed has been obtained.
     progress_ns: Option<i64>,
 }
 
@@ -93,7 +94,8 @@ impl StoreListing {
             .ask_from(&chunk, lister, context.config, now_ns)?;
         let oldest = now_ns.saturating_sub(nanos(context.config.max_lookback));
         let mut from_ns = asked.max(oldest);
-        // What was forgotten cannot be compared: a message listed there might be delivered twice.
+        // Forgotten messages cannot be compared: one listed from that time might be delivered
+        // twice.
         if let Some(forgotten) = context.memory.forgotten_until()
             && from_ns <= forgotten
         {
@@ -126,7 +128,8 @@ impl StoreListing {
         })
     }
 
-    /// Returns the next query: for messages of the page if any is missing, else for the next page.
+    /// Returns the next query: for missing messages of the page if there are any, else for the next
+    /// page.
     pub(crate) fn next(&mut self, context: &mut CheckContext<'_>) -> ListingStep {
         self.missing
             .retain(|hash, _| context.memory.timestamp(hash).is_none());
@@ -200,7 +203,7 @@ impl StoreListing {
         pool.pick(now, PeerService::Store, None, |peer| tried.contains(&peer))
     }
 
-    /// Takes a page; returns the messages in it that were asked for, and what is wrong with it.
+    /// Handles a page; returns the requested messages in it, and its fault if it has one.
     pub(crate) fn page(
         &mut self,
         store: PeerNo,
@@ -273,7 +276,8 @@ impl StoreListing {
                 message: data.message,
             });
         }
-        // A store may send fewer than it has, to keep the answer short; then it has to send some.
+        // A store may send only part of the messages to keep the answer short, but it must send at
+        // least one.
         let is_partial = page.next.is_some() && !found.is_empty();
         let mut is_hollow = false;
         for hash in hashes {
@@ -292,13 +296,14 @@ impl StoreListing {
         (found, verdict)
     }
 
-    /// Sends the query under way again, which was not answered.
+    /// Repeats the query in flight, which was not answered.
     pub(crate) fn repeat(&mut self) {
         self.asked = SentQuery::Nothing;
         self.is_repeated = true;
     }
 
-    /// A store did not answer: it is not asked again for the messages that it was asked for.
+    /// Handles a store that did not answer: it is not asked again for the messages requested from
+    /// it.
     pub(crate) fn source_failed(&mut self, store: PeerNo, is_lister: bool) {
         self.is_repeated = false;
         match std::mem::replace(&mut self.asked, SentQuery::Nothing) {
@@ -325,7 +330,7 @@ impl StoreListing {
         }
     }
 
-    /// Notes how far the listing came, so that after a failure it goes on from there.
+    /// Records the progress of the listing, so that it resumes there after a failure.
     fn page_done(&mut self, memory: &DeliveryMemory, wanted: &mut WantedTopics) {
         if self.has_gaps {
             self.page.clear();
@@ -343,7 +348,7 @@ impl StoreListing {
         }
     }
 
-    /// Ends the listing; returns whether everything listed was had.
+    /// Ends the listing; returns whether everything listed was obtained.
     pub(crate) fn finish(self, wanted: &mut WantedTopics) -> bool {
         if !self.has_gaps {
             wanted.listed(&self.chunk, self.lister, self.depth, self.started_ns);

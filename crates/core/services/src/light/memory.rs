@@ -1,4 +1,4 @@
-//! Hashes of messages that the application has, bounded, so that no message is given to it twice.
+//! Bounded memory of hashes of delivered messages, so that none is delivered twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,17 +15,17 @@ pub(crate) enum Remembered {
     New,
     /// The application has the message.
     Known,
-    /// The message is as old as messages that were forgotten; it may have been delivered.
+    /// The message is no newer than a forgotten one, so it may already have been delivered.
     TooOld,
     /// The memory is full of recent messages; the message is left for a comparison with history.
     Full,
 }
 
-/// Hashes of delivered messages, of which the oldest by timestamp are forgotten first.
+/// Hashes of delivered messages. The oldest by timestamp are forgotten first.
 ///
-/// A pushed message that is not newer than one forgotten counts as delivered: a replay cannot be told from
-/// a straggler. Recent messages are never forgotten, so that a peer cannot by a flood make the client take
-/// what is new for old.
+/// A pushed message that is no newer than a forgotten one counts as delivered: a replay cannot be told
+/// from a straggler. Recent messages are never forgotten. Otherwise a peer could flood the memory to make
+/// the client treat new messages as old.
 #[derive(Debug)]
 pub(crate) struct DeliveryMemory {
     capacity: usize,
@@ -49,14 +49,14 @@ impl DeliveryMemory {
         self.timestamps.get(hash).copied()
     }
 
-    /// Returns the latest timestamp of forgotten messages.
+    /// Returns the latest timestamp among forgotten messages.
     pub(crate) fn forgotten_until(&self) -> Option<i64> {
         self.forgotten_until
     }
 
     /// Remembers a pushed message.
     ///
-    /// Messages with timestamps before `keep_from_ns` are forgotten if there is no other space.
+    /// Only messages with timestamps before `keep_from_ns` may be forgotten to make room.
     pub(crate) fn pushed(
         &mut self,
         hash: MessageHash,
@@ -71,7 +71,7 @@ impl DeliveryMemory {
         self.insert(hash, timestamp, keep_from_ns)
     }
 
-    /// Remembers a message that a listing showed to be missing; its age is the listing's matter.
+    /// Remembers a message that a listing showed to be missing. The listing has already checked its age.
     pub(crate) fn recovered(
         &mut self,
         hash: MessageHash,
@@ -86,7 +86,7 @@ impl DeliveryMemory {
             return Remembered::Known;
         }
         if self.timestamps.len() >= self.capacity {
-            // The oldest of all is forgotten, be it the new message itself.
+            // The oldest message is forgotten, which may be the new one.
             let stored = self.oldest_first.first().copied();
             let oldest = stored.map_or((timestamp, hash), |stored| stored.min((timestamp, hash)));
             if oldest.0 >= keep_from_ns {

@@ -1,4 +1,4 @@
-//! Service peers known to a light client: connections, and who answered and who did not.
+//! Service peers known to a light client: their connections, and which of them answer.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -25,7 +25,7 @@ pub(crate) enum PeerService {
     Store,
 }
 
-/// Waits of a pool.
+/// Limits and backoff times of a pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PeerPoolConfig {
     pub(crate) max_peers: usize,
@@ -35,7 +35,7 @@ pub(crate) struct PeerPoolConfig {
     pub(crate) backoff_max: Duration,
 }
 
-/// Success and failure of one service of one peer.
+/// Failures and use of one service of one peer.
 #[derive(Clone, Copy, Debug, Default)]
 struct ServiceStanding {
     /// Failures since the last answer.
@@ -59,7 +59,7 @@ struct PooledPeer {
     filters_all: bool,
     connection: PeerConnection,
     standings: [ServiceStanding; 3],
-    /// Standings from before the peer could not be reached, while it cannot.
+    /// Standings before the peer became unreachable; `None` while it is reachable.
     reachable_standings: Option<[ServiceStanding; 3]>,
 }
 
@@ -92,8 +92,8 @@ pub(crate) enum PoolEvent {
 
 /// Bounded set of service peers, each with a standing for each service.
 ///
-/// A peer that fails is avoided for a time that doubles with each failure, up to a longest one: no peer is
-/// given up for good.
+/// A failing peer is avoided for a time that doubles with each failure, up to a maximum. No peer is given up for
+/// good.
 #[derive(Debug)]
 pub(crate) struct PeerPool {
     config: PeerPoolConfig,
@@ -112,9 +112,8 @@ impl PeerPool {
         }
     }
 
-    /// Adds a peer or renews what is known of it. A full pool forgets the disconnected peer with most
-    /// failures for the new one, or refuses the new one if none has failed; returns the peer that is
-    /// forgotten.
+    /// Adds a peer or updates a known one. A full pool evicts the disconnected peer with the most failures, or
+    /// refuses the new one if none has failed; returns the evicted peer.
     pub(crate) fn found(&mut self, found: ServicePeer) -> Option<PeerNo> {
         let witness = found.witness();
         let topics = found.pubsub_topics.map(|mut list| {
@@ -162,7 +161,7 @@ impl PeerPool {
         }
     }
 
-    /// Notes that a peer is connected; that it could not be reached before is no longer held against it.
+    /// Marks a peer as connected; its earlier unreachability no longer counts against it.
     pub(crate) fn connected(&mut self, peer: PeerNo) {
         if let Some(peer) = self.peers.get_mut(&peer) {
             peer.connection = PeerConnection::Up;
@@ -178,7 +177,7 @@ impl PeerPool {
         }
     }
 
-    /// Notes that a connection could not be made: a failure of every service of the peer.
+    /// Records a failed connection attempt as a failure of every service of the peer.
     pub(crate) fn connect_failed(&mut self, now: Time, peer: PeerNo) {
         self.disconnected(peer);
         if let Some(known) = self.peers.get_mut(&peer) {
@@ -204,7 +203,7 @@ impl PeerPool {
             .is_some_and(|p| p.connection == PeerConnection::Up)
     }
 
-    /// Asks the driver for a connection unless there is one or one is being made.
+    /// Asks the driver for a connection unless one exists or is being made.
     pub(crate) fn connect(&mut self, now: Time, peer: PeerNo) {
         let deadline = now.after(self.config.connect_timeout);
         if let Some(known) = self.peers.get_mut(&peer)
@@ -215,7 +214,7 @@ impl PeerPool {
         }
     }
 
-    /// Counts connections as failed whose time is over; returns their peers.
+    /// Fails connection attempts past their deadline; returns their peers.
     pub(crate) fn expire(&mut self, now: Time) -> Vec<PeerNo> {
         let late = |peer: &PooledPeer| match peer.connection {
             PeerConnection::Connecting { deadline } => deadline <= now,
@@ -233,7 +232,7 @@ impl PeerPool {
         late
     }
 
-    /// Returns the earliest deadline of a connection that is being made.
+    /// Returns the earliest deadline of a connection attempt.
     pub(crate) fn next_timeout(&self) -> Time {
         let deadline = |peer: &PooledPeer| match peer.connection {
             PeerConnection::Connecting { deadline } => deadline,
@@ -252,8 +251,8 @@ impl PeerPool {
         }
     }
 
-    /// Avoids a peer for one service: for the time that the peer asked for, up to the longest backoff,
-    /// or for a time that doubles with each failure and varies by a quarter.
+    /// Puts a peer into backoff for one service. The backoff is the time that the peer asked for, up to the maximum,
+    /// or a time that doubles with each failure and varies by a quarter.
     pub(crate) fn failed(
         &mut self,
         now: Time,
@@ -281,7 +280,7 @@ impl PeerPool {
         standing.last_used = now;
     }
 
-    /// Avoids a peer that broke a protocol as if it had failed several times.
+    /// Puts a peer that violated a protocol into backoff, as if it had failed several times.
     pub(crate) fn distrust(&mut self, now: Time, peer: PeerNo, service: PeerService) {
         if let Some(known) = self.peers.get_mut(&peer) {
             let standing = &mut known.standings[service as usize];
@@ -290,7 +289,7 @@ impl PeerPool {
         self.failed(now, peer, service, None);
     }
 
-    /// Whether a peer offers a service now: known, and not in backoff.
+    /// Whether a peer is known to offer a service and is not in backoff.
     pub(crate) fn usable(
         &self,
         now: Time,
@@ -303,9 +302,9 @@ impl PeerPool {
         })
     }
 
-    /// Returns the best usable peer for which `excluded` does not hold: for filter and lightpush the one
-    /// with fewest failures, of the best standing, connected, not used for the longest time. Stores take turns,
-    /// whatever their standing and whether they failed or not, because any may be the only one that holds a message.
+    /// Returns the best usable peer that is not `excluded`. For filter and lightpush that is the one with the fewest
+    /// failures, then the best standing, then a connected one, then the least recently used. Stores take turns,
+    /// whatever their standing and failures, because any may be the only one that holds a message.
     pub(crate) fn pick(
         &self,
         now: Time,
@@ -330,8 +329,7 @@ impl PeerPool {
             .map(|(no, _)| *no)
     }
 
-    /// Returns the time at which the next peer leaves its backoff, of those for which `excluded` does not
-    /// hold; [`Time::MAX`] if there is none.
+    /// Returns when the next peer that is not `excluded` leaves its backoff; [`Time::MAX`] if there is none.
     pub(crate) fn next_usable(
         &self,
         now: Time,
@@ -348,7 +346,7 @@ impl PeerPool {
             .unwrap_or(Time::MAX)
     }
 
-    /// Returns whether any peer offers a service, also in backoff.
+    /// Returns whether any peer offers a service, even one in backoff.
     pub(crate) fn offers(&self, service: PeerService, topic: Option<&str>) -> bool {
         self.offers_besides(service, topic, |_| false)
     }
@@ -359,7 +357,7 @@ impl PeerPool {
         peer.is_some_and(|peer| peer.offers(service, Some(topic)))
     }
 
-    /// Returns whether any peer for which `excluded` does not hold offers a service, also in backoff.
+    /// Returns whether any peer that is not `excluded` offers a service, even one in backoff.
     pub(crate) fn offers_besides(
         &self,
         service: PeerService,

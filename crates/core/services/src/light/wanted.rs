@@ -1,4 +1,4 @@
-//! Subscriptions of the application, and up to what time each store has been asked about them.
+//! Subscriptions of the application, and up to which time each store has been asked about them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use crate::PeerNo;
 /// Pubsub topic and content topic.
 pub(crate) type TopicPair = (Arc<str>, Arc<str>);
 
-/// Depth of a listing: how long before the last listing of the same depth it begins.
+/// Depth of a listing: how far it overlaps the last listing of the same depth.
 ///
-/// Stores order messages by the timestamp of their sender. A message that reaches a store later than that is found by a
-/// listing that begins before its timestamp; so most listings overlap a little, some more, and few much.
+/// Stores order messages by the sender's timestamp. A message that reaches a store late is only found by a listing that
+/// begins before its timestamp. Most listings therefore overlap a little, some more, and few much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ListingDepth {
-    /// Overlap by what archives and clocks lag.
+    /// Overlap for the lag of archives and clocks.
     Usual,
-    /// Overlap by the time that senders repeat a message.
+    /// Overlap for the time during which senders repeat a message.
     Late,
-    /// Overlap by the time after which stores learn from other stores.
+    /// Overlap for the delay with which stores learn from other stores.
     Deep,
 }
 
@@ -46,7 +46,7 @@ impl ListingDepth {
     }
 }
 
-/// Times up to which a store has listed what it holds, by [`ListingDepth`], Unix nanoseconds.
+/// Times up to which a store has listed its messages, by [`ListingDepth`], Unix nanoseconds.
 pub(crate) type ListedUntil = [i64; 3];
 
 /// Subscription of the application.
@@ -54,7 +54,7 @@ pub(crate) type ListedUntil = [i64; 3];
 pub(crate) struct Interest {
     /// Time from which messages are wanted, Unix nanoseconds.
     pub(crate) since_ns: i64,
-    /// Time up to which each store has listed what it holds.
+    /// Times up to which each store has listed its messages.
     pub(crate) listed: BTreeMap<PeerNo, ListedUntil>,
 }
 
@@ -81,7 +81,7 @@ impl Chunk {
 }
 
 impl WantedTopics {
-    /// Adds all content topics or none; those that are wanted already keep their beginning.
+    /// Adds all content topics or none; those already wanted keep their start time.
     pub(crate) fn add(
         &mut self,
         limits: &LightLimits,
@@ -165,9 +165,9 @@ impl WantedTopics {
         chunks
     }
 
-    /// Returns the depth of the next listing of a chunk by a store, and the time from which on it is to list; `None` if
-    /// nothing of the chunk is wanted any more. A time already listed counts only up to `now_ns`, since the clock may
-    /// have been set back.
+    /// Returns the depth of a store's next listing of a chunk, and the time from which it begins; `None` if nothing of
+    /// the chunk is wanted any more. A time already listed counts only up to `now_ns`, since the clock may have been
+    /// set back.
     pub(crate) fn ask_from(
         &self,
         chunk: &Chunk,
@@ -215,7 +215,7 @@ impl WantedTopics {
             .unwrap_or(i64::MAX)
     }
 
-    /// Notes that a listing of some depth by a store has come to a time; it counts for lesser depths, too.
+    /// Records the time up to which a store has listed at some depth; it also counts for smaller depths.
     pub(crate) fn listed(
         &mut self,
         chunk: &Chunk,
@@ -233,7 +233,7 @@ impl WantedTopics {
         }
     }
 
-    /// Takes back what was listed after `now_ns`: the wall clock was set back.
+    /// Discards listed times after `now_ns`, because the wall clock was set back.
     pub(crate) fn clock_set(&mut self, now_ns: i64) {
         for interest in self.interests.values_mut() {
             interest.since_ns = interest.since_ns.min(now_ns);

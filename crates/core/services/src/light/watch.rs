@@ -1,4 +1,4 @@
-//! Recent messages, watched for which filter peers pushed them and which should have.
+//! Recent messages, tracked to see which filter peers push them and which should have.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use undertone_message::MessageHash;
 
 use crate::PeerNo;
 
-/// Message that was seen a moment ago.
+/// Message seen recently.
 #[derive(Debug)]
 struct Sighting {
     hash: MessageHash,
@@ -17,7 +17,7 @@ struct Sighting {
     expected: Vec<PeerNo>,
 }
 
-/// Verdict on the peers that should have pushed a message.
+/// Result of tracking one message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PushVerdict {
     /// Peers that should have pushed the message, and whether they did.
@@ -25,7 +25,7 @@ pub(crate) struct PushVerdict {
 }
 
 impl PushVerdict {
-    /// Whether only some of the peers pushed the message: others may have been missed by all.
+    /// Whether any of the peers missed the message. Other messages may then have been missed by all.
     pub(crate) fn is_one_sided(&self) -> bool {
         self.peers.iter().any(|(_, has_pushed)| !has_pushed)
     }
@@ -55,7 +55,7 @@ impl Watch {
         });
     }
 
-    /// Notes that another peer pushed a message seen before.
+    /// Records that another peer pushed a message seen before.
     pub(crate) fn seen_again(&mut self, hash: &MessageHash, peer: PeerNo) {
         let watched = self.sightings.iter_mut().rev().find(|s| s.hash == *hash);
         if let Some(watched) = watched
@@ -66,7 +66,7 @@ impl Watch {
         }
     }
 
-    /// Returns the verdict on the oldest message, if its time is over or more than `max` are watched.
+    /// Returns the verdict on the oldest message, if it is due or more than `max` are tracked.
     pub(crate) fn verdict(&mut self, now: Time, max: usize) -> Option<PushVerdict> {
         let is_over_full = self.sightings.len() > max;
         let is_due = self.sightings.front().is_some_and(|s| s.due <= now);
@@ -81,7 +81,8 @@ impl Watch {
         })
     }
 
-    /// Forgets all messages: what peers should have pushed while this machine slept is unknown.
+    /// Forgets all messages, since nobody knows what peers should have pushed while this machine
+    /// slept.
     pub(crate) fn clear(&mut self) {
         self.sightings.clear();
     }
