@@ -1,7 +1,7 @@
-//! Metadata: cluster and shards of a peer, which decide whether a connection to it is kept.
+//! Metadata: a peer's cluster and shards, which decide whether a connection to it is kept.
 //!
-//! Both ends of a connection ask. The frames are [`WakuMetadata`]; [`MetadataExchange`] says whom to ask and whom to
-//! answer, and [`judge`] what follows from what a peer says.
+//! Both ends of a connection ask. The frames are [`WakuMetadata`]. [`MetadataExchange`] limits requests in both
+//! directions, and [`judge`] decides what a peer's answer means for the connection.
 
 use std::time::Duration;
 
@@ -21,11 +21,11 @@ pub const PROTOCOL_ID: &str = "/vac/waku/metadata/1.0.0";
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct MetadataLimits {
-    /// Questions of a peer that are answered; further ones lose their stream. js-waku asks several times at once.
+    /// Requests answered per peer; the streams of further ones are closed. js-waku sends several at once.
     pub answered: RateLimit,
-    /// Questions to a peer, one for each identification that it sends.
+    /// Requests sent per peer, one for each identification that it sends.
     pub asked: RateLimit,
-    /// Bounds on the peers that are remembered.
+    /// Limits on the number of remembered peers.
     pub remembered: RateLimiterLimits,
 }
 
@@ -43,8 +43,8 @@ impl Default for MetadataLimits {
     }
 }
 
-/// Budget of metadata of all peers. Identities of peers outlive connections, so that a peer does not get a full share
-/// by reconnecting.
+/// Request budget for metadata of all peers. `P` should outlive connections, as a peer id does, so that a peer does
+/// not get a full share by reconnecting.
 #[derive(Debug)]
 pub struct MetadataExchange<P> {
     answered: RateLimiter<P>,
@@ -52,7 +52,7 @@ pub struct MetadataExchange<P> {
 }
 
 impl<P: Copy + Ord> MetadataExchange<P> {
-    /// Makes a budget of which nothing is spent.
+    /// Creates an unspent budget.
     pub fn new(limits: MetadataLimits) -> Self {
         Self {
             answered: RateLimiter::per_peer(limits.answered, limits.remembered),
@@ -60,27 +60,27 @@ impl<P: Copy + Ord> MetadataExchange<P> {
         }
     }
 
-    /// Counts a question of a peer, and returns whether it is answered.
+    /// Counts a request from a peer, and returns whether to answer it.
     pub fn may_answer(&mut self, now: Time, peer: P) -> bool {
         self.answered.allow(now, peer)
     }
 
-    /// Counts a question to a peer, and returns whether it is sent.
+    /// Counts a request to a peer, and returns whether to send it.
     pub fn may_ask(&mut self, now: Time, peer: P) -> bool {
         self.asked.allow(now, peer)
     }
 }
 
-/// Consequence of what a peer says of itself.
+/// Consequence of a peer's metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetadataVerdict {
-    /// The peer belongs to another network, and the connection is to be closed.
+    /// The peer belongs to this other cluster, so the connection must be closed.
     OtherCluster(u32),
-    /// The peer stays; it takes part in these shards. A light client may name neither cluster nor shards.
+    /// The peer stays and takes part in these shards. A light client may name neither cluster nor shards.
     Shards(Vec<u16>),
 }
 
-/// Judges a peer by its metadata. Shards above 65,535 are passed over, as no topic has them.
+/// Judges a peer by its metadata. Shards above 65,535 are ignored, as no topic has them.
 pub fn judge(our_cluster: u16, theirs: &WakuMetadata) -> MetadataVerdict {
     let is_other = |cluster: &u32| *cluster != u32::from(our_cluster);
     if let Some(cluster) = theirs.cluster_id.filter(is_other) {

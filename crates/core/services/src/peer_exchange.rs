@@ -14,6 +14,6 @@ pub use server::{Input, Output, PeerExchangeLimits, PeerExchangeServer, PeerExch
 /// Identifier of the protocol.
 pub const PROTOCOL_ID: &str = "/vac/waku/peer-exchange/2.0.0-alpha1";
 
-/// Number of node records that clients ask for, and that a server gives when a request names no number
-/// (nwaku).
+/// Number of node records that clients ask for, and that a server returns when a request names no
+/// number (nwaku).
 pub const NUM_PEERS_DEFAULT: usize = 5;

@@ -1,8 +1,8 @@
 //! Limits on the requests of one peer and of all peers.
 //!
-//! [`RateLimits`] is the setting of an operator; a [`RateLimiter`] for each service says which requests
-//! are served. As with nwaku, a limit lets a burst through; that and what comes
-//! after it is divided fairly among the peers.
+//! [`RateLimits`] is the operator's setting; a [`RateLimiter`] for each service decides which requests
+//! are served. As in nwaku, a limit allows a burst. The burst and the rate after it are divided fairly
+//! among the peers.
 
 mod bucket;
 mod fair;

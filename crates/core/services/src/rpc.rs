@@ -1,4 +1,4 @@
-//! Parts that the frames of filter, lightpush, peer exchange and rendezvous share: bounded texts, and errors.
+//! Parts that the frames of filter, lightpush, peer exchange and rendezvous share: bounded texts and errors.
 
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ pub(crate) use status::status;
 /// Request id of answers to requests whose own id could not be read (nwaku).
 pub const UNKNOWN_REQUEST_ID: &str = "N/A";
 
-/// Number of the field that has the request id in every protocol of this crate.
+/// Field number of the request id in every protocol of this crate.
 pub(crate) const REQUEST_ID: u32 = 1;
 
-/// Limits on the texts of a frame, checked before anything is allocated.
+/// Limits on the texts of a frame, checked before allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextLimits {
     /// Maximum length of a request id, in bytes. Implementations in use send 20 to 36.
     pub max_request_id_bytes: usize,
-    /// Length in bytes after which the description of a status is cut off; it is for people only.
+    /// Length in bytes beyond which the description of a status is cut off; it is only for people.
     pub max_status_desc_bytes: usize,
     /// Maximum length of a pubsub topic, in bytes.
     pub max_pubsub_topic_bytes: usize,
-    /// Maximum length of a content topic, in bytes; as in store. No specification has a limit.
+    /// Maximum length of a content topic, in bytes, as in store. No specification sets a limit.
     pub max_content_topic_bytes: usize,
 }
 
@@ -60,7 +60,7 @@ pub enum RpcFrameError {
     /// The frame is not valid protobuf.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// A field without which the frame has no meaning is absent.
+    /// A required field is absent.
     #[error("required field {field} is missing")]
     Missing {
         /// Name of the field.
@@ -96,13 +96,13 @@ pub enum RpcFrameError {
         /// Maximum number of content topics.
         max: usize,
     },
-    /// A request is of a kind that the specification does not have.
+    /// The request has a kind that the specification does not define.
     #[error("unknown kind {value} of filter request")]
     UnknownKind {
         /// Value that was read.
         value: u64,
     },
-    /// The frame is of a type that the protocol does not have, or that has no place there.
+    /// The frame's type is undefined in the protocol or not allowed here.
     #[error("a frame of type {value} has no place here")]
     UnexpectedType {
         /// Value that was read.
@@ -113,8 +113,8 @@ pub enum RpcFrameError {
     Message(#[from] DecodeError),
 }
 
-/// Returns the id of the request in `frame`, so that a request which is otherwise invalid can be
-/// answered under its id; `None` if there is none to be had.
+/// Returns the request id in `frame`, so that an otherwise invalid request can be answered; `None` if it
+/// cannot be found.
 pub fn request_id_in<'a>(frame: &'a [u8], limits: &TextLimits) -> Option<&'a str> {
     let mut fields = FieldReader::new(frame);
     while let Ok(Some((number, value))) = fields.field() {
@@ -126,7 +126,7 @@ pub fn request_id_in<'a>(frame: &'a [u8], limits: &TextLimits) -> Option<&'a str
     None
 }
 
-/// All fields of `frame` in turn, up to the first that is not valid.
+/// Returns all fields of `frame` in turn, up to the first invalid one.
 pub(crate) fn fields(
     frame: &[u8],
 ) -> impl Iterator<Item = Result<(u32, FieldValue<'_>), RpcFrameError>> {
@@ -175,7 +175,8 @@ pub(crate) fn pubsub_topic(
     Ok((!topic.is_empty()).then(|| topic.into()))
 }
 
-/// Reads the description of a status; one that is too long or not UTF-8 must not cost the status.
+/// Reads the description of a status. If it is too long or not UTF-8, it is repaired, so that the status is
+/// not lost.
 pub(crate) fn description(bytes: &[u8], limits: &TextLimits) -> String {
     let kept = &bytes[..bytes.len().min(limits.max_status_desc_bytes)];
     String::from_utf8_lossy(kept).into_owned()
@@ -185,7 +186,7 @@ pub(crate) fn narrow(field: &'static str, value: u64) -> Result<u32, RpcFrameErr
     u32::try_from(value).map_err(|_| RpcFrameError::Exceeds32Bits { field, value })
 }
 
-/// Decodes a message in memory of its own: a small one must not keep a large frame with padding alive.
+/// Decodes a message into its own memory, so that a small one does not keep a large padded frame alive.
 pub(crate) fn message(bytes: &[u8], limits: &MessageLimits) -> Result<WakuMessage, RpcFrameError> {
     let (size_bytes, max_bytes) = (bytes.len(), limits.max_message_bytes);
     if size_bytes > max_bytes {

@@ -31,7 +31,7 @@ pub struct LightpushCodecLimits {
     pub max_response_bytes: usize,
     /// Limits on texts.
     pub texts: TextLimits,
-    /// Limits on the message of a request: at most 150 KiB by default, as most networks have it.
+    /// Limits on the message of a request: by default at most 150 KiB, as in most networks.
     pub message: MessageLimits,
 }
 
@@ -61,7 +61,7 @@ rpc::status! {
         INVALID_MESSAGE = 420,
         /// The server does not relay the pubsub topic.
         UNSUPPORTED_PUBSUB_TOPIC = 421,
-        /// The client or all clients sent more requests than they may.
+        /// The rate limit of the client or of all clients is exceeded.
         TOO_MANY_REQUESTS = 429,
         /// The server failed.
         INTERNAL_SERVER_ERROR = 500,
@@ -84,7 +84,7 @@ impl LightpushStatus {
 /// Request of a client, `LightpushRequest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LightpushRequest {
-    /// Text that the response repeats.
+    /// Identifier that the response echoes.
     pub request_id: String,
     /// Topic to publish on; `None` lets a server with autosharding derive it.
     pub pubsub_topic: Option<Arc<str>>,
@@ -137,10 +137,10 @@ pub struct LightpushResponse {
     pub request_id: String,
     /// Status of the request.
     pub status: LightpushStatus,
-    /// Explanation of the status for people.
+    /// Human-readable explanation of the status.
     pub status_desc: Option<String>,
-    /// Number of relay peers that the message was sent to. nwaku's client takes success with none or
-    /// with zero of them as a failure.
+    /// Number of relay peers that the message was sent to. nwaku's client treats a success without
+    /// this number, or with zero, as a failure.
     pub relay_peer_count: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! Events, outputs, bounds and counts of the server.
+//! Events, outputs, limits and counters of the server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,19 +8,20 @@ use undertone_message::WakuMessage;
 use super::{codec::LightpushCodecLimits, refusal::PublishRefusal, version::PushVersion};
 use crate::{PeerNo, RequestNo};
 
-/// Bounds on what remote peers can make a [`LightpushServer`](super::LightpushServer) hold.
+/// Limits on the resources that remote peers can make a [`LightpushServer`](super::LightpushServer) use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LightpushLimits {
     /// Limits on frames, and the largest message that the network carries.
     pub codec: LightpushCodecLimits,
-    /// Maximum number of messages being published, those that wait for the relay among them.
+    /// Maximum number of messages being published, including those that wait for the relay.
     pub max_publishing: usize,
-    /// Maximum number of messages that the relay has at a time; the rest of its places is for the node's own.
+    /// Maximum number of messages handed to the relay at a time; its other slots are for the node's own
+    /// messages.
     pub max_in_relay: usize,
     /// Maximum number of messages of one peer being published.
     pub max_publishing_per_peer: usize,
-    /// Maximum number of bytes of the messages being published.
+    /// Maximum total size of the messages being published, in bytes.
     pub max_publishing_bytes: usize,
     /// Time after which a message counts as not published.
     pub publish_timeout: Duration,
@@ -46,18 +47,18 @@ pub enum Input {
     Request {
         /// Peer that sent it.
         peer: PeerNo,
-        /// Number under which the driver wants the answer.
+        /// Number that identifies the request in the answer.
         request: RequestNo,
-        /// Version of the protocol that the stream is of.
+        /// Protocol version of the stream.
         version: PushVersion,
         /// Bytes of the request frame.
         bytes: Bytes,
     },
     /// A peer opened a stream beyond the rate limit; the frame was not read.
     TooMany {
-        /// Number under which the driver wants the answer.
+        /// Number that identifies the request in the answer.
         request: RequestNo,
-        /// Version of the protocol that the stream is of.
+        /// Protocol version of the stream.
         version: PushVersion,
     },
     /// The relay has published a message, or refused to.
@@ -83,9 +84,9 @@ pub enum Output {
         /// Bytes of the response frame.
         bytes: Bytes,
     },
-    /// Message to validate and publish by the relay; the driver reports with [`Input::Published`].
+    /// Message to validate and publish through the relay; the driver reports with [`Input::Published`].
     Publish {
-        /// Number under which the server wants the report.
+        /// Number that identifies the message in the report.
         publish: RequestNo,
         /// Topic to publish on.
         pubsub_topic: Arc<str>,
@@ -94,11 +95,11 @@ pub enum Output {
     },
 }
 
-/// Counts of what a [`LightpushServer`](super::LightpushServer) did.
+/// Counters of a [`LightpushServer`](super::LightpushServer).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LightpushStats {
-    /// Requests, invalid ones and those beyond the rate limit among them.
+    /// Requests, including invalid ones and those beyond the rate limit.
     pub requests: u64,
     /// Messages that the relay published.
     pub published: u64,
@@ -106,7 +107,8 @@ pub struct LightpushStats {
     pub refused: u64,
 }
 
-/// Amounts that a [`LightpushServer`](super::LightpushServer) holds, each bounded by [`LightpushLimits`].
+/// Current resource usage of a [`LightpushServer`](super::LightpushServer); [`LightpushLimits`] bounds each
+/// value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LightpushUsage {

@@ -27,7 +27,7 @@ const INFO: u32 = 2;
 /// Request of a client, `PushRPC` with a `PushRequest`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LegacyRequest {
-    /// Text that the response repeats.
+    /// Identifier that the response echoes.
     pub request_id: String,
     /// Topic to publish on; nwaku's servers require it.
     pub pubsub_topic: Option<Arc<str>>,
@@ -81,7 +81,7 @@ pub struct LegacyResponse {
     pub request_id: String,
     /// Whether the message was relayed.
     pub is_success: bool,
-    /// Explanation for people.
+    /// Human-readable explanation.
     pub info: Option<String>,
 }
 
@@ -97,7 +97,7 @@ impl LegacyResponse {
         out
     }
 
-    /// Decodes a response; a missing `is_success` is false, as encoders leave out that value.
+    /// Decodes a response. A missing `is_success` is false, since encoders omit that value.
     ///
     /// # Errors
     /// [`RpcFrameError`] when the frame is not a response or exceeds `limits`.
@@ -122,7 +122,7 @@ impl LegacyResponse {
     }
 }
 
-/// Reads the request id and the content of field `wanted`, which is named `name`.
+/// Reads the request id and the content of field `wanted`; `name` is the field's name in errors.
 fn envelope<'a>(
     frame: &'a [u8],
     wanted: u32,

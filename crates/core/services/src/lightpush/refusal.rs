@@ -1,6 +1,6 @@
-//! Reasons why a message is not published, with the statuses and texts of nwaku.
+//! Reasons for not publishing a message, with the statuses and texts of nwaku.
 //!
-//! js-waku tells faults of the server from faults of the message by parts of the texts: `RLN validation
+//! js-waku distinguishes server faults from message faults by parts of the texts: `RLN validation
 //! failed`, `could not generate rln proof` and `could not get new message id to generate an rln proof`.
 
 use thiserror::Error;
@@ -9,7 +9,7 @@ use undertone_message::DecodeError;
 use super::{codec::LightpushStatus, version::PushVersion};
 use crate::{rpc::RpcFrameError, sharding::ShardingError};
 
-/// Reason why a relay does not publish a message; its text is what clients are told.
+/// Reason why a relay does not publish a message. Its text is sent to clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PublishRefusal {
@@ -25,25 +25,25 @@ pub enum PublishRefusal {
     /// The message was published before.
     #[error("Dropping already-seen message")]
     Duplicate,
-    /// The message breaks a rule of the network other than that of proofs.
+    /// The message breaks a network rule other than that on proofs.
     #[error("message is not valid on this network")]
     InvalidMessage,
-    /// The proof of the message is missing or not valid, or its sender sends too often.
+    /// The message's proof is missing or invalid, or its sender exceeds the rate limit.
     #[error("RLN validation failed")]
     InvalidProof,
-    /// The proof is one that no honest client sends; clients are told the same as of any other.
+    /// No honest client sends this proof. Clients get the same text as for any other invalid proof.
     #[error("RLN validation failed")]
     ForgedProof,
-    /// The relay has as many messages as it takes; the client may try again.
+    /// The relay has no free slot for a message; the client may try again.
     #[error("the relay is busy, try again")]
     Busy,
-    /// The server would have to make a proof and cannot.
+    /// The server would have to generate a proof but has no membership available.
     #[error("could not generate rln proof: no membership available")]
     NoProof,
-    /// The server would have to make a proof and has used up the messages of its membership.
+    /// The server would have to generate a proof but its membership's limit for the epoch is used up.
     #[error("could not get new message id to generate an rln proof: limit of the epoch reached")]
     ProofLimit,
-    /// The topic is not one that the relay carries.
+    /// The relay does not carry the topic.
     #[error("pubsub topic is not supported by this node")]
     UnsupportedTopic,
     /// The node is stopping.
@@ -52,7 +52,7 @@ pub enum PublishRefusal {
     /// The relay did not finish in time.
     #[error("publishing timed out")]
     TimedOut,
-    /// The relay failed in a way that is neither the client's fault nor that of the network.
+    /// The relay failed for a reason that is neither the client's fault nor the network's.
     #[error("the relay failed")]
     Failed,
 }
@@ -102,7 +102,7 @@ impl LightpushRefusal {
         }
     }
 
-    /// Returns the text for a client; v2 has names of its own for what has a status in v3.
+    /// Returns the text for a client. v2 has texts of its own for failures that have a status in v3.
     pub(super) fn text(&self, version: PushVersion) -> String {
         match (version, self) {
             (PushVersion::V2, Self::TooManyRequests) => "TOO_MANY_REQUESTS".to_owned(),

@@ -1,4 +1,4 @@
-//! Server of lightpush, without input or output of its own.
+//! Sans-I/O server of lightpush.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -26,10 +26,10 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// Time for which a peer that sent a forged proof has its messages published behind those of all others.
+/// Time for which a peer that sent a forged proof is blamed: its messages are published after those of all others.
 const BLAMED_FOR: Duration = Duration::from_secs(60);
 
-/// Most peers with blame at a time; beyond it the one that the driver numbered first is forgotten.
+/// Maximum number of blamed peers. Beyond it the one with the lowest number is forgotten.
 const BLAMED_MAX: usize = 4_096;
 
 /// Server of lightpush, both versions: call [`handle`](Self::handle), drain [`poll`](Self::poll), then
@@ -45,9 +45,9 @@ pub struct LightpushServer {
     publishing_bytes: usize,
     /// Messages that wait for the relay.
     turns: Turns,
-    /// Messages of peers with blame, which go to the relay one at a time while no others wait.
+    /// Messages of blamed peers. They go to the relay one at a time, and only while no others wait.
     behind: Turns,
-    /// Peers that sent a forged proof, each with the end of its blame.
+    /// Peers that sent a forged proof, each with the time until which it is blamed.
     blamed: BTreeMap<PeerNo, Time>,
     next_publish: u64,
     outputs: VecDeque<Output>,
@@ -58,11 +58,11 @@ pub struct LightpushServer {
 #[derive(Debug)]
 struct PublishInFlight {
     peer: PeerNo,
-    /// How to answer; `None` when the peer is gone.
+    /// Where to send the answer; `None` when the peer is gone.
     answer: Option<AnswerAddress>,
     bytes: usize,
     deadline: Time,
-    /// Topic and message until the relay gets them.
+    /// Topic and message until they go to the relay.
     waiting: Option<(Arc<str>, WakuMessage)>,
     is_behind: bool,
 }
@@ -76,7 +76,7 @@ struct AnswerAddress {
 }
 
 impl LightpushServer {
-    /// Creates a server of a network.
+    /// Creates a server for a network.
     pub fn new(sharding: Sharding, limits: LightpushLimits) -> Self {
         Self {
             limits,
@@ -138,12 +138,12 @@ impl LightpushServer {
         Some(first.deadline)
     }
 
-    /// Returns counts of what the server did.
+    /// Returns the server's counters.
     pub fn stats(&self) -> LightpushStats {
         self.stats
     }
 
-    /// Returns the amounts that the server holds.
+    /// Returns the server's current resource usage.
     pub fn usage(&self) -> LightpushUsage {
         LightpushUsage {
             publishing: self.publishing.len(),
@@ -184,7 +184,7 @@ impl LightpushServer {
         }
     }
 
-    /// Returns the topic and message of a request that may be published.
+    /// Returns the topic and message of a request if it may be published.
     fn admit(
         &mut self,
         now: Time,
@@ -197,7 +197,7 @@ impl LightpushServer {
             ..
         } = request?;
         let topic = match pubsub_topic {
-            // The relay knows which it carries.
+            // The relay knows which topics it carries.
             Some(topic) => Ok(topic),
             None => self.sharding.derive(&message.content_topic),
         };
@@ -217,8 +217,9 @@ impl LightpushServer {
         Ok((topic, message))
     }
 
-    /// Makes a place for a message of a peer that has `of_peer` others: the last waiting one of a peer with blame, or of
-    /// the peer that has the most, gives way if those are clearly more.
+    /// Makes room for a message of a peer that has `of_peer` others, by dropping a waiting one: the last of a blamed
+    /// peer if there is any. Otherwise an unblamed peer may displace the last message of the peer with the most
+    /// waiting, if that peer has at least two more.
     fn make_place(&mut self, now: Time, peer: PeerNo, of_peer: usize) -> bool {
         let turns = match self.is_blamed(now, peer) {
             true => None,
@@ -237,7 +238,7 @@ impl LightpushServer {
         self.blamed.get(&peer).is_some_and(|until| now < *until)
     }
 
-    /// Puts the messages of a peer behind those of all others, for a while.
+    /// Blames a peer: its messages are published after those of all others, for a while.
     fn blame(&mut self, now: Time, peer: PeerNo) {
         if self.blamed.len() >= BLAMED_MAX {
             self.blamed.retain(|_, until| now < *until);
@@ -256,7 +257,7 @@ impl LightpushServer {
         }
     }
 
-    /// Gives the relay the messages whose turn it is.
+    /// Hands the relay the next messages, as far as it has room.
     fn hand_out(&mut self) {
         while self.publishing.len() - self.turns.len() - self.behind.len()
             < self.limits.max_in_relay

@@ -1,8 +1,8 @@
 //! Frames of peer exchange (RFC 34), without the length prefix: one `PeerExchangeRPC` with a query or a
 //! response.
 //!
-//! nwaku requires field 1, the query, in responses also. It is written with its only field, as nwaku
-//! does, so that it is not empty.
+//! nwaku requires field 1, the query, even in responses. The encoder writes it with its only field, as nwaku does,
+//! so that it is not empty.
 
 use bytes::Bytes;
 use undertone_wire::{
@@ -27,13 +27,13 @@ const STATUS_DESC: u32 = 11;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PeerExchangeCodecLimits {
-    /// Maximum length of a request, in bytes. nwaku's request also has an empty response.
+    /// Maximum length of a request, in bytes. A request of nwaku also contains an empty response.
     pub max_request_bytes: usize,
     /// Maximum length of a response, in bytes.
     pub max_response_bytes: usize,
     /// Maximum length of a node record, in bytes (EIP-778).
     pub max_enr_bytes: usize,
-    /// Maximum number of node records that are taken from a response.
+    /// Maximum number of node records taken from a response.
     pub max_enrs: usize,
     /// Limits on texts.
     pub texts: TextLimits,
@@ -54,11 +54,11 @@ impl Default for PeerExchangeCodecLimits {
 rpc::status! {
     /// Status code of a response.
     PeerExchangeStatus {
-        /// The response has what the server knows.
+        /// The response has records that the server knows.
         OK = 200,
         /// The request is not valid.
         BAD_REQUEST = 400,
-        /// The client or all clients sent more requests than they may.
+        /// The rate limit of the client or of all clients is exceeded.
         TOO_MANY_REQUESTS = 429,
         /// The server cannot serve now.
         SERVICE_UNAVAILABLE = 503,
@@ -108,9 +108,9 @@ pub struct PeerExchangeResponse {
     pub enrs: Vec<Bytes>,
     /// Status of the request.
     pub status: PeerExchangeStatus,
-    /// Explanation of the status for people.
+    /// Human-readable explanation of the status.
     pub status_desc: Option<String>,
-    /// Number of records that were skipped in decoding: empty, too long, or more than are taken.
+    /// Number of records skipped by the decoder: empty ones, those too long, and those beyond the maximum number.
     pub skipped: usize,
 }
 
@@ -130,9 +130,8 @@ impl PeerExchangeResponse {
         out
     }
 
-    /// Decodes a response; the records are copied. Without a status, a response with
-    /// records is a success and one without is [`PeerExchangeStatus::SERVICE_UNAVAILABLE`], as servers that know no
-    /// status mean it (nwaku).
+    /// Decodes a response; the records are copied. A response without a status is a success if it has records, else
+    /// [`PeerExchangeStatus::SERVICE_UNAVAILABLE`]: servers that do not know the status field mean it so (nwaku).
     ///
     /// # Errors
     /// [`RpcFrameError`] when the frame has no response or exceeds `limits`.
@@ -187,7 +186,7 @@ fn enr<'a>(
     Ok((!enr.is_empty() && enr.len() <= limits.max_enr_bytes).then_some(enr))
 }
 
-/// Returns the content of field `wanted`, which is named `name`.
+/// Returns the content of field `wanted`; `name` is the field's name in errors.
 fn part<'a>(frame: &'a [u8], wanted: u32, name: &'static str) -> Result<&'a [u8], RpcFrameError> {
     let mut content = None;
     for field in rpc::fields(frame) {

@@ -1,4 +1,4 @@
-//! Server of peer exchange, without input or output of its own.
+//! Sans-I/O server of peer exchange.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ use crate::chance::below;
 #[path = "tests/server.rs"]
 mod tests;
 
-/// Bounds on what a [`PeerExchangeServer`] holds and gives.
+/// Limits on what a [`PeerExchangeServer`] holds and gives out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PeerExchangeLimits {
@@ -46,17 +46,17 @@ impl Default for PeerExchangeLimits {
 pub enum Input {
     /// A frame arrived.
     Request {
-        /// Number under which the driver wants the answer.
+        /// Number that identifies the request in the answer.
         request: RequestNo,
         /// Bytes of the request frame.
         bytes: Bytes,
     },
     /// A peer opened a stream beyond the rate limit; the frame was not read.
     TooMany {
-        /// Number under which the driver wants the answer.
+        /// Number that identifies the request in the answer.
         request: RequestNo,
     },
-    /// Node records to give from now on, in place of earlier ones: those of reachable nodes of this
+    /// Node records to give out from now on, replacing earlier ones: those of reachable nodes of this
     /// network, raw RLP. Empty ones and those longer than 300 bytes are ignored.
     Known {
         /// Node records, each as raw RLP.
@@ -76,7 +76,7 @@ pub enum Output {
     },
 }
 
-/// Counts of what a [`PeerExchangeServer`] did.
+/// Counters of a [`PeerExchangeServer`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PeerExchangeStats {
@@ -84,7 +84,7 @@ pub struct PeerExchangeStats {
     pub served: u64,
     /// Requests that were refused.
     pub refused: u64,
-    /// Node records given.
+    /// Node records given out.
     pub enrs: u64,
 }
 
@@ -100,7 +100,7 @@ pub struct PeerExchangeServer {
 }
 
 impl PeerExchangeServer {
-    /// Creates a server that knows no node yet; `rng` decides which records a response has.
+    /// Creates a server without node records; `rng` selects the records of each response.
     pub fn new(rng: ChaCha8Rng, limits: PeerExchangeLimits) -> Self {
         Self {
             limits,
@@ -141,7 +141,7 @@ impl PeerExchangeServer {
         self.outputs.pop_front()
     }
 
-    /// Returns counts of what the server did.
+    /// Returns the server's counters.
     pub fn stats(&self) -> PeerExchangeStats {
         self.stats
     }
@@ -158,7 +158,8 @@ impl PeerExchangeServer {
         let count = wanted.min(self.limits.max_enrs).min(self.known.len());
         self.stats.served += 1;
         self.stats.enrs += count as u64;
-        // The order of `known` has no meaning: each sample may begin with the order the last one left.
+        // The order of `known` has no meaning, so each sample may start from the order that the last
+        // one left.
         for place in 0..count {
             let other = place + below(&mut self.rng, self.known.len() - place);
             self.known.swap(place, other);

@@ -25,8 +25,8 @@ impl Bucket {
         }
     }
 
-    /// Adds what has flowed in since the last call, up to `capacity` tokens; returns whether there is a
-    /// token to [`take`](Self::take).
+    /// Adds the inflow since the last call, up to `capacity` tokens; returns whether there is a token
+    /// to [`take`](Self::take).
     pub(super) fn fill(&mut self, now: Time, limit: &RateLimit, capacity: u64) -> bool {
         let token = limit.period.as_nanos();
         let inflow = now.since(self.filled_at).as_nanos() * u128::from(limit.volume);
@@ -36,7 +36,7 @@ impl Bucket {
         self.level >= token
     }
 
-    /// Takes a token out, after [`fill`](Self::fill) said that there is one.
+    /// Takes a token, after [`fill`](Self::fill) returned `true`.
     pub(super) fn take(&mut self, limit: &RateLimit) {
         self.level = self.level.saturating_sub(limit.period.as_nanos());
     }

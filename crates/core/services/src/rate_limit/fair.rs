@@ -1,10 +1,12 @@
-//! Requests that all peers share, divided fairly among those that ask.
+//! Request budget shared by all peers, divided fairly among those that ask.
 //!
-//! Each request that is served is a debt of its peer. Debts are paid off by time: the limit's rate is divided equally among
-//! the peers that have one, as fair queueing divides a link. What may be owed together is bounded, and a peer with a debt is
-//! served while it owes at most three times what is still free beside a reserve, a quarter, for those without. So a peer alone
-//! gets more than half of a burst and then the whole rate, greedy ones get an equal share each, and one that asks less often than that
-//! is served, whatever they do. Under many names at once a flood can use up the reserve; only then are all in the same boat.
+//! Each served request adds a debt to its peer. Time pays off debts: the limit's rate is divided equally among the
+//! peers in debt, as fair queueing divides a link. The total debt is bounded. A quarter of that bound is reserved for
+//! peers without debt; a peer in debt is served while it owes at most three times what is free beside the reserve.
+//!
+//! A lone peer therefore gets more than half of a burst and then the whole rate. Greedy peers get equal shares, and a
+//! peer that asks less often than its share is served whatever they do. A flood under many identities can use up the
+//! reserve; only then does it affect everyone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,33 +18,34 @@ use super::RateLimit;
 #[path = "tests/fair.rs"]
 mod tests;
 
-/// Debt that one peer may have for each request that is free.
+/// Debt that a peer may have per free request.
 const DEBT_PER_FREE: u128 = 3;
 
-/// Part of what may be owed that only peers without a debt may use: one in so many requests.
+/// Divisor for the reserve: this part of the capacity is for peers without a debt only.
 const RESERVED_ONE_IN: u128 = 4;
 
 /// Budget of requests that is shared by all peers.
 ///
-/// Amounts are requests times the period in nanoseconds, so that no fraction is lost.
+/// Amounts are requests times the period in nanoseconds, so that nothing is lost to rounding.
 #[derive(Debug)]
 pub(super) struct FairBudget<K> {
     limit: RateLimit,
     /// Amount of one request.
     request: u128,
-    /// Most that may be owed together.
+    /// Maximum total debt.
     capacity: u128,
     /// Maximum number of peers with a debt of their own.
     max_peers: usize,
     /// Sum of all debts.
     owed: u128,
-    /// Amount that a peer that has been in debt all the time has paid.
+    /// Amount paid so far by a peer that has been in debt all the time.
     paid: u128,
-    /// Value of `paid` at which a peer is free of debt. `None` owes what belongs to no peer that is remembered.
+    /// Value of `paid` at which a debt is paid off. The key `None` stands for debts of forgotten peers and the initial
+    /// one.
     free_at: BTreeMap<Option<K>, u128>,
     /// The same debts, the smallest first.
     by_debt: BTreeSet<(u128, Option<K>)>,
-    /// Inflow that was too little to be divided.
+    /// Remainder of the last division of inflow.
     rest: u128,
     /// Time until which debts are paid off; `None` before the first request.
     paid_until: Option<Time>,
@@ -69,7 +72,7 @@ impl<K: Ord + Copy> FairBudget<K> {
         budget
     }
 
-    /// Counts a request of a peer, and returns whether it is to be served. A refused one costs nothing.
+    /// Counts a request of a peer, and returns whether to serve it. A refused request costs nothing.
     pub(super) fn allow(&mut self, now: Time, peer: K) -> bool {
         self.pay_off(now);
         let Some(left) = self.capacity.checked_sub(self.owed + self.request) else {
@@ -114,7 +117,7 @@ impl<K: Ord + Copy> FairBudget<K> {
         self.owed += amount;
     }
 
-    /// Divides what has flowed in since the last call among those that owe something. Nobody pays more than they owe.
+    /// Divides the inflow since the last call among the debtors. Nobody pays more than they owe.
     fn pay_off(&mut self, now: Time) {
         let since = self.paid_until.map_or(now, |until| until.min(now));
         self.paid_until = Some(self.paid_until.map_or(now, |until| until.max(now)));
@@ -140,7 +143,7 @@ impl<K: Ord + Copy> FairBudget<K> {
         }
     }
 
-    /// Makes the smallest debt of a peer one that belongs to nobody: it is still paid off.
+    /// Forgets the peer with the smallest debt. The debt moves to the key `None`, so it is still paid off.
     fn forget_smallest(&mut self) {
         let smallest = self.by_debt.iter().find(|(_, peer)| peer.is_some());
         let Some(&(free_at, peer)) = smallest else {

@@ -1,4 +1,4 @@
-//! Limiter of one service.
+//! Rate limiter of one service.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -11,12 +11,12 @@ use crate::PeerNo;
 #[path = "tests/limiter.rs"]
 mod tests;
 
-/// Bounds on what a [`RateLimiter`] remembers.
+/// Limits on what a [`RateLimiter`] remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RateLimiterLimits {
-    /// Maximum number of peers remembered. Beyond, the peer is forgotten whose last request is the
-    /// longest ago, or that has used the least of what all share; it then begins with its full share again.
+    /// Maximum number of peers remembered. Beyond it, the limiter forgets the peer with the oldest last request, or, if
+    /// peers share the limit, the one with the smallest debt; that peer then starts with its full share again.
     pub max_peers: usize,
 }
 
@@ -28,14 +28,14 @@ impl Default for RateLimiterLimits {
 
 /// Limiter of the requests to one service. It needs no timer.
 ///
-/// Peers are named by `K`. The name should outlive a connection, as a peer id does; else a peer would
-/// get a full share by reconnecting.
+/// Peers are keyed by `K`. A key should outlive connections, as a peer id does; otherwise a peer gets a full share by
+/// reconnecting.
 #[derive(Debug)]
 pub struct RateLimiter<K = PeerNo>(Kind<K>);
 
 #[derive(Debug)]
 enum Kind<K> {
-    /// Everything is served.
+    /// Every request is served.
     Unlimited,
     /// All peers share one limit.
     Shared(FairBudget<K>),
@@ -43,13 +43,13 @@ enum Kind<K> {
     PerPeer(PeerBuckets<K>),
 }
 
-/// Buckets of peers that do not share anything.
+/// Token buckets of peers with separate limits.
 #[derive(Debug)]
 struct PeerBuckets<K> {
     limits: RateLimiterLimits,
     limit: RateLimit,
     peers: BTreeMap<K, PeerBucket>,
-    /// Peers by last request, the longest ago first.
+    /// Peers by last request, the oldest first.
     by_use: BTreeMap<u64, (Time, K)>,
     next_use: u64,
 }
@@ -62,7 +62,8 @@ struct PeerBucket {
 }
 
 impl<K: Ord + Copy> RateLimiter<K> {
-    /// Creates the limiter of a service: of each peer's requests to filter and rendezvous, of all together to others.
+    /// Creates the limiter of a service: a limit for each peer for filter and rendezvous, a shared limit for the
+    /// others.
     pub fn of_service(service: LimitedService, limits: &RateLimits) -> Self {
         let (limit, bounds) = (limits.of(service), RateLimiterLimits::default());
         match service {
@@ -73,12 +74,12 @@ impl<K: Ord + Copy> RateLimiter<K> {
         }
     }
 
-    /// Creates a limiter of all requests together, which are divided fairly among the peers that send some.
+    /// Creates a limiter of the total requests, which are divided fairly among the peers that send some.
     ///
-    /// The number of requests at once is the volume, stretched tenfold for periods of up to a second, threefold for those
-    /// of up to a minute, else twofold (nwaku); only the volume itself at first. A peer alone gets more than half of
-    /// them. The rate goes in equal parts to the peers that ask for more than theirs; what others do not use is theirs,
-    /// too.
+    /// The maximum burst is the volume times ten for periods of up to a second, times three for periods of up to a
+    /// minute, else times two (nwaku). At first it is only the volume itself. A lone peer gets more than half of the
+    /// burst. The rate is divided equally among the peers that ask for more than their share; they also get what others
+    /// do not use.
     pub fn shared(limit: RateLimit, limits: RateLimiterLimits) -> Self {
         if limit.is_unlimited() {
             return Self(Kind::Unlimited);
@@ -96,7 +97,7 @@ impl<K: Ord + Copy> RateLimiter<K> {
         )))
     }
 
-    /// Creates a limiter of the requests of each peer, however many peers there are, as for filter.
+    /// Creates a limiter that limits each peer separately, however many there are, as for filter.
     pub fn per_peer(limit: RateLimit, limits: RateLimiterLimits) -> Self {
         if limit.is_unlimited() {
             return Self(Kind::Unlimited);
@@ -110,7 +111,7 @@ impl<K: Ord + Copy> RateLimiter<K> {
         }))
     }
 
-    /// Counts a request of a peer, and returns whether it is to be served. A refused one costs nothing.
+    /// Counts a request of a peer, and returns whether to serve it. A refused request costs nothing.
     pub fn allow(&mut self, now: Time, peer: K) -> bool {
         match &mut self.0 {
             Kind::Unlimited => true,
@@ -119,7 +120,7 @@ impl<K: Ord + Copy> RateLimiter<K> {
         }
     }
 
-    /// Whether the limiter remembers a peer, which would have its full share again under another name.
+    /// Whether the limiter remembers a peer. Under another name the peer would have its full share again.
     pub fn remembers(&self, peer: K) -> bool {
         match &self.0 {
             Kind::Unlimited => false,
@@ -157,7 +158,7 @@ impl<K: Ord + Copy> PeerBuckets<K> {
         self.peers.len()
     }
 
-    /// Moves a peer to the end of the order of last requests. The bucket of a new peer is full.
+    /// Marks a peer as the one that sent the last request. The bucket of a new peer is full.
     fn touch(&mut self, now: Time, peer: K) {
         self.next_use += 1;
         let limit = &self.limit;
@@ -175,7 +176,7 @@ impl<K: Ord + Copy> PeerBuckets<K> {
         }
     }
 
-    /// Forgets peers whose bucket has become full since their last request: they are as new.
+    /// Forgets peers whose bucket has become full since their last request: they are no different from new ones.
     fn forget_idle(&mut self, now: Time) {
         while let Some(first) = self.by_use.first_entry() {
             let (at, peer) = *first.get();

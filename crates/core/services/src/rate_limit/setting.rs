@@ -1,4 +1,4 @@
-//! Setting of an operator: `store:100/1m;lightpush:10/s`.
+//! Rate limits as operators write them: `store:100/1m;lightpush:10/s`.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -8,36 +8,36 @@ use thiserror::Error;
 #[path = "tests/setting.rs"]
 mod tests;
 
-/// Number of requests in a time.
+/// Number of requests per period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
     /// Number of requests; 0 for no limit.
     pub volume: u32,
-    /// Time in which they may be sent; zero for no limit.
+    /// Period in which they may be sent; zero for no limit.
     pub period: Duration,
 }
 
 impl RateLimit {
-    /// Setting without any limit.
+    /// No limit.
     pub const UNLIMITED: Self = Self {
         volume: 0,
         period: Duration::ZERO,
     };
 
-    /// Limit of each filter client unless set otherwise: 30 requests a minute (nwaku).
+    /// Default limit of each filter client: 30 requests a minute (nwaku).
     pub const FILTER_DEFAULT: Self = Self {
         volume: 30,
         period: Duration::from_secs(60),
     };
 
-    /// Limit of each client of rendezvous unless set otherwise: 300 requests a minute, several times what nodes on many
-    /// shards need, for whose signatures a server has time.
+    /// Default limit of each rendezvous client: 300 requests a minute. That is several times what nodes on many shards
+    /// need, and a server can still verify that many signatures.
     pub const RENDEZVOUS_DEFAULT: Self = Self {
         volume: 300,
         period: Duration::from_secs(60),
     };
 
-    /// Whether everything is served.
+    /// Whether every request is served.
     pub fn is_unlimited(&self) -> bool {
         self.volume == 0 || self.period.is_zero()
     }
@@ -61,7 +61,7 @@ pub enum LimitedService {
 /// Limits of all services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimits {
-    /// Limit of services that have none of their own; never that of filter and rendezvous.
+    /// Limit of services without one of their own; never applies to filter and rendezvous.
     other: RateLimit,
     store: Option<RateLimit>,
     lightpush: Option<RateLimit>,
@@ -70,11 +70,11 @@ pub struct RateLimits {
     rendezvous: RateLimit,
 }
 
-/// Error of a text that is not a setting of rate limits.
+/// Error of a text that is not a valid setting of rate limits.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RateLimitError {
-    /// The name before the colon is not that of a service.
+    /// The name before the colon is not a service.
     #[error(
         "unknown service {name:?} in rate limit {item:?}; expected store, storev3, lightpush, px, filter or rendezvous"
     )]
@@ -90,7 +90,7 @@ pub enum RateLimitError {
         /// Item that was parsed.
         item: String,
     },
-    /// The volume is not a number of 32 bits.
+    /// The volume is not a 32-bit number.
     #[error("volume {volume:?} in rate limit {item:?} must be a number in 0..=4294967295")]
     Volume {
         /// Item that was parsed.
@@ -111,12 +111,12 @@ pub enum RateLimitError {
 }
 
 impl RateLimits {
-    /// Parses items such as `store:100/1m`, each possibly several with `;` between them.
+    /// Parses items such as `store:100/1m`; one text may hold several separated by `;`.
     ///
-    /// An item without service is for all services that have none of their own, except filter and rendezvous. Of two
-    /// items for a service the last counts; `storev3` goes before `store`. A period without number is
-    /// one unit. Upper case and spaces do not matter. The grammar is that of nwaku's `--rate-limit`,
-    /// which has neither `;`, nor periods without number, nor `rendezvous`.
+    /// An item without a service is for all services that have none of their own, except filter and rendezvous. If a
+    /// service has two items, the last one counts, but `storev3` overrides `store`. A period without a number is one
+    /// unit. Case and spaces do not matter. The grammar is that of nwaku's `--rate-limit`, which has neither `;`, nor
+    /// periods without a number, nor `rendezvous`.
     ///
     /// # Errors
     /// [`RateLimitError`] for the first item that is not valid.
@@ -146,7 +146,7 @@ impl RateLimits {
         Ok(limits)
     }
 
-    /// Returns the limit of a service.
+    /// Returns the limit for a service.
     pub fn of(&self, service: LimitedService) -> RateLimit {
         match service {
             LimitedService::Store => self.store.unwrap_or(self.other),
@@ -159,7 +159,8 @@ impl RateLimits {
 }
 
 impl Default for RateLimits {
-    /// Returns no limit, but for filter [`RateLimit::FILTER_DEFAULT`] and for rendezvous [`RateLimit::RENDEZVOUS_DEFAULT`].
+    /// Returns no limit, except [`RateLimit::FILTER_DEFAULT`] for filter and [`RateLimit::RENDEZVOUS_DEFAULT`] for
+    /// rendezvous.
     fn default() -> Self {
         Self {
             other: RateLimit::UNLIMITED,
@@ -232,7 +233,7 @@ fn parse_period(text: &str) -> Option<Duration> {
     Some(Duration::from_millis(u64::from(count) * unit_ms))
 }
 
-/// Parses digits alone: no sign.
+/// Parses a number of digits only, without a sign.
 fn digits(text: &str) -> Option<u32> {
     let only_digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| only_digits)

@@ -1,5 +1,5 @@
-//! Frames of rendezvous (libp2p's specification), without the length prefix: one `Message` with the part that its type
-//! names.
+//! Frames of rendezvous (libp2p's specification), without the length prefix. Each is a `Message` with a type and the
+//! submessage for that type.
 //!
 //! Types and statuses are always written, although the specification makes them optional: nim-libp2p requires them.
 
@@ -19,7 +19,7 @@ pub use response::{DiscoverResponse, FoundRegistration, RegisterResponse};
 
 const TYPE: u32 = 1;
 
-/// Types of messages, each with the number of the field that has its content.
+/// Message types, each with the field number of its submessage.
 const REGISTER: (u64, u32) = (0, 2);
 const REGISTER_RESPONSE: (u64, u32) = (1, 3);
 const UNREGISTER: (u64, u32) = (2, 4);
@@ -41,13 +41,13 @@ const RECORD: u32 = 2;
 pub struct RendezvousCodecLimits {
     /// Maximum length of a request, in bytes (nwaku).
     pub max_request_bytes: usize,
-    /// Maximum length of a response, in bytes: what a client that asks for a dozen registrations can get.
+    /// Maximum length of a response, in bytes: enough for a client that asks for a dozen registrations.
     pub max_response_bytes: usize,
     /// Maximum length of a namespace in a response, in bytes (libp2p).
     pub max_namespace_bytes: usize,
     /// Maximum length of a signed record in a response, in bytes.
     pub max_record_bytes: usize,
-    /// Maximum number of registrations that are taken from a response.
+    /// Maximum number of registrations taken from a response.
     pub max_found: usize,
     /// Maximum length of a cookie, in bytes; a longer one is dropped from a response (nim-libp2p).
     pub max_cookie_bytes: usize,
@@ -72,17 +72,17 @@ impl Default for RendezvousCodecLimits {
 rpc::status! {
     /// Status of a response.
     RendezvousStatus {
-        /// The request was done.
+        /// The request succeeded.
         OK = 0,
-        /// The namespace is not one, or not of this server.
+        /// The namespace is malformed or not one of this server's.
         INVALID_NAMESPACE = 100,
         /// The record is not signed by the peer that registers it.
         INVALID_SIGNED_PEER_RECORD = 101,
-        /// The registration is to last too short or too long.
+        /// The requested lifetime is too short or too long.
         INVALID_TTL = 102,
-        /// The cookie is none.
+        /// The cookie is invalid.
         INVALID_COOKIE = 103,
-        /// The client may not do that: it has as many registrations as it may.
+        /// The client already has the maximum number of registrations.
         NOT_AUTHORIZED = 200,
         /// The server failed.
         INTERNAL_ERROR = 300,
@@ -98,8 +98,8 @@ fn message((kind, field): (u64, u32), part: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Returns the type of a message and the part that it names. Without a type it is a registration, as the default of the
-/// specification's enumeration has it.
+/// Returns the type of a message and its submessage. A message without a type is a registration, the default of the
+/// specification's enumeration.
 fn part(frame: &[u8]) -> Result<((u64, u32), &[u8]), RpcFrameError> {
     let kinds = [
         (REGISTER, "register"),

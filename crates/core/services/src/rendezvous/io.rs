@@ -1,4 +1,4 @@
-//! Inputs and outputs of a server of rendezvous.
+//! Inputs and outputs of a rendezvous server.
 
 use bytes::Bytes;
 
@@ -11,16 +11,16 @@ pub enum Input {
     Request {
         /// Peer that sent it.
         peer: PeerNo,
-        /// Number under which the driver wants the answer.
+        /// Number that identifies the request in the answer.
         request: RequestNo,
         /// Bytes of the request frame.
         bytes: Bytes,
     },
     /// A frame arrived beyond the rate limit.
     TooMany {
-        /// Number under which the driver wants the answer.
+        /// Number that identifies the request in the answer.
         request: RequestNo,
-        /// Bytes of the request frame, which say what kind of answer the peer can read.
+        /// Bytes of the request frame, which show what type of answer the peer can read.
         bytes: Bytes,
     },
     /// Result of [`Output::CheckRecord`].
@@ -32,7 +32,7 @@ pub enum Input {
     },
     /// The last connection of a peer was closed.
     PeerGone(PeerNo),
-    /// Time has passed.
+    /// A timer may be due.
     Tick,
 }
 
@@ -46,12 +46,12 @@ pub enum Output {
         /// Bytes of the response frame.
         bytes: Bytes,
     },
-    /// End of a request to which there is no answer.
+    /// Close the stream of a request that gets no answer.
     Close {
         /// Number of the request.
         request: RequestNo,
     },
-    /// Signed record to be checked; the result is wanted as [`Input::RecordChecked`].
+    /// Signed record to check; the driver reports with [`Input::RecordChecked`].
     CheckRecord {
         /// Number of the request.
         request: RequestNo,
@@ -62,20 +62,20 @@ pub enum Output {
     },
 }
 
-/// Counts of what a [`RendezvousServer`](super::RendezvousServer) did.
+/// Counters of a [`RendezvousServer`](super::RendezvousServer).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RendezvousStats {
-    /// Requests to register that could be read, whatever came of them.
+    /// Well-formed register requests, whatever their result.
     pub register_requests: u64,
-    /// Questions for registrations that could be read, whatever came of them.
+    /// Well-formed discover requests, whatever their result.
     pub discover_requests: u64,
-    /// Registrations that were kept, renewals included.
+    /// Registrations that were accepted, including renewals.
     pub registered: u64,
-    /// Questions that were answered with registrations, possibly none.
+    /// Discover requests answered with registrations, possibly none.
     pub served: u64,
     /// Requests that were refused.
     pub refused: u64,
-    /// Registrations given to those who asked.
+    /// Registrations returned by discover requests.
     pub given: u64,
 }

@@ -1,4 +1,4 @@
-//! Record of a node's addresses as the reference node signs it for rendezvous, without its envelope.
+//! Record of a node's addresses, as the reference node signs it for rendezvous, without its envelope.
 
 use bytes::Bytes;
 use undertone_wire::{FieldValue, put_bytes_field, put_varint_field};
@@ -20,13 +20,13 @@ const MIX_KEY: u32 = 4;
 pub struct PeerRecordLimits {
     /// Maximum length of a record, in bytes.
     pub max_bytes: usize,
-    /// Maximum length of an identity, in bytes; those of keys in use have 34 to 39.
+    /// Maximum length of a peer id, in bytes; those of common key types have 34 to 39.
     pub max_peer_bytes: usize,
-    /// Maximum number of addresses that are taken from a record.
+    /// Maximum number of addresses taken from a record.
     pub max_addresses: usize,
-    /// Maximum length of an address, in bytes; a longer one is passed over.
+    /// Maximum length of an address, in bytes; longer ones are ignored.
     pub max_address_bytes: usize,
-    /// Maximum length of a key of the mix protocol, in bytes: hexadecimal digits of 32 bytes, and some to spare.
+    /// Maximum length of a mix protocol key, in bytes: 32 bytes in hexadecimal digits, with some to spare.
     pub max_mix_key_bytes: usize,
 }
 
@@ -47,17 +47,16 @@ impl Default for PeerRecordLimits {
 pub struct WakuPeerRecord {
     /// Bytes of the node's peer id.
     pub peer: Bytes,
-    /// Number that grows with each record of the node: seconds since 1970.
+    /// Sequence number that grows with each record of the node: seconds since 1970.
     pub sequence: u64,
     /// Addresses as binary multiaddresses.
     pub addresses: Vec<Bytes>,
-    /// Key of the mix protocol in hexadecimal digits; empty for a node without it.
+    /// Key of the mix protocol in hexadecimal; empty for a node without one.
     pub mix_key: String,
 }
 
 impl WakuPeerRecord {
-    /// Encodes the record as protobuf. The key of the mix protocol is written also when it is empty: nwaku requires the
-    /// field.
+    /// Encodes the record as protobuf. The mix protocol key is written even when empty, since nwaku requires the field.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put_bytes_field(&mut out, PEER, &self.peer);
@@ -69,7 +68,7 @@ impl WakuPeerRecord {
         out
     }
 
-    /// Decodes a record; addresses that are too long or too many are passed over.
+    /// Decodes a record. Addresses that are too long, or beyond the maximum number, are ignored.
     ///
     /// # Errors
     /// [`RpcFrameError`] when the bytes are no record or exceed `limits`.

@@ -1,8 +1,8 @@
 //! Bounded table of registrations, in the order in which they were made.
 //!
-//! When there is no room, registrations of peers that are away give way, and then those that were not renewed for long, those
-//! made first before others. Peers that are connected and renew theirs lose none: their number is bounded by the node's
-//! connections.
+//! When the table is full, registrations of disconnected peers are evicted first, then those not renewed for long, in
+//! each case the oldest first. Connected peers that renew in time lose none; the node's connection limit bounds their
+//! number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::PeerNo;
 #[path = "tests/registrations.rs"]
 mod tests;
 
-/// Bounds on the registrations that a server keeps.
+/// Limits on the registrations that a server keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RegistrationLimits {
@@ -25,13 +25,13 @@ pub struct RegistrationLimits {
     pub max_total: usize,
     /// Maximum number of registrations in one namespace.
     pub max_per_namespace: usize,
-    /// Maximum number of registrations of one peer. Older releases of nwaku registered for each shard and each of five
+    /// Maximum number of registrations of one peer. Older releases of nwaku registered each shard and each of five
     /// capabilities; the public network has eight shards.
     pub max_per_peer: usize,
     /// Maximum number of bytes of all records and namespaces.
     pub max_bytes: usize,
-    /// Time after which a registration that was not renewed may give way, in seconds: the longest time between renewals of
-    /// nwaku. A peer may have left before its registration came to be kept, so that nobody tells that it is away.
+    /// Time after which a registration without renewal may be evicted, in seconds: nwaku's longest renewal interval. It
+    /// covers peers that left before their registration was kept, so that no event reports them as disconnected.
     pub renewal_s: u64,
 }
 
@@ -68,9 +68,9 @@ impl Registration {
 /// Reason why a registration is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RegistrationRefusal {
-    /// The peer has as many as it may.
+    /// The peer already has the maximum number of registrations.
     TooManyOfPeer,
-    /// There is no room, and nobody has to give way.
+    /// There is no room, and no registration may be evicted.
     NoRoom,
 }
 
@@ -81,7 +81,7 @@ struct OfPeer {
     is_away: bool,
 }
 
-/// Bounded table of registrations. Each has a number that grows from one to the next; a registration that is renewed gets a
+/// Bounded table of registrations. Each has a number; later ones have larger numbers, and a renewed registration gets a
 /// new one.
 #[derive(Debug)]
 pub(super) struct Registrations {
@@ -90,7 +90,7 @@ pub(super) struct Registrations {
     by_namespace: BTreeMap<Arc<str>, BTreeSet<u64>>,
     by_peer: BTreeMap<PeerNo, OfPeer>,
     by_end: BTreeSet<(Time, u64)>,
-    /// Registrations of peers that are away.
+    /// Registrations of disconnected peers.
     away: BTreeSet<u64>,
     bytes: usize,
     next: u64,
@@ -110,8 +110,8 @@ impl Registrations {
         }
     }
 
-    /// Keeps a registration in place of an earlier one of the same peer and namespace, which is gone even if there is no
-    /// room for the new one.
+    /// Keeps a registration. It replaces an earlier one of the same peer and namespace, which is removed even if there
+    /// is no room for the new one.
     pub(super) fn insert(&mut self, new: Registration) -> Result<(), RegistrationRefusal> {
         self.remove(new.peer, &new.namespace);
         self.returned(new.peer);
@@ -155,7 +155,7 @@ impl Registrations {
         Ok(())
     }
 
-    /// The number of a registration if it was not renewed for long.
+    /// Returns the number if its registration was not renewed for long.
     fn if_stale(&self, number: Option<u64>, now: Time) -> Option<u64> {
         let renewal = Duration::from_secs(self.limits.renewal_s);
         number.filter(|number| {
@@ -173,7 +173,7 @@ impl Registrations {
         }
     }
 
-    /// Ends the registrations whose time is over.
+    /// Removes expired registrations.
     pub(super) fn expire(&mut self, now: Time) {
         while let Some(&(expires, number)) = self.by_end.first() {
             if expires > now {
@@ -183,7 +183,7 @@ impl Registrations {
         }
     }
 
-    /// Notes that a peer has no connection any more.
+    /// Marks a peer as disconnected.
     pub(super) fn left(&mut self, peer: PeerNo) {
         if let Some(of_peer) = self.by_peer.get_mut(&peer) {
             of_peer.is_away = true;
@@ -191,7 +191,7 @@ impl Registrations {
         }
     }
 
-    /// Notes that a peer has a connection.
+    /// Marks a peer as connected.
     fn returned(&mut self, peer: PeerNo) {
         if let Some(of_peer) = self.by_peer.get_mut(&peer).filter(|one| one.is_away) {
             of_peer.is_away = false;
@@ -223,7 +223,7 @@ impl Registrations {
         }
     }
 
-    /// Registrations of a namespace, or of all, from a number on, each with its number.
+    /// Returns the registrations with at least this number, of a namespace or of all, each with its number.
     pub(super) fn from<'a>(
         &'a self,
         namespace: Option<&str>,
@@ -238,7 +238,7 @@ impl Registrations {
         Box::new(numbers.filter_map(|number| Some((*number, self.by_number.get(number)?))))
     }
 
-    /// Whether a peer has registered this very record already.
+    /// Whether a peer has already registered this exact record.
     pub(super) fn has_record(&self, peer: PeerNo, record: &[u8]) -> bool {
         let of_peer = self.by_peer.get(&peer);
         let mut numbers = of_peer.iter().flat_map(|one| one.by_namespace.values());
@@ -253,7 +253,7 @@ impl Registrations {
         self.by_peer.contains_key(&peer)
     }
 
-    /// Time at which the first registration ends.
+    /// Returns the time at which the next registration expires.
     pub(super) fn first_end(&self) -> Option<Time> {
         self.by_end.first().map(|(expires, _)| *expires)
     }

@@ -1,4 +1,4 @@
-//! Server of rendezvous, without input or output of its own.
+//! Sans-I/O server of rendezvous.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ mod tests;
 
 use cookie::Cookie;
 
-/// Bounds on what a [`RendezvousServer`] holds and gives.
+/// Limits on what a [`RendezvousServer`] holds and returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RendezvousLimits {
@@ -38,15 +38,15 @@ pub struct RendezvousLimits {
     pub max_namespace_bytes: usize,
     /// Maximum length of a signed record, in bytes: room for sixteen addresses of a hundred bytes.
     pub max_record_bytes: usize,
-    /// Shortest time that a registration can last, and the default, in seconds (nwaku).
+    /// Minimum lifetime of a registration, and its default, in seconds (nwaku).
     pub min_ttl_s: u64,
-    /// Longest time that a registration can last, in seconds (libp2p).
+    /// Maximum lifetime of a registration, in seconds (libp2p).
     pub max_ttl_s: u64,
-    /// Maximum number of registrations of a response; a client goes on with the cookie.
+    /// Maximum number of registrations of a response; a client continues with the cookie.
     pub max_found: usize,
     /// Maximum length of the registrations of a response, in bytes.
     pub max_found_bytes: usize,
-    /// Maximum number of records that are being checked.
+    /// Maximum number of records being checked at a time.
     pub max_checks: usize,
 }
 
@@ -80,10 +80,10 @@ struct Unchecked {
 #[derive(Debug)]
 pub struct RendezvousServer {
     limits: RendezvousLimits,
-    /// Beginning of the namespaces that are kept.
+    /// Prefix of the namespaces that the server keeps.
     prefix: String,
     rng: ChaCha8Rng,
-    /// Number of this run, by which its cookies are known.
+    /// Random number of this run, which marks its cookies.
     run: u64,
     registrations: Registrations,
     unchecked: BTreeMap<RequestNo, Unchecked>,
@@ -92,7 +92,7 @@ pub struct RendezvousServer {
 }
 
 impl RendezvousServer {
-    /// Creates a server without registrations; `rng` decides the order of those in a response.
+    /// Creates a server without registrations; `rng` shuffles those in a response.
     pub fn new(cluster: u16, mut rng: ChaCha8Rng, limits: RendezvousLimits) -> Self {
         Self {
             limits,
@@ -144,12 +144,12 @@ impl RendezvousServer {
         self.outputs.pop_front()
     }
 
-    /// Returns the time at which [`Input::Tick`] is wanted; `None` without registrations.
+    /// Returns when [`Input::Tick`] is due; `None` without registrations.
     pub fn next_timeout(&self) -> Option<Time> {
         self.registrations.first_end()
     }
 
-    /// Returns counts of what the server did.
+    /// Returns the server's counters.
     pub fn stats(&self) -> RendezvousStats {
         self.stats
     }
@@ -164,7 +164,7 @@ impl RendezvousServer {
         self.registrations.namespaces()
     }
 
-    /// Whether a peer has a registration, so that its number must stay its own.
+    /// Whether a peer has a registration, so that its number must not be reassigned.
     pub fn is_registered(&self, peer: PeerNo) -> bool {
         self.registrations.has_peer(peer)
     }
@@ -199,7 +199,7 @@ impl RendezvousServer {
                     Err(status) => self.refuse_discover(request, status),
                 }
             }
-            // Without a type there is no kind of answer that the peer could read.
+            // Without a type it is unknown which answer the peer can read.
             Err(_) => {
                 self.stats.refused += 1;
                 self.outputs.push_back(Output::Close { request });
@@ -207,7 +207,7 @@ impl RendezvousServer {
         }
     }
 
-    /// Judges everything of a registration but the signature.
+    /// Checks everything about a registration except the signature.
     fn judged(
         &self,
         peer: PeerNo,
@@ -229,7 +229,7 @@ impl RendezvousServer {
         Ok(Unchecked {
             peer,
             namespace: namespace.into(),
-            // In memory of its own: a small record must not keep a large frame alive.
+            // A copy, so that a small record does not keep a large frame alive.
             record: Bytes::copy_from_slice(&record),
             ttl_s,
         })
@@ -295,7 +295,7 @@ impl RendezvousServer {
         limit: Option<u64>,
         cookie: Option<&[u8]>,
     ) -> Result<DiscoverResponse, RendezvousStatus> {
-        // An empty namespace is none, as the default of the specification's field has it.
+        // An empty namespace counts as absent: it is the default of the specification's field.
         let namespace = namespace.filter(|namespace| !namespace.is_empty());
         let namespace = namespace.map(|one| self.named(one)).transpose()?;
         if cookie.is_some_and(|cookie| cookie.len() > self.limits.codec.max_cookie_bytes) {
@@ -323,7 +323,7 @@ impl RendezvousServer {
         }
         self.stats.served += 1;
         self.stats.given += found.len() as u64;
-        // The order would tell who has registered when.
+        // The order would reveal who registered when.
         for place in 1..found.len() {
             let other = below(&mut self.rng, place + 1);
             found.swap(place, other);

@@ -1,7 +1,7 @@
 //! Status codes of responses.
 
-/// Defines the status code of a protocol's responses: `status!` with documentation, name and the codes that have names. A
-/// code without one is a status, too, as other implementations have more.
+/// Defines the status code of a protocol's responses: `status!` takes the documentation, the name and the named codes.
+/// Other codes are valid statuses too, since other implementations use more.
 macro_rules! status {
     ($(#[$about:meta])* $name:ident { $($(#[$about_code:meta])* $code_name:ident = $code:literal,)+ }) => {
         $(#[$about])*

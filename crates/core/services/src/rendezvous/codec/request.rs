@@ -11,30 +11,30 @@ use crate::rpc::{self, RpcFrameError};
 const LIMIT: u32 = 2;
 const COOKIE: u32 = 3;
 
-/// Request of a client, which borrows from its frame. Nothing in it is checked but the length of the frame.
+/// Request of a client, which borrows from its frame. Only the length of the frame has been checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RendezvousRequest<'a> {
-    /// Registration of the client itself.
+    /// Registers the client.
     Register {
         /// Namespace; UTF-8 in valid requests.
         namespace: &'a [u8],
         /// Envelope with the signed record of the client.
         record: &'a [u8],
-        /// Time that the registration is to last, in seconds; `None` leaves it to the server.
+        /// Requested lifetime, in seconds; `None` leaves it to the server.
         ttl_s: Option<u64>,
     },
-    /// End of a registration, to which there is no response.
+    /// Ends a registration; there is no response.
     Unregister {
         /// Namespace of the registration.
         namespace: &'a [u8],
     },
-    /// Question for registrations of others.
+    /// Asks for registrations of others.
     Discover {
-        /// Namespace; `None` for all of them.
+        /// Namespace; `None` for all.
         namespace: Option<&'a [u8]>,
         /// Maximum number of registrations wanted; `None` leaves it to the server.
         limit: Option<u64>,
-        /// Cookie of an earlier response, so that only later registrations come.
+        /// Cookie of an earlier response, to receive only later registrations.
         cookie: Option<&'a [u8]>,
     },
 }
@@ -112,7 +112,7 @@ impl<'a> RendezvousRequest<'a> {
         })
     }
 
-    /// Whether a frame says that it is a question, so that a request that is not read gets an answer of its kind.
+    /// Whether a frame is a discover request, so that a request that is not read gets an answer of its type.
     pub(in crate::rendezvous) fn is_discover(frame: &[u8]) -> bool {
         part(frame).is_ok_and(|(kind, _)| kind == DISCOVER)
     }

@@ -25,9 +25,9 @@ const DISCOVER_TEXT: u32 = 4;
 pub struct RegisterResponse {
     /// Status of the request.
     pub status: RendezvousStatus,
-    /// Explanation of the status for people.
+    /// Human-readable explanation of the status.
     pub text: Option<String>,
-    /// Time that the registration lasts, in seconds.
+    /// Lifetime of the registration, in seconds.
     pub ttl_s: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ impl RegisterResponse {
         message(REGISTER_RESPONSE, &part)
     }
 
-    /// Decodes a response. Without a status it is a success, as the default of the specification's enumeration has it.
+    /// Decodes a response. Without a status it is a success, the default of the specification's enumeration.
     ///
     /// # Errors
     /// [`RpcFrameError`] when the frame is no response to a registration or exceeds `limits`.
@@ -69,14 +69,14 @@ impl RegisterResponse {
     }
 }
 
-/// Registration in the answer to a question.
+/// Registration found by a discover request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRegistration {
     /// Namespace in which the peer is registered.
     pub namespace: Bytes,
     /// Envelope with the peer's signed record; not verified here.
     pub record: Bytes,
-    /// Time that the registration still lasts, in seconds.
+    /// Remaining lifetime of the registration, in seconds.
     pub ttl_s: Option<u64>,
 }
 
@@ -114,18 +114,19 @@ impl FoundRegistration {
     }
 }
 
-/// Answer to a question.
+/// Answer to a discover request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscoverResponse {
     /// Registrations of the namespace.
     pub found: Vec<FoundRegistration>,
-    /// Cookie with which only later registrations come.
+    /// Cookie for a later request, which then returns only later registrations.
     pub cookie: Option<Bytes>,
     /// Status of the request.
     pub status: RendezvousStatus,
-    /// Explanation of the status for people.
+    /// Human-readable explanation of the status.
     pub text: Option<String>,
-    /// Number of registrations that were skipped in decoding: incomplete, too long, or more than are taken.
+    /// Number of registrations skipped by the decoder: incomplete or oversized ones, and those beyond the maximum
+    /// number.
     pub skipped: usize,
 }
 
@@ -145,11 +146,11 @@ impl DiscoverResponse {
         message(DISCOVER_RESPONSE, &part)
     }
 
-    /// Decodes a response; the records are copied. Without a status it is a success, as the default of the specification's
-    /// enumeration has it.
+    /// Decodes a response; the records are copied. Without a status it is a success, the default of the specification's
+    /// enumeration.
     ///
     /// # Errors
-    /// [`RpcFrameError`] when the frame is no response to a question or exceeds `limits`.
+    /// [`RpcFrameError`] when the frame is no discover response or exceeds `limits`.
     pub fn decode(frame: &[u8], limits: &RendezvousCodecLimits) -> Result<Self, RpcFrameError> {
         rpc::check_size(frame, limits.max_response_bytes)?;
         let part = part_of(frame, DISCOVER_RESPONSE)?;

@@ -1,21 +1,21 @@
-//! Cookies of a server: the place in the order of registrations at which a client goes on.
+//! Cookies of a server: the position from which a client continues in the order of registrations.
 
-/// Length of the two numbers before the namespace, in bytes.
+/// Length of the two numbers that precede the namespace, in bytes.
 const NUMBERS: usize = 16;
 
-/// Place in the order of registrations.
+/// Position in the order of registrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cookie {
-    /// Number of the first registration that the client has not been given.
+    /// Number of the first registration that the client has not received.
     pub(super) next: u64,
 }
 
 impl Cookie {
     /// Reads a cookie of the run `run` for `namespace`.
     ///
-    /// Any other cookie is passed over, so that the client gets everything from the start: it may come from an earlier run of
-    /// this server, or from another program with the same key, and clients like nim-libp2p's would send a refused one
-    /// for ever.
+    /// Any other cookie is ignored, so that the client gets everything from the start. It may come from an earlier run
+    /// of this server, or from another program with the same key. If it were refused, clients like nim-libp2p's would
+    /// send it forever.
     pub(super) fn read(bytes: &[u8], run: u64, namespace: Option<&str>) -> Option<Self> {
         let (numbers, name) = bytes.split_at_checked(NUMBERS)?;
         let (of_run, next) = numbers.split_at_checked(NUMBERS / 2)?;
