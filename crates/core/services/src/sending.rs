@@ -1,27 +1,29 @@
-//! Accountable sending: each message ends stored, propagated, or failed with a reason.
+//! Accountable sending: each message ends as stored, propagated, or failed with a reason.
 //!
-//! The [`MessageSender`] keeps messages in a queue that survives a crash, has each one proved when the rate limit has
-//! room, gives it to the relay or to lightpush peers in turn until another node has it, and asks stores
-//! whether they hold it. Facts about peers: lightpush v3, store v3, the LIPs messaging-api and p2p-reliability.
+//! The [`MessageSender`] keeps messages in a queue that survives a crash. It requests a proof for each one when the
+//! rate limit has room, gives it to the relay or to one lightpush peer after another until another node has it, and
+//! asks stores whether they hold it. Sources on peer behaviour: lightpush v3, store v3, the LIPs messaging-api and
+//! p2p-reliability.
 //!
-//! A proof is spent once: a message goes to further peers with the same proof as long as the driver does not
-//! call it stale. The hash of a message stays, because the proof is not part of it, and so does the
-//! timestamp. One case differs: where the network refuses old timestamps
-//! ([`SenderConfig::max_age`]), a message that got its timestamp from the sender and is known to have reached
-//! nobody gets a new one, since no peer would ever take it. A message counts as one that has reached nobody when every
-//! known store of its topic, at least two, lacks it, or when at the end of its time two of them do and none has it.
-//! Without proofs, one that no peer has taken counts so when the stores that answer lack it. The word of a lightpush
-//! peer that passed a message on is no more than a word; a message that the own relay gave to peers keeps its timestamp.
+//! A proof is spent once: a message goes to further peers with the same proof as long as the driver does not call it
+//! stale. The hash of a message does not change, because it does not cover the proof, and neither does the timestamp.
+//! There is one exception. Where the network refuses old timestamps ([`SenderConfig::max_age`]), a message gets a new
+//! timestamp if the sender chose the old one and the message is known to have reached nobody, since no peer would ever
+//! accept it. A message counts as having reached nobody when every known store of its topic, at least two, lacks it, or
+//! when at its deadline at least two stores lack it and none has it. On a network without proofs, a message that no
+//! peer accepted also counts so when the stores that answer lack it. A lightpush peer's claim to have relayed the
+//! message proves nothing. A message that the node's own relay sent to peers keeps its timestamp.
 //!
-//! The word of one store is not enough to call a message stored, unless the driver calls the store named
-//! ([`Standing`](crate::trust::Standing)): whoever was given a message can say that it has it, and whoever hears of a hash
-//! can say so, too. A message is stored when a named store has it, when a store has it that is unrelated to all peers that
-//! got it from here, or when two unrelated stores have it; else it ends propagated.
+//! The answer of one store is not enough to call a message stored, unless the driver marks the store as named
+//! ([`Standing`](crate::trust::Standing)): a store that received the message from this node, or learned its hash, can
+//! claim to have it. A message is stored when a named store has it, when a store has it that is unrelated to all peers
+//! that got it from here, or when two unrelated stores have it; else it ends as propagated.
 //!
-//! A message that only waits for a relay peer ([`MessageSender::wait_for_peer`]) ends when one has it, and is not answered for.
+//! A message that only waits for a relay peer ([`MessageSender::wait_for_peer`]) ends once a peer has it; no store
+//! confirms it.
 //!
-//! A message may come in fragments. Each is an entry of the queue with a number, a proof, a timestamp and tries of its
-//! own; they share the events: the message makes a step when all of its fragments have made it, is stored when
+//! A message may be sent in fragments. Each fragment is a queue entry with its own number, proof, timestamp and
+//! attempts, but events are shared. The message reaches a state once all fragments have reached it, is stored once
 //! stores have all of them, and fails with the first of them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -62,9 +64,9 @@ use confirm::StoreQuestion;
 use entry::{AwaitedAnswer, QueuedMessage};
 use parts::PartedMessage;
 
-/// Queue of messages to send, as a machine without input or output of its own.
+/// Queue of messages to send, as a sans-I/O state machine.
 ///
-/// After a start, call [`restore`](Self::restore) with each record that was kept. Then call
+/// After a start, call [`restore`](Self::restore) with each persisted record. Then call
 /// [`send`](Self::send) or [`handle`](Self::handle) with each event, [`poll`](Self::poll) until it returns
 /// `None`, and wait for the next event or until [`next_timeout`](Self::next_timeout).
 #[derive(Debug)]
@@ -72,33 +74,33 @@ pub struct MessageSender {
     config: SenderConfig,
     unix_ns_at_zero: u64,
     last: Time,
-    /// Time before which it cannot be said that there is no store: discovery needs a moment.
+    /// Time before which a missing store proves nothing, because discovery needs a moment.
     discovered: Option<Time>,
     requests: u64,
     last_id: SendId,
     /// Messages, and fragments of messages.
     entries: BTreeMap<SendId, QueuedMessage>,
-    /// Messages in fragments, by the number of their first fragment.
+    /// Fragmented messages, by the number of their first fragment.
     wholes: BTreeMap<SendId, PartedMessage>,
-    /// Whether fragments were restored and not yet looked through.
+    /// Whether restored fragments have not yet been checked for completeness.
     has_restored_parts: bool,
-    /// Messages, and fragments, that end when a peer has them.
+    /// Messages, and fragments, that end once a peer has them.
     peer_waits: BTreeSet<SendId>,
     pool: PeerPool,
-    /// Topics on which the relay has somebody to publish to.
+    /// Topics on which the relay has peers.
     relay_topics: BTreeSet<Arc<str>>,
     /// Proofs that the rate limit leaves in this epoch.
     budget: u32,
-    /// End of the epoch that the driver told of last.
+    /// End of the epoch last reported by the driver.
     epoch_ends: Time,
-    /// Whether the driver said that the limit is used up, also for proofs asked for before.
+    /// Whether the driver reported that the limit is used up, even for proofs already requested.
     is_used_up: bool,
     question: Option<StoreQuestion>,
     out: VecDeque<Output>,
 }
 
 impl MessageSender {
-    /// Makes a sender with an empty queue.
+    /// Creates a sender with an empty queue.
     ///
     /// `unix_ns_at_zero` is the wall time at [`Time::ZERO`] in Unix nanoseconds; `rng` varies backoffs.
     pub fn new(config: SenderConfig, unix_ns_at_zero: u64, rng: ChaCha8Rng) -> Self {
@@ -138,7 +140,7 @@ impl MessageSender {
             .collect()
     }
 
-    /// Returns the number of messages in the queue; one in fragments is one.
+    /// Returns the number of messages in the queue; a fragmented message counts once.
     pub fn len(&self) -> usize {
         let is_whole = |entry: &&QueuedMessage| entry.record.part.is_none();
         self.entries.values().filter(is_whole).count() + self.wholes.len()
@@ -279,7 +281,7 @@ impl MessageSender {
         }
     }
 
-    /// Notes what the relay reaches; messages of a topic that it reaches again need not wait for their next round.
+    /// Records the relay's topics. Messages of newly reachable topics need not wait for their next round.
     fn set_relay_topics(&mut self, now: Time, topics: BTreeSet<Arc<str>>) {
         for entry in self.entries.values_mut() {
             let topic = &entry.record.pubsub_topic;
@@ -307,7 +309,7 @@ impl MessageSender {
             self.settle_restored();
         }
         if self.epoch_ends <= now {
-            // The driver should have told of the new epoch; one question shows what it leaves.
+            // The driver should have reported the new epoch; one request shows how much it allows.
             self.epoch_ends = Time::MAX;
             self.budget = self.budget.max(1);
             self.is_used_up = false;
@@ -336,7 +338,7 @@ impl MessageSender {
     }
 }
 
-/// Returns a wait that doubles `times` times, up to `max`.
+/// Returns `first` doubled `times` times, at most `max`.
 fn doubled(first: Duration, times: u32, max: Duration) -> Duration {
     first.saturating_mul(1_u32 << times.min(20)).min(max)
 }

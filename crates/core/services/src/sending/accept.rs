@@ -1,4 +1,4 @@
-//! Messages that come into the queue: from the application, from the disk after a start, and back out of it.
+//! Messages entering the queue, from the application or from disk after a start, and their withdrawal.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use super::parts::PartedMessage;
 use super::peer_wait::PeerWait;
 use super::record::{SendRecord, SendRecordError, SendStage};
 
-/// Bytes of a timestamp that is still to come.
+/// Bytes reserved for a timestamp that is not set yet.
 const TIMESTAMP_BYTES: usize = 10;
 
 impl MessageSender {
-    /// Takes a message into the queue. Without a timestamp, it gets one when it is first proved or given
-    /// out, so that waiting for the rate limit does not age it.
+    /// Queues a message. If it has no timestamp, it gets one when it is first proved or sent, so that waiting for the
+    /// rate limit does not age it.
     ///
     /// # Errors
     /// [`SendError`] when the queue is full or the message cannot be sent on this network.
@@ -35,8 +35,8 @@ impl MessageSender {
         self.send_fragments(now, pubsub_topic, vec![message])
     }
 
-    /// Takes a message into the queue that goes as these fragments, each with a proof and a timestamp of its own. In the
-    /// limits of the queue, each fragment counts as a message. One fragment is the message itself.
+    /// Queues a message as these fragments, each with its own proof and timestamp. Each fragment counts as a message in
+    /// the limits of the queue. A single fragment is the message itself.
     ///
     /// # Errors
     /// As [`Self::send`]; all fragments are taken, or none.
@@ -64,7 +64,7 @@ impl MessageSender {
         self.enqueue(now, pubsub_topic, fragments, None)
     }
 
-    /// Takes the fragments of a message into the queue, with the lengths that they are counted with.
+    /// Queues the fragments of a message, with the sizes they are accounted at.
     pub(super) fn enqueue(
         &mut self,
         now: Time,
@@ -109,7 +109,7 @@ impl MessageSender {
         Ok(id)
     }
 
-    /// Returns the lengths that fragments are counted with, and takes proofs of others from them.
+    /// Returns the sizes that fragments are accounted at, and strips proofs of others from them.
     fn sizes(&self, topic: &str, fragments: &mut [WakuMessage]) -> Result<Vec<usize>, SendError> {
         let (limits, count) = (&self.config.limits, fragments.len());
         if topic.len() > limits.max_topic_bytes {
@@ -135,7 +135,7 @@ impl MessageSender {
         Ok(sizes)
     }
 
-    /// Returns the message of the queue that has one of these fragments.
+    /// Returns the queued message that has one of these fragments.
     fn twin(&self, topic: &str, fragments: &[(usize, WakuMessage)]) -> Option<SendId> {
         let fragments = fragments.iter().map(|(_, fragment)| fragment);
         let stamped = fragments.filter(|fragment| fragment.timestamp.is_some());
@@ -148,11 +148,11 @@ impl MessageSender {
         Some(whole.unwrap_or(twin.id()))
     }
 
-    /// Takes back a message, or a fragment of one, that was kept by [`Output::Persist`] before a crash.
+    /// Restores a message, or a fragment, that [`Output::Persist`] persisted before a crash.
     ///
     /// # Errors
-    /// [`SendRecordError`] for bytes that are not a record; the message is then not in the queue. A message that
-    /// misses a fragment is dropped.
+    /// [`SendRecordError`] for an invalid record; the message is then not in the queue. A message with a missing
+    /// fragment is dropped.
     pub fn restore(&mut self, now: Time, record: &Bytes) -> Result<SendId, SendRecordError> {
         let record = SendRecord::decode(record, &self.config.limits)?;
         let id = record.id;
@@ -174,7 +174,7 @@ impl MessageSender {
         let mut entry = QueuedMessage::new(record, size_bytes, deadline);
         if entry.record.is_given {
             entry.has_other_receivers = true;
-            // It is unknown whether the last answer was lost.
+            // The last answer may have been lost.
             entry.may_be_out = true;
             entry.check_at = now.after(self.config.confirm_first);
         }
@@ -185,9 +185,9 @@ impl MessageSender {
         Ok(id)
     }
 
-    /// Takes a message out of the queue again, because its record could not be kept, and forgets the actions for it. There
-    /// is no event of it: to its sender it was never accepted. Only for a message of which nothing has been begun. Returns
-    /// the numbers that were given to it and its fragments.
+    /// Withdraws a message whose record could not be persisted, and drops its pending actions. No event reports this:
+    /// for its sender the message was never accepted. Only for a message whose processing has not begun. Returns the
+    /// numbers of the message and its fragments.
     pub fn withdraw(&mut self, id: SendId) -> BTreeSet<SendId> {
         let ids: BTreeSet<SendId> = match self.wholes.remove(&id) {
             Some(whole) => whole.ids(id).collect(),
@@ -206,14 +206,14 @@ impl MessageSender {
         ids
     }
 
-    /// Gives later messages numbers above `used`, the highest number that the driver knows of. Without it, a clock
-    /// that was set back could give the number of an ended message to another.
+    /// Makes later messages use numbers above `used`, the highest one known to the driver. Otherwise a clock that was
+    /// set back could reuse the number of an ended message.
     pub fn skip_ids(&mut self, used: SendId) {
         self.last_id = self.last_id.max(used);
     }
 
-    /// Number of places of the queue that are taken: by messages, and by fragments until their message has its end. Those
-    /// that wait for a peer take none.
+    /// Returns the number of occupied queue slots. Messages occupy one, fragments one each until the whole message
+    /// ends; messages that wait for a peer occupy none.
     fn taken(&self) -> usize {
         let is_kept = |id: &SendId| !self.waits_for_peer(*id);
         let wholes = self.wholes.iter().filter(|(id, _)| is_kept(id));

@@ -2,65 +2,67 @@
 
 use std::time::Duration;
 
-/// Times and numbers that decide how the sender tries.
+/// Parameters of the sender: timeouts, retries and limits.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SenderConfig {
-    /// Whether the network asks for a rate-limit proof (RLN).
+    /// Whether the network requires a rate-limit proof (RLN).
     pub has_proofs: bool,
-    /// Age of a message's timestamp beyond which the network refuses it, or where it asks for no proofs, its stores do; `None` if
-    /// nobody looks. nwaku with RLN refuses messages more than 20 s off, and its stores do not keep them.
+    /// Age beyond which the network refuses a message's timestamp, or, on a network without proofs, its stores do;
+    /// `None` if nobody checks. nwaku with RLN refuses messages more than 20 s off, and its stores do not keep them.
     pub max_age: Option<Duration>,
-    /// Time from queueing after which a message that nobody took has failed.
+    /// Time after queueing at which a message that nobody accepted has failed.
     pub deadline: Duration,
-    /// Time from the start within which service peers are discovered; only then no store means none.
+    /// Time allowed for discovering service peers after the start; only later does an empty list mean that there is no
+    /// store.
     pub discovery: Duration,
-    /// Time from propagation after which a message that no store has is given up.
+    /// Time after propagation at which a message that no store has is given up.
     pub confirm_for: Duration,
-    /// Time from sending to the first question to a store; it doubles with each question.
+    /// Delay between sending and the first store query; it doubles with each query.
     pub confirm_first: Duration,
-    /// Longest time between two questions to stores about a message.
+    /// Maximum time between two store queries about a message.
     pub confirm_max: Duration,
-    /// Times that all stores deny to have a propagated message, after which it is sent again.
+    /// Number of times that all stores deny having a propagated message before it is sent again.
     pub resend_after: u32,
-    /// Most times that a propagated message is sent again.
+    /// Maximum number of times that a propagated message is sent again.
     pub max_resends: u32,
-    /// First wait after all ways failed (LIP p2p-reliability recommends a second); it doubles.
+    /// Delay after all routes failed for the first time (LIP p2p-reliability recommends a second); it doubles each
+    /// time.
     pub retry_first: Duration,
-    /// Longest wait after all ways failed.
+    /// Maximum delay after all routes failed.
     pub retry_max: Duration,
-    /// Time within which a lightpush peer answers.
+    /// Timeout of a lightpush request.
     pub push_timeout: Duration,
-    /// Time within which the driver tells what became of a message given to the relay.
+    /// Time within which the driver must report the result for a message given to the relay.
     pub relay_timeout: Duration,
-    /// Time within which a store answers.
+    /// Timeout of a store query.
     pub store_timeout: Duration,
-    /// Time within which a connection is made.
+    /// Timeout of a connection attempt.
     pub connect_timeout: Duration,
     /// Backoff of a service peer after one failure; it doubles with each further one.
     pub backoff_first: Duration,
-    /// Longest backoff of a service peer. Light nodes know few peers, so that it is short.
+    /// Maximum backoff of a service peer. It is short, because light nodes know few peers.
     pub backoff_max: Duration,
-    /// Refusals of a message as invalid by peers, after which it has failed.
+    /// Number of peers' refusals of a message as invalid after which it has failed.
     pub max_refusals: u32,
-    /// Bounds on what the application and remotes may cost.
+    /// Limits on the resources that the application and peers may use.
     pub limits: SenderLimits,
 }
 
 impl SenderConfig {
-    /// Returns the configuration for a network that asks for rate-limit proofs, or not, and whose relays and stores take
-    /// messages with timestamps up to `tolerance` off.
+    /// Returns the configuration for a network with or without rate-limit proofs whose relays and stores accept
+    /// timestamps up to `tolerance` off.
     pub fn for_network(has_proofs: bool, tolerance: Duration) -> Self {
-        // A message is on its way for a while, and the clocks of others differ from ours.
+        // Delivery takes time, and other nodes' clocks differ from ours.
         let max_age = tolerance * 3 / 4;
         let default = Self::default();
         Self {
             has_proofs,
             max_age: Some(max_age),
-            // A lightpush peer that does not answer leaves time for another one.
+            // An unanswered lightpush request must leave time for another peer.
             push_timeout: default.push_timeout.min(max_age / 3),
-            // Stores that do not have a message at the first look may still take it from another peer. At the third
-            // look it is too old for them.
+            // Stores that lack a message at the first query may still get it from another peer. At the third query it
+            // is too old for them.
             resend_after: 1,
             ..default
         }
@@ -93,34 +95,34 @@ impl Default for SenderConfig {
     }
 }
 
-/// Bounds on what the application and service peers may cost a sender.
+/// Limits on the resources of a sender that the application and service peers may use.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SenderLimits {
-    /// Most messages in the queue.
+    /// Maximum number of messages in the queue.
     pub max_messages: usize,
-    /// Most bytes of encoded messages in the queue.
+    /// Maximum number of bytes of encoded messages in the queue.
     pub max_bytes: usize,
-    /// Most messages that wait for a peer, which are not counted among the others.
+    /// Maximum number of messages that wait for a peer; they are counted separately.
     pub max_peer_waits: usize,
-    /// Most bytes of messages that wait for a peer.
+    /// Maximum number of bytes of messages that wait for a peer.
     pub max_peer_wait_bytes: usize,
-    /// Longest encoded message with its proof, in bytes (TWN: 150 KiB).
+    /// Maximum length of an encoded message with its proof, in bytes (TWN: 150 KiB).
     pub max_message_bytes: usize,
-    /// Longest pubsub topic, in bytes.
+    /// Maximum length of a pubsub topic, in bytes.
     pub max_topic_bytes: usize,
-    /// Space kept for a proof, in bytes.
+    /// Space reserved for a proof, in bytes.
     pub proof_bytes: usize,
-    /// Most proofs asked for at once. A timestamp is chosen when its proof is asked for, so that messages that wait
-    /// behind many others at a slow prover would be too old when it comes to them, each time.
+    /// Maximum number of proofs requested at once. A timestamp is chosen when the proof is requested, so behind a long
+    /// queue at a slow prover every message would be too old by its turn.
     pub max_proving: usize,
-    /// Most messages given out at once, without an answer.
+    /// Maximum number of messages sent without an answer yet.
     pub max_in_flight: usize,
-    /// Most hashes of a question to a store.
+    /// Maximum number of hashes in a store query.
     pub hashes_per_query: usize,
-    /// Most service peers known at once.
+    /// Maximum number of service peers known at once.
     pub max_peers: usize,
-    /// Most pubsub topics kept of a peer's list.
+    /// Maximum number of pubsub topics kept per peer.
     pub max_peer_topics: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Questions to stores whether they have what was sent, and the ends that follow from their answers.
+//! Store queries about sent messages, and the final states that follow from the answers.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::light::ServicePeerFailure;
 use crate::light::peers::PeerService;
 use crate::{PeerNo, RequestNo};
 
-/// Stores that have to lack a message before a lightpush peer's word counts as false, or another proof is spent. One store alone
-/// may be wrong about it.
+/// Number of stores that must lack a message before a lightpush peer's claim counts as false, or another proof is
+/// spent. A single store may be wrong.
 const WITNESSES: usize = 2;
 
-/// Question that a store has not answered yet.
+/// Pending store query.
 #[derive(Debug)]
 pub(super) struct StoreQuestion {
     request: RequestNo,
@@ -27,7 +27,7 @@ pub(super) struct StoreQuestion {
 }
 
 impl MessageSender {
-    /// Returns the end of a message whose time is over.
+    /// Returns the final state of a message whose time is over; `None` if it has not ended.
     pub(super) fn end_of(&self, now: Time, entry: &QueuedMessage) -> Option<SendEventKind> {
         let knows_store = self.pool.offers(PeerService::Store, None);
         let is_discovered = self.discovered.is_some_and(|at| at <= now);
@@ -68,7 +68,7 @@ impl MessageSender {
         })
     }
 
-    /// Asks a store about the messages that are due, unless a question is under way.
+    /// Sends the next store query about messages that are due, unless one is in flight.
     pub(super) fn ask(&mut self, now: Time) {
         if let Some(question) = self.question.take_if(|question| question.deadline <= now) {
             self.store_failed(now, question.store, None);
@@ -110,8 +110,8 @@ impl MessageSender {
         });
     }
 
-    /// Returns the store to ask about the first message that is due. Each store is asked about a message
-    /// before it waits, because any may be the only one that has it.
+    /// Returns the store to ask about the first message that is due. Every store is asked about a message before the
+    /// message waits, because any may be the only one that has it.
     fn next_store(&mut self, now: Time) -> Option<PeerNo> {
         loop {
             let entry = self.entries.values().find(|entry| is_due(now, entry))?;
@@ -128,13 +128,15 @@ impl MessageSender {
         }
     }
 
-    /// Whether a store need not be asked about a message: it has said that it lacks it, or its word would add nothing.
+    /// Whether a store need not be asked about a message: it has answered that it lacks it, or its answer would add
+    /// nothing.
     fn has_asked(&self, entry: &QueuedMessage, store: PeerNo) -> bool {
         let adds_nothing = |store| entry.adds_nothing(&store);
         entry.denied_by.contains(&store) || self.pool.witness(store).is_some_and(adds_nothing)
     }
 
-    /// Whether there is a store, be it out of reach, whose word would add to that of the one that has a message.
+    /// Whether there is a store, even an unreachable one, whose answer would add to that of the store that has a
+    /// message.
     pub(super) fn has_other_witness(&self, entry: &QueuedMessage) -> bool {
         let adds_nothing = |store| entry.adds_nothing(&store);
         let is_excluded = |store| self.pool.witness(store).is_some_and(adds_nothing);
@@ -143,7 +145,7 @@ impl MessageSender {
             .offers_besides(PeerService::Store, topic, is_excluded)
     }
 
-    /// Lets a message wait for a store whose word adds to that of the one that has it.
+    /// Delays the next query about a message until another store may confirm the one that has it.
     fn wait_for_second(&mut self, now: Time, id: SendId) {
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.check_at = now.after(self.config.confirm_max);
@@ -176,7 +178,7 @@ impl MessageSender {
             }
         };
         self.pool.answered(now, question.store, PeerService::Store);
-        // A page that is cut short says nothing about messages that are not on it.
+        // A truncated page says nothing about messages that are not on it.
         let is_whole = page.next.is_none();
         for (id, hash) in question.asked {
             if page.entries.iter().any(|entry| entry.hash == hash) {
@@ -187,12 +189,12 @@ impl MessageSender {
         }
     }
 
-    /// Takes the word of a store that it has a message.
+    /// Handles a store's answer that it has a message.
     fn held(&mut self, id: SendId, store: PeerNo) {
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
-        // A store that was forgotten meanwhile says nothing.
+        // The answer of a store that was forgotten meanwhile does not count.
         let Some(witness) = self.pool.witness(store) else {
             return;
         };
@@ -213,7 +215,7 @@ impl MessageSender {
             return;
         }
         entry.denied_by.push(store);
-        // A store of other topics has nothing of this one, wherever the message is.
+        // A store of other topics lacks the message in any case.
         let topic = &entry.record.pubsub_topic;
         let is_witness = self.pool.serves(store, PeerService::Store, topic);
         if is_too_old && is_witness && !entry.lacked_by.contains(&store) {
@@ -221,11 +223,11 @@ impl MessageSender {
         }
     }
 
-    /// Whether a message is to get a new timestamp, as no store would take it with the old one any more.
+    /// Whether a message must get a new timestamp, because no store would accept the old one any more.
     ///
-    /// Without proofs it is enough that no peer took it and the stores that answer do not have it. A proof is spent again, and
-    /// the word of a lightpush peer is taken for false, only when every known store of the topic lacks the message: with one that is
-    /// honest among them, no message comes twice.
+    /// On a network without proofs it is enough that no peer accepted it and the stores that answer lack it. Otherwise
+    /// the message is proved again, and a lightpush peer's claim taken for false, only when every known store of the
+    /// topic lacks the message: with one honest store among them, no message is sent twice.
     fn is_to_be_renewed(&self, entry: &QueuedMessage) -> bool {
         if !self.config.has_proofs && entry.is_nowhere() {
             return true;
@@ -236,22 +238,22 @@ impl MessageSender {
         self.is_lacking(entry) && !self.pool.offers_besides(store, topic, is_lacking)
     }
 
-    /// Whether several stores lack a message that may be nowhere, and it may be sent with a new timestamp.
+    /// Whether enough stores lack a message that may have reached nobody, and it may still get a new timestamp.
     fn is_lacking(&self, entry: &QueuedMessage) -> bool {
         let may_be_nowhere = entry.is_nowhere() || entry.is_by_word_only();
         let may_be_renewed = entry.renewals < self.config.max_resends;
         may_be_nowhere && may_be_renewed && entry.lacked_by.len() >= WITNESSES
     }
 
-    /// Whether a message whose time is over gets a new timestamp instead of this end: in all that time no store had it, of which
-    /// several lacked it when it was too old to be on its way.
+    /// Whether a message that would end this way gets a new timestamp instead: no store ever had it, and enough stores
+    /// lacked it when it was too old to be in transit.
     pub(super) fn may_begin_anew(&self, entry: &QueuedMessage, end: SendEventKind) -> bool {
         let reasons = [FailReason::NotStored, FailReason::TooOld];
         let is_by_stores = reasons.map(SendEventKind::Failed);
         is_by_stores.contains(&end) && self.is_lacking(entry)
     }
 
-    /// Gives a message a new timestamp, and another lightpush peer if one said that it had passed it on.
+    /// Gives a message a new timestamp, and another lightpush peer if one claimed to have relayed it.
     pub(super) fn begin_anew(&mut self, now: Time, id: SendId) {
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.renew(now);
@@ -259,7 +261,7 @@ impl MessageSender {
         }
     }
 
-    /// Lets a message wait that every store that answers denied to have, and sends it again at times.
+    /// Handles a message that every answering store lacks: waits, and from time to time sends it again.
     fn denied_by_all(&mut self, now: Time, id: SendId) {
         let now_ns = self.wall_ns(now);
         let is_renewed = self
@@ -287,7 +289,7 @@ impl MessageSender {
         }
     }
 
-    /// Doubts the word of the lightpush peer that said that it had passed a message on.
+    /// Lowers trust in the lightpush peer that claimed to have relayed the message.
     fn doubt(&mut self, now: Time, id: SendId) {
         if let Some(entry) = self.entries.get_mut(&id)
             && let Some(peer) = entry.accepted_by.take()
@@ -309,7 +311,7 @@ impl MessageSender {
     }
 }
 
-/// Whether stores are to be asked about a message now.
+/// Whether a store query about a message is due.
 fn is_due(now: Time, entry: &QueuedMessage) -> bool {
     entry.check_at <= now && entry.hash.is_some() && !entry.record.message.is_ephemeral()
 }

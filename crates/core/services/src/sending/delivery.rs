@@ -1,4 +1,4 @@
-//! Way of a message from the queue to the network: proof, relay, lightpush peers in turn, and again.
+//! Route of a message from the queue to the network: proof, relay, one lightpush peer after another, and retries.
 
 use bytes::Bytes;
 use undertone_gossip::Time;
@@ -12,7 +12,7 @@ use super::{MessageSender, doubled, nanos};
 use crate::light::peers::PeerService;
 use crate::{PeerNo, RequestNo};
 
-/// Way of a message out of this node.
+/// Route by which a message leaves this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SendWay {
     Relay,
@@ -20,7 +20,7 @@ enum SendWay {
 }
 
 impl MessageSender {
-    /// Does what is due for one message.
+    /// Performs the next step for one message, if any is due.
     pub(super) fn step(&mut self, now: Time, id: SendId) {
         self.expire(now, id);
         let now_ns = self.wall_ns(now);
@@ -44,7 +44,7 @@ impl MessageSender {
         if self.is_too_old(now_ns, entry) && !self.renew(now, id) {
             return;
         }
-        // A proof is made when there is a way for it to go: where old timestamps are refused, it does not keep.
+        // A proof is made only when a route is available: where old timestamps are refused, it does not keep.
         let Some(way) = self.next_way(now, id) else {
             return;
         };
@@ -61,9 +61,9 @@ impl MessageSender {
         max_age.is_some_and(|max| entry.age_ns(now_ns) > nanos(max))
     }
 
-    /// The network refuses the message's timestamp by now, or where it has no proofs, its stores do. A message that is surely
-    /// nowhere gets a new one if the sender chose the old one; of a message that may be out, stores know. Returns whether the
-    /// message can be sent.
+    /// Handles a message whose timestamp has become too old for the network, or, without proofs, for its stores. A
+    /// message that certainly reached nobody gets a new timestamp if the sender chose the old one; for one that may be
+    /// out, stores are asked. Returns whether the message can be sent.
     fn renew(&mut self, now: Time, id: SendId) -> bool {
         let knows_store = self.pool.offers(PeerService::Store, None);
         let may_find_store = knows_store || self.discovered.is_none_or(|at| at > now);
@@ -108,8 +108,8 @@ impl MessageSender {
         }
     }
 
-    /// Asks for a proof, once the rate limit has room. A proof that was asked for and not given is asked
-    /// for by the same number, which costs nothing.
+    /// Requests a proof, once the rate limit has room. A proof that was requested but not returned is requested again
+    /// under the same number, which costs nothing.
     fn prove(&mut self, now_ns: u64, id: SendId) {
         let is_proving = |entry: &&QueuedMessage| entry.work == AwaitedAnswer::Proof;
         let proving = self.entries.values().filter(is_proving).count();
@@ -168,10 +168,10 @@ impl MessageSender {
                 let record = entry.record.encode();
                 self.out.push_back(Output::Persist { id, record });
             }
-            // A proof longer than any is the prover's fault, and may be made better.
+            // An overlong proof is the prover's fault, so a retry may succeed.
             Ok(_) | Err(ProveFailure::NotReady) => entry.retry_at = now.after(retry_first),
             Err(ProveFailure::LimitUsedUp) => {
-                // The timestamp decides the epoch that a proof counts in: the next epoch needs a new one.
+                // The timestamp determines the epoch of a proof, so the next epoch needs a new timestamp.
                 if entry.record.is_self_stamped && !entry.may_be_out {
                     entry.unstamp();
                 }
@@ -184,7 +184,7 @@ impl MessageSender {
         }
     }
 
-    /// Drops a proof that nobody accepts any more. What a peer is asked to publish stays with that peer.
+    /// Drops a proof that nobody accepts any more. Requests already in flight are unaffected.
     pub(super) fn proof_stale(&mut self, id: SendId) {
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
@@ -200,7 +200,7 @@ impl MessageSender {
         if entry.work == AwaitedAnswer::ProofCheck {
             entry.work = AwaitedAnswer::Nothing;
             if !entry.is_proof_renewed {
-                // It was the proof that the relay refused: with another one it is tried again, once in a round.
+                // The relay refused the old proof; with a new one it is tried again, once per round.
                 entry.is_relay_tried = false;
                 entry.is_proof_renewed = true;
             }
@@ -218,7 +218,7 @@ impl MessageSender {
         }
     }
 
-    /// Returns the next way for a message, a connected one; waits if all were tried.
+    /// Returns the next available route for a message; schedules a new round if all were tried.
     fn next_way(&mut self, now: Time, id: SendId) -> Option<SendWay> {
         let in_flight = |entry: &&QueuedMessage| {
             matches!(
@@ -235,8 +235,8 @@ impl MessageSender {
             return Some(SendWay::Relay);
         }
         let service = PeerService::Lightpush;
-        // A peer whose word was false gets the message again only if there is no other, be that one out of reach for now: it would
-        // say the same again, until no sending is left.
+        // A peer that made a false claim gets the message again only if no other peer exists, even an unreachable one.
+        // Otherwise it would repeat its claim until no resend is left.
         let is_doubted = |peer| entry.doubted.contains(&peer);
         let has_other = self.pool.offers_besides(service, Some(topic), is_doubted);
         let is_tried = |peer| tried.contains(&peer) || has_other && is_doubted(peer);
@@ -260,7 +260,7 @@ impl MessageSender {
         Some(SendWay::Lightpush(peer))
     }
 
-    /// Gives a message to the relay or a lightpush peer.
+    /// Sends a message to the relay or a lightpush peer.
     fn give_out(&mut self, now: Time, id: SendId, way: SendWay) {
         let now_ns = self.wall_ns(now);
         self.stamp(now_ns, id);
@@ -294,7 +294,7 @@ impl MessageSender {
         match way {
             SendWay::Relay => {
                 entry.is_relay_tried = true;
-                // The relay does not say to whom it gives what.
+                // The relay does not report to whom it sends a message.
                 entry.has_other_receivers = true;
                 let deadline = now.after(self.config.relay_timeout);
                 entry.work = AwaitedAnswer::Relay { deadline };
@@ -382,7 +382,7 @@ impl MessageSender {
             Err(failure) => failure,
         };
         let mut retry_after = None;
-        // A repeated sending that nobody took does not count: the next peer gets it.
+        // A resend that nobody accepted does not count: the next peer gets the message.
         let is_answer = matches!(failure, PushFailure::TooLarge | PushFailure::Invalid);
         entry.wants_resend |= entry.is_propagated() && !is_answer;
         match failure {
@@ -415,7 +415,7 @@ impl MessageSender {
         }
     }
 
-    /// Counts work as unanswered whose time is over.
+    /// Treats an answer past its deadline as missing.
     fn expire(&mut self, now: Time, id: SendId) {
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
@@ -436,7 +436,7 @@ impl MessageSender {
         }
     }
 
-    /// Gives up requests to a peer that is gone.
+    /// Treats requests to a disconnected peer as unanswered.
     pub(super) fn peer_gone(&mut self, now: Time, gone: PeerNo) {
         let asked = |entry: &&QueuedMessage| matches!(entry.work, AwaitedAnswer::Push { peer, .. } if peer == gone);
         let ids: Vec<SendId> = self
@@ -450,7 +450,7 @@ impl MessageSender {
         }
     }
 
-    /// Another node has the message; stores are asked from now on.
+    /// Records that another node has the message; stores are asked from now on.
     pub(super) fn propagated(&mut self, now: Time, id: SendId) {
         let confirm_until = now.after(self.config.confirm_for);
         let check_at = now.after(self.config.confirm_first);
@@ -467,7 +467,7 @@ impl MessageSender {
         entry.denials = 0;
         entry.denied_by.clear();
         entry.held_by = None;
-        // The way that was taken stays marked as tried: if no store gets the message, another is taken.
+        // The route taken stays marked as tried: if no store gets the message, another one is taken.
         entry.rounds = 0;
         let record = entry.record.encode();
         self.out.push_back(Output::Persist { id, record });

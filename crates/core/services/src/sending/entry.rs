@@ -1,4 +1,4 @@
-//! Message of the queue, and what is being done for it.
+//! Queued message and its current work.
 
 use bytes::Bytes;
 use undertone_gossip::Time;
@@ -9,19 +9,19 @@ use super::record::{SendRecord, SendStage};
 use crate::trust::{Standing, Witness, is_believed};
 use crate::{PeerNo, RequestNo};
 
-/// Receivers of a message that are remembered; with more of them, any store may be one.
+/// Maximum number of receivers remembered per message; with more, any store may be one.
 const RECEIVERS_MAX: usize = 64;
 
-/// Event or answer that a message waits for.
+/// What a message waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AwaitedAnswer {
-    /// Its next step, once that is due.
+    /// The time of its next step.
     Nothing,
-    /// The driver's proof.
+    /// The proof from the driver.
     Proof,
-    /// The driver's word on whether the proof is still good.
+    /// The driver's answer whether the proof is still good.
     ProofCheck,
-    /// The relay's word.
+    /// The relay's result.
     Relay { deadline: Time },
     /// A lightpush peer's answer.
     Push {
@@ -31,54 +31,55 @@ pub(super) enum AwaitedAnswer {
     },
 }
 
-/// Message of the queue.
+/// Queued message.
 #[derive(Debug)]
 pub(super) struct QueuedMessage {
     pub(super) record: SendRecord,
     /// Hash of the message; `None` before it has a timestamp.
     pub(super) hash: Option<MessageHash>,
-    /// Length that the message is counted with.
+    /// Size that the message is accounted at.
     pub(super) size_bytes: usize,
-    /// Time at which the message has failed if nobody took it. It does not follow the wall clock, which somebody may set ahead.
+    /// Time at which the message fails if nobody accepted it. It does not follow the wall clock, which may be set
+    /// forward.
     pub(super) deadline: Time,
     pub(super) work: AwaitedAnswer,
-    /// Time before which no way is tried.
+    /// Time before which no route is tried.
     pub(super) retry_at: Time,
-    /// Times that all ways failed.
+    /// Number of times that all routes failed.
     pub(super) rounds: u32,
-    /// Ways tried since the last wait.
+    /// Routes tried since the last wait.
     pub(super) is_relay_tried: bool,
     pub(super) tried: Vec<PeerNo>,
     /// Whether a stale proof was replaced since the last wait.
     pub(super) is_proof_renewed: bool,
-    /// Whether the message may be in the network without anybody having said so.
+    /// Whether the message may be in the network although nobody reported it.
     pub(super) may_be_out: bool,
     pub(super) refusals: u32,
-    /// Time of the next question to a store; [`Time::MAX`] before the message is sent.
+    /// Time of the next store query; [`Time::MAX`] before the message is sent.
     pub(super) check_at: Time,
-    /// Stores that answered that they do not have the message, since the last wait.
+    /// Stores that answered since the last wait that they lack the message.
     pub(super) denied_by: Vec<PeerNo>,
-    /// Times that every store that answers denied to have the message.
+    /// Number of times that all answering stores lacked the message.
     pub(super) denials: u32,
     /// Time until which stores are asked, once the message is propagated or too old to send.
     pub(super) confirm_until: Time,
     pub(super) resends: u32,
     pub(super) wants_resend: bool,
-    /// Lightpush peers that said that they had passed the message on, although no store had it later.
+    /// Lightpush peers that claimed to have relayed the message, although no store had it later.
     pub(super) doubted: Vec<PeerNo>,
-    /// Lightpush peer that said so last.
+    /// Lightpush peer that last made that claim.
     pub(super) accepted_by: Option<PeerNo>,
-    /// Whether the own relay gave the message to a peer.
+    /// Whether the node's own relay sent the message to a peer.
     pub(super) is_relayed: bool,
-    /// Stores that denied to have the message when it was too old to be on its way.
+    /// Stores that lacked the message when it was too old to be in transit.
     pub(super) lacked_by: Vec<PeerNo>,
-    /// Times that the message got a new timestamp because no store had it.
+    /// Number of times that the message got a new timestamp because no store had it.
     pub(super) renewals: u32,
-    /// Lightpush peers that were given the message.
+    /// Lightpush peers to which the message was sent.
     pub(super) receivers: Vec<Witness>,
-    /// Whether others may have it from this node, too: the relay was given it, or a run before this one gave it out.
+    /// Whether others may have got it from this node too: it went to the relay, or an earlier run sent it.
     pub(super) has_other_receivers: bool,
-    /// Store that says that it has the message, whose word is not enough.
+    /// Store that claims to have the message, when its claim alone is not enough.
     pub(super) held_by: Option<Witness>,
 }
 
@@ -124,7 +125,7 @@ impl QueuedMessage {
         self.record.stage == SendStage::Propagated
     }
 
-    /// Last step that the message made.
+    /// Returns the last state that the message reached.
     pub(super) fn step(&self) -> SendEventKind {
         match self.record.is_given {
             _ if self.is_propagated() => SendEventKind::Propagated,
@@ -133,7 +134,7 @@ impl QueuedMessage {
         }
     }
 
-    /// Computes the hash again after the timestamp changed.
+    /// Recomputes the hash after the timestamp changed.
     pub(super) fn rehash(&mut self) {
         let record = &self.record;
         let timestamp = record.message.timestamp;
@@ -156,20 +157,21 @@ impl QueuedMessage {
         })
     }
 
-    /// Whether no peer has said that it took the message, none is asked now, and the sender chose the timestamp: if stores do not have
-    /// it either, nobody has.
+    /// Whether no peer has accepted the message, none is asked now, and the sender chose the timestamp. If stores lack
+    /// it too, nobody has it.
     pub(super) fn is_nowhere(&self) -> bool {
         let is_idle = self.work == AwaitedAnswer::Nothing;
         is_idle && !self.is_propagated() && self.record.is_self_stamped
     }
 
-    /// Whether the message is in the network by the word of lightpush peers only, and the sender chose the timestamp.
+    /// Whether only lightpush peers' claims say that the message is in the network, and the sender chose the timestamp.
     pub(super) fn is_by_word_only(&self) -> bool {
         let has_word = self.accepted_by.is_some() || !self.doubted.is_empty();
         has_word && !self.is_relayed && self.is_propagated() && self.record.is_self_stamped
     }
 
-    /// Takes back the timestamp that the sender chose, and what depends on it, of a message that is surely nowhere.
+    /// Removes the timestamp that the sender chose, and all that depends on it, from a message that certainly reached
+    /// nobody.
     pub(super) fn unstamp(&mut self) {
         self.record.message.timestamp = None;
         self.set_proof(None);
@@ -180,7 +182,7 @@ impl QueuedMessage {
         self.held_by = None;
     }
 
-    /// Begins anew with a message that no store has and that is too old for any to take.
+    /// Starts over with a message that no store has and that is too old for any to accept.
     pub(super) fn renew(&mut self, now: Time) {
         self.unstamp();
         self.may_be_out = false;
@@ -194,7 +196,7 @@ impl QueuedMessage {
         self.retry_at = now;
     }
 
-    /// Notes that a peer was given the message.
+    /// Records that a peer was sent the message.
     pub(super) fn given_to(&mut self, peer: Witness) {
         if self.receivers.iter().any(|known| known.peer == peer.peer) {
             return;
@@ -205,9 +207,9 @@ impl QueuedMessage {
         }
     }
 
-    /// Takes the word of a store that it has the message; returns whether the message is stored by what is known now. A peer
-    /// that was given the message proves nothing by having it, nor does one in the same hands, nor one that is alone in
-    /// saying that anybody has it.
+    /// Records a store's claim to have the message; returns whether the message now counts as stored. The claim proves
+    /// nothing if the store, or a related peer, got the message from here, or if it is the only one to claim that
+    /// anybody has it.
     pub(super) fn held(&mut self, store: Witness) -> bool {
         let is_apart = |given: &Witness| given.is_unrelated(&store);
         let has_it_from_others = self.is_propagated()
@@ -220,14 +222,14 @@ impl QueuedMessage {
         is_stored
     }
 
-    /// Whether the word of a store would add nothing to that of the one that has the message.
+    /// Whether a store's claim would add nothing to that of the store that has the message.
     pub(super) fn adds_nothing(&self, store: &Witness) -> bool {
         let is_named = store.standing == Standing::Named;
         let related = |held: &Witness| !is_named && !held.is_unrelated(store);
         self.held_by.as_ref().is_some_and(related)
     }
 
-    /// Begins a new round of ways after all failed.
+    /// Begins a new round after all routes failed.
     pub(super) fn new_round(&mut self) {
         self.rounds = self.rounds.saturating_add(1);
         self.is_relay_tried = false;

@@ -13,7 +13,7 @@ use crate::history::{HistoryPage, HistoryQuery};
 use crate::light::{ServicePeer, ServicePeerFailure};
 use crate::{PeerNo, RequestNo};
 
-/// Number of a message that an application sends: unique, also over restarts, and growing.
+/// Number of a message that an application sends: unique even across restarts, and increasing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SendId(pub u64);
 
@@ -21,16 +21,16 @@ pub struct SendId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The queue has as many messages as it may.
+    /// The queue has its maximum number of messages.
     #[error("the send queue holds {max} messages, its most")]
     QueueFull {
-        /// Most messages of the queue.
+        /// Maximum number of messages in the queue.
         max: usize,
     },
     /// The queue would hold more bytes than it may.
     #[error("the send queue would hold more than {max} bytes")]
     QueueBytes {
-        /// Most bytes of the queue.
+        /// Maximum number of bytes in the queue.
         max: usize,
     },
     /// The message is longer than the network carries.
@@ -60,21 +60,21 @@ pub enum SendError {
     Duplicate(SendId),
 }
 
-/// Failure of making a proof.
+/// Reason why no proof was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProveFailure {
-    /// The membership tree or the prover is not ready; the same proof is asked for again later.
+    /// The membership tree or the prover is not ready; the same proof is requested again later.
     NotReady,
-    /// The rate limit of the timestamp's epoch is used up; a proof is asked for again in the next epoch.
+    /// The rate limit of the timestamp's epoch is used up; a proof is requested again in the next epoch.
     LimitUsedUp,
     /// The node has no membership.
     NotMember,
 }
 
-/// Failure of publishing by relay.
+/// Reason why publishing through the relay failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelayFailure {
-    /// No peer took the message.
+    /// No peer accepted the message.
     NoPeers,
     /// The relay's own validation refused the proof.
     ProofRefused,
@@ -87,22 +87,22 @@ pub enum RelayFailure {
 pub enum PushFailure {
     /// The stream broke, or the answer could not be decoded: the message may have been published.
     NoAnswer,
-    /// The peer asks for patience (429, 503).
+    /// The peer is overloaded or limits the rate (429, 503).
     Busy {
-        /// Time that the peer asks for, if it named one.
+        /// Retry delay that the peer requests, if it named one.
         retry_after: Option<Duration>,
     },
     /// The peer failed (500): the message may have been published.
     Internal,
-    /// The peer has no relay peers (505), or took the message for none.
+    /// The peer has no relay peers (505), or sent the message to none.
     NoPeers,
     /// The peer does not serve the pubsub topic (421).
     UnsupportedTopic,
-    /// The peer refused the proof, or says that one is missing (504, or 420 about the proof).
+    /// The peer refused the proof, or reports a missing one (504, or 420 about the proof).
     ProofRefused,
-    /// The peer says that the message is too large (413).
+    /// The peer reports that the message is too large (413).
     TooLarge,
-    /// The peer says that the message is invalid (400, 420).
+    /// The peer reports that the message is invalid (400, 420).
     Invalid,
 }
 
@@ -112,7 +112,7 @@ pub enum PushFailure {
 pub enum Input {
     /// Discovery found a service peer, or learned more about one.
     PeerFound(ServicePeer),
-    /// Discovery gave a peer up; the sender forgets it.
+    /// Discovery dropped a peer; the sender forgets it.
     PeerLost(PeerNo),
     /// A peer is connected now.
     Connected(PeerNo),
@@ -120,10 +120,10 @@ pub enum Input {
     Disconnected(PeerNo),
     /// A connection that [`Output::Connect`] asked for could not be made.
     ConnectFailed(PeerNo),
-    /// Pubsub topics on which the relay has somebody to publish to now, in place of those told before.
+    /// Pubsub topics on which the relay currently has peers; replaces the previous set.
     RelayTopics(BTreeSet<Arc<str>>),
-    /// Messages that the rate limit leaves in this epoch. To be told at the start of each epoch and
-    /// whenever others spend of the same limit.
+    /// Number of messages that the rate limit still allows in this epoch. The driver sends it at the start of each
+    /// epoch and whenever others use up part of the same limit.
     Budget {
         /// Proofs that can be made before the epoch ends.
         remaining: u32,
@@ -139,14 +139,13 @@ pub enum Input {
         /// The proof, or the reason why none was made.
         result: Result<Bytes, ProveFailure>,
     },
-    /// The proof of a message cannot be accepted any more: its root or epoch is too old.
+    /// The proof of a message is no longer acceptable: its root or epoch is too old.
     ProofStale(SendId),
-    /// Answer to an [`Output::CheckProof`]: the proof is still good. [`Input::ProofStale`] answers that
-    /// it is not.
+    /// Answer to an [`Output::CheckProof`]: the proof is still good. The opposite answer is [`Input::ProofStale`].
     ProofFresh(SendId),
-    /// Answer to an [`Output::Relay`]: number of peers that took the message, or the failure.
+    /// Answer to an [`Output::Relay`]: number of peers that accepted the message, or the failure.
     Relayed {
-        /// Number of the message that the relay was given.
+        /// Number of the message given to the relay.
         id: SendId,
         /// Number of peers, or the failure.
         result: Result<usize, RelayFailure>,
@@ -155,8 +154,8 @@ pub enum Input {
     PushAnswer {
         /// Number of the request.
         request: RequestNo,
-        /// Number of relay peers that took the message, or the failure. `None` for answers without the
-        /// number (lightpush v2), which are given only if a peer took it.
+        /// Number of relay peers that the message was sent to, or the failure. `None` for answers without the number
+        /// (lightpush v2), which report success only if a peer accepted it.
         answer: Result<Option<u32>, PushFailure>,
     },
     /// Answer to an [`Output::History`].
@@ -177,7 +176,7 @@ pub enum Input {
     Tick,
 }
 
-/// Reason why a message ends propagated, without the word of a store.
+/// Reason why a message ends as propagated, without confirmation by a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unconfirmed {
     /// The message is ephemeral: stores do not keep it.
@@ -186,8 +185,8 @@ pub enum Unconfirmed {
     NoStore,
     /// No known store answered.
     StoresSilent,
-    /// A store says that it has the message, and its word is not enough: it may have the message from this node, or is
-    /// related to a peer that has, and no second one agrees.
+    /// A single store claims to have the message, which is not enough: it may have it from this node, or is related to
+    /// a peer that does, and no second store agrees.
     OneStore,
 }
 
@@ -195,9 +194,9 @@ pub enum Unconfirmed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FailReason {
-    /// No peer took the message before its deadline.
+    /// No peer accepted the message before its deadline.
     Deadline,
-    /// The message was propagated, but stores answer that they do not hold it.
+    /// The message was propagated, but stores answer that they lack it.
     NotStored,
     /// The message is older than the network accepts, and it is not known to have been published.
     TooOld,
@@ -207,25 +206,25 @@ pub enum FailReason {
     NotMember,
 }
 
-/// Step of a message on its way.
+/// State that a message reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendEventKind {
-    /// The message is in the queue, durably.
+    /// The message is in the queue and persisted.
     Queued,
-    /// The message, with its proof, is given to the relay or a lightpush peer.
+    /// The message, with its proof, was sent to the relay or a lightpush peer.
     Sent,
     /// Another node of the network has the message.
     Propagated,
-    /// A store has the message whose word is enough, or two that are unrelated. An end.
+    /// A trusted store has the message, or two unrelated ones do. Final.
     Stored,
-    /// The message is propagated, and no store can tell more. An end.
+    /// The message is propagated, and no store can confirm more. Final.
     PropagatedOnly(Unconfirmed),
-    /// The message failed. An end.
+    /// The message failed. Final.
     Failed(FailReason),
 }
 
 impl SendEventKind {
-    /// Whether no further event of the message follows.
+    /// Whether the state is final.
     pub fn is_end(self) -> bool {
         match self {
             Self::Queued | Self::Sent | Self::Propagated => false,
@@ -234,56 +233,56 @@ impl SendEventKind {
     }
 }
 
-/// Event of a message, for the application. After a crash the last event may come again.
+/// Event of a message, for the application. After a crash the last event may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendEvent {
     /// Number of the message that the event is about.
     pub id: SendId,
-    /// Step on its way.
+    /// State that it reached.
     pub kind: SendEventKind,
-    /// Hash of the message; `None` before it has a timestamp, and of one in fragments, which have hashes of their own.
+    /// Hash of the message; `None` before it has a timestamp, and for a fragmented one, whose fragments have their
+    /// own.
     pub hash: Option<MessageHash>,
 }
 
-/// Message of the queue.
+/// Message in the queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitingMessage {
     /// Number of the message.
     pub id: SendId,
     /// Topic that it is published on.
     pub pubsub_topic: Arc<str>,
-    /// The message, or the first of its fragments that has no end.
+    /// The message, or the first of its fragments that has not ended.
     pub message: WakuMessage,
-    /// Whether it goes in fragments.
+    /// Whether it is sent in fragments.
     pub is_in_fragments: bool,
-    /// Last step that it made.
+    /// Last state that it reached.
     pub step: SendEventKind,
     /// Hash of the message, as in [`SendEvent`].
     pub hash: Option<MessageHash>,
 }
 
-/// Action that the driver has to take, or event for the application.
+/// Action for the driver, or event for the application.
 ///
-/// A fragment of a message has a number of its own in all of them but [`Event`](Self::Event).
+/// A fragment has its own number in all of them except [`Event`](Self::Event).
 ///
-/// The driver carries outputs out in order, and a [`Persist`](Self::Persist) is durable before the
-/// outputs behind it are begun. The enum is exhaustive on purpose: a driver that overlooks a new action is
-/// wrong, so it must not compile.
+/// The driver carries outputs out in order, and a [`Persist`](Self::Persist) must be durable before the next output is
+/// begun. The enum is exhaustive on purpose: a driver that overlooks a new action is wrong, so it must not compile.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// Keep a record in place of the former one of the same message.
+    /// Persist a record, replacing the former one of the same message.
     Persist {
-        /// Number of the message that the record is of.
+        /// Number of the record's message.
         id: SendId,
         /// Bytes for [`MessageSender::restore`](super::MessageSender::restore).
         record: Bytes,
     },
-    /// Forget the record of a message.
+    /// Delete the record of a message.
     Erase(SendId),
     /// Make a proof; answer with [`Input::Proved`].
     ///
-    /// After a crash the same number may be asked for again. The driver then has to return the same proof,
-    /// or one with the same message id of the rate limit: the message is the same, so it breaks no limit.
+    /// After a crash the same number may be requested again. The driver must then return the same proof, or one with
+    /// the same message id of the rate limit: the message is the same, so it breaks no limit.
     Prove {
         /// Number of the message that needs the proof.
         id: SendId,
@@ -302,7 +301,7 @@ pub enum Output {
         /// The message with its proof.
         message: WakuMessage,
     },
-    /// Publish a message by relay; answer with [`Input::Relayed`].
+    /// Publish a message through the relay; answer with [`Input::Relayed`].
     Relay {
         /// The message's number.
         id: SendId,
@@ -310,7 +309,7 @@ pub enum Output {
         pubsub_topic: Arc<str>,
         /// The message with its proof.
         message: WakuMessage,
-        /// Whether this node's own readers have it already.
+        /// Whether this node's own subscribers have it already.
         is_delivered: bool,
     },
     /// Publish a message through a lightpush peer; answer with [`Input::PushAnswer`].
@@ -337,21 +336,21 @@ pub enum Output {
         /// Query for the store peer.
         query: HistoryQuery,
     },
-    /// Tell the application how a message fares.
+    /// Report a message's new state to the application.
     Event(SendEvent),
-    /// A message that waited for a peer failed, of which nobody is told.
+    /// A message that waited for a peer failed; the application gets no event.
     GivenUp {
         /// Number of the message.
         id: SendId,
         /// Reason of the failure.
         reason: FailReason,
     },
-    /// The sender holds no state for a peer any more: its number may be given to another.
+    /// The sender holds no state for a peer any more: its number may be reassigned.
     Forgotten(PeerNo),
 }
 
 impl Output {
-    /// Number of the message that the action or event is for; `None` for those of peers and stores.
+    /// Returns the number of the message that the action or event is for; `None` for those of peers and stores.
     pub fn message_id(&self) -> Option<SendId> {
         match self {
             Self::Persist { id, .. }

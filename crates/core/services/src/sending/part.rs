@@ -1,4 +1,4 @@
-//! Fragments as parts of a message: the place of one, and its end.
+//! Fragments of a message: a fragment's place, and its final state.
 
 use undertone_gossip::fragments::FRAGMENTS_MAX;
 
@@ -13,7 +13,7 @@ pub(super) struct PartPlace {
 }
 
 impl PartPlace {
-    /// Place of the fragment `id`; `None` if there is no such fragment, or only one.
+    /// Returns the place of fragment `id`; `None` if there is no such fragment, or only one.
     pub(super) fn of(id: SendId, whole: SendId, count: u64) -> Option<Self> {
         let has_it = id.0.checked_sub(whole.0).is_some_and(|at| at < count);
         let may_be = (2..=FRAGMENTS_MAX as u64).contains(&count);
@@ -21,7 +21,8 @@ impl PartPlace {
     }
 }
 
-/// End of a fragment without failure, by the number that it is kept with; the message has the last of all.
+/// How a fragment ended without failing. Stored as a number; a message takes the largest of its
+/// fragments'.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PartEnd {
     Stored = 1,

@@ -1,4 +1,4 @@
-//! Messages that go in fragments: their steps and their end, which follow from those of the fragments.
+//! Fragmented messages: their states, which follow from those of the fragments.
 //!
 //! The fragments have consecutive numbers, and the message has that of the first.
 
@@ -10,7 +10,7 @@ use super::io::{Output, SendEvent, SendEventKind, SendId};
 use super::part::{PartEnd, PartPlace};
 use super::record::{SendRecord, SendRecordError};
 
-/// Step that all fragments of a message have made.
+/// State that all fragments of a message have reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SharedStep {
     Queued,
@@ -28,11 +28,11 @@ impl SharedStep {
     }
 }
 
-/// Message that goes in fragments.
+/// Fragmented message.
 #[derive(Debug)]
 pub(super) struct PartedMessage {
     count: u64,
-    /// Ends of those fragments that have theirs.
+    /// Final states of the fragments that have ended.
     ends: BTreeMap<SendId, PartEnd>,
     told: SharedStep,
 }
@@ -46,18 +46,18 @@ impl PartedMessage {
         }
     }
 
-    /// Numbers of the fragments of the message `id`.
+    /// Returns the numbers of the fragments of message `id`.
     pub(super) fn ids(&self, id: SendId) -> impl Iterator<Item = SendId> + use<> {
         let numbers = id.0..id.0.saturating_add(self.count);
         numbers.map(SendId)
     }
 
-    /// Number of fragments that have their end.
+    /// Returns the number of fragments that have ended.
     pub(super) fn ended(&self) -> usize {
         self.ends.len()
     }
 
-    /// End that follows from those of all fragments; `None` while one has none.
+    /// Returns the final state that follows from those of all fragments; `None` while any has not ended.
     fn end(&self) -> Option<PartEnd> {
         let are_all = self.ends.len() as u64 == self.count;
         self.ends.values().max().copied().filter(|_| are_all)
@@ -65,7 +65,7 @@ impl PartedMessage {
 }
 
 impl MessageSender {
-    /// Tells the step that a message has made, or that a fragment has made, if it is the last that makes it.
+    /// Reports a message's new state; for fragments, once the last one has reached it.
     pub(super) fn event(&mut self, id: SendId, kind: SendEventKind) {
         let part = self.entries.get(&id).and_then(|entry| entry.record.part);
         match part {
@@ -74,7 +74,7 @@ impl MessageSender {
         }
     }
 
-    /// Tells the step of a message.
+    /// Reports a message's new state.
     pub(super) fn tell(&mut self, id: SendId, kind: SendEventKind) {
         let entry = self.entries.get(&id);
         let whole = entry.filter(|entry| entry.record.part.is_none());
@@ -83,7 +83,7 @@ impl MessageSender {
             .push_back(Output::Event(SendEvent { id, kind, hash }));
     }
 
-    /// Tells the steps that all fragments of a message have made.
+    /// Reports the states that all fragments of a message have newly reached.
     fn tell_shared(&mut self, id: SendId) {
         let reached = self.shared_step(id);
         let Some(whole) = self.wholes.get_mut(&id) else {
@@ -103,7 +103,7 @@ impl MessageSender {
             Some(entry) if entry.is_propagated() => SharedStep::Propagated,
             Some(entry) if entry.record.is_given => SharedStep::Sent,
             Some(_) => SharedStep::Queued,
-            // It has its end.
+            // It has ended.
             None => SharedStep::Propagated,
         };
         let parts = self.wholes.get(&id).map(|whole| whole.ids(id));
@@ -111,7 +111,8 @@ impl MessageSender {
         steps.min().unwrap_or(SharedStep::Queued)
     }
 
-    /// Ends a message, or a fragment. The event comes before the records are erased: a crash between repeats the event.
+    /// Ends a message, or a fragment. The event precedes the erasure of the records: a crash in between repeats the
+    /// event.
     pub(super) fn end(&mut self, id: SendId, kind: SendEventKind) {
         let Some(entry) = self.entries.get(&id) else {
             return;
@@ -124,7 +125,7 @@ impl MessageSender {
         };
         match PartEnd::of(kind) {
             Some(end) => self.end_part(id, place.whole, end),
-            // Without one of them, the others are of no use.
+            // If one fragment fails, the others are useless.
             None => self.end_whole(place.whole, kind),
         }
     }
@@ -152,7 +153,7 @@ impl MessageSender {
         self.forget_whole(id);
     }
 
-    /// Forgets a message and those of its fragments that there are.
+    /// Forgets a message and its remaining fragments.
     fn forget_whole(&mut self, id: SendId) {
         let Some(whole) = self.wholes.remove(&id) else {
             return;
@@ -164,7 +165,7 @@ impl MessageSender {
         }
     }
 
-    /// Takes back what was kept of a fragment.
+    /// Restores a fragment from its record.
     pub(super) fn restore_part(
         &mut self,
         place: PartPlace,
@@ -180,8 +181,8 @@ impl MessageSender {
         Ok(())
     }
 
-    /// Looks through messages whose fragments were restored. One that misses a fragment was not accepted, or its end was
-    /// told before the crash: what is left of it is erased.
+    /// Checks the messages whose fragments were restored. If a fragment is missing, the message was never accepted, or
+    /// its final state was reported before the crash; its remains are erased.
     pub(super) fn settle_restored(&mut self) {
         let ids: Vec<SendId> = self.wholes.keys().copied().collect();
         for id in ids {

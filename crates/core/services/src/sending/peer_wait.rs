@@ -1,4 +1,5 @@
-//! Messages that wait for a peer and end when one has them: nothing of them is kept on disk, and only a failure is told.
+//! Messages that wait for a relay peer and end once one has them. They are not persisted, and only failures are
+//! reported.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,27 +12,28 @@ use super::MessageSender;
 use super::entry::QueuedMessage;
 use super::io::{Output, SendError, SendEvent, SendEventKind, SendId};
 
-/// Wait of a message for a peer.
+/// Parameters of a message that waits for a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerWait {
-    /// Whether this node's own readers have the message, with its timestamp and proof.
+    /// Whether this node's own subscribers have the message, with its timestamp and proof.
     pub is_delivered: bool,
     /// Whether this node chose the timestamp, or is to choose it.
     pub is_self_stamped: bool,
-    /// Longest wait.
+    /// Maximum wait.
     pub at_most: Duration,
 }
 
 impl MessageSender {
-    /// Takes a message into the queue that was published without a peer, or not at all for want of one: whole, or as these
-    /// fragments. It goes by relay alone, with the proof that it has. Its end is that a relay peer has it: no store is
-    /// asked, and it is not sent again. A timestamp that is too old for a proof is renewed only if it is this node's.
+    /// Queues a message that could not be published for want of a peer, or was published without one: whole, or as
+    /// these fragments. It goes only through the relay, with the proof that it has. It ends once a relay peer has it:
+    /// no store is asked, and it is not sent again. A timestamp too old for a proof is renewed only if this node chose
+    /// it.
     ///
-    /// These messages have bounds of their own, and the driver is asked to keep nothing of them; the only event is an
+    /// These messages have limits of their own, and the driver persists nothing of them; the only event is an
     /// [`Output::GivenUp`].
     ///
     /// # Errors
-    /// [`SendError`] when too many messages wait, or this one does already.
+    /// [`SendError`] when too many messages wait, or this one already does.
     pub fn wait_for_peer(
         &mut self,
         now: Time,
@@ -64,7 +66,7 @@ impl MessageSender {
         wholes.collect::<BTreeSet<_>>().len()
     }
 
-    /// Returns the number of bytes that a further message that waits for a peer may have; 0 if none may.
+    /// Returns the maximum size in bytes of another message that waits for a peer; 0 if none fits.
     pub fn peer_wait_room(&self) -> usize {
         let limits = &self.config.limits;
         let bytes: usize = self.waiting_entries().map(|entry| entry.size_bytes).sum();
@@ -79,12 +81,13 @@ impl MessageSender {
         entries.filter(|entry| self.waits_for_peer(entry.id()))
     }
 
-    /// Whether a message, or a fragment, ends when a peer has it.
+    /// Whether a message, or a fragment, ends once a peer has it.
     pub(super) fn waits_for_peer(&self, id: SendId) -> bool {
         self.peer_waits.contains(&id)
     }
 
-    /// Returns what the driver has to do of an output: nothing is kept or told of a message that waits for a peer.
+    /// Returns the output if the driver must handle it: messages that wait for a peer are neither persisted nor
+    /// reported.
     pub(super) fn for_driver(&mut self, output: Output) -> Option<Output> {
         match output {
             Output::Erase(id) if self.peer_waits.remove(&id) => None,

@@ -1,7 +1,7 @@
-//! Records by which a queue survives a crash.
+//! Records from which a queue is restored after a crash.
 //!
 //! A record is one version byte, protobuf fields, and the first four bytes of the SHA-256 of both, which
-//! show a record that was written in part.
+//! reveal a partly written record.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ mod tests;
 pub const RECORD_VERSION: u8 = 1;
 
 const CHECKSUM_BYTES: usize = 4;
-/// Bytes of a record beside message and topic, at most.
+/// Maximum overhead of a record beside message and topic, in bytes.
 const OVERHEAD_BYTES: usize = 128;
 
 mod field {
@@ -40,20 +40,20 @@ mod field {
     pub(super) const END: u32 = 11;
 }
 
-/// Stage of a message on its way, as it is kept.
+/// Persisted stage of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SendStage {
     Queued,
     /// A proof has been asked for.
     Proving,
-    /// The message is ready to be given out, or has been.
+    /// The message is ready to be sent, or has been.
     Ready,
     Propagated,
-    /// The fragment has its end, and others of its message do not.
+    /// The fragment has ended, but others of its message have not.
     Ended,
 }
 
-/// Message of the queue, or fragment of one, as it is kept.
+/// Persisted message, or fragment of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SendRecord {
     pub(crate) id: SendId,
@@ -63,19 +63,19 @@ pub(super) struct SendRecord {
     /// Time of queueing, Unix nanoseconds.
     pub(crate) created_ns: u64,
     pub(crate) stage: SendStage,
-    /// Number of the last proof asked for.
+    /// Number of the last proof requested.
     pub(crate) attempt: u32,
     /// Whether the sender chose the timestamp.
     pub(crate) is_self_stamped: bool,
-    /// Whether the message has been given to the relay or a lightpush peer.
+    /// Whether the message was sent to the relay or a lightpush peer.
     pub(crate) is_given: bool,
     /// Place in the message that this is a fragment of.
     pub(crate) part: Option<PartPlace>,
-    /// End of a fragment; `Some` at the stage [`SendStage::Ended`] alone.
+    /// Final state of a fragment; `Some` only at the stage [`SendStage::Ended`].
     pub(crate) end: Option<PartEnd>,
 }
 
-/// Error of bytes that are not a record.
+/// Error of an invalid record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SendRecordError {
@@ -90,7 +90,7 @@ pub enum SendRecordError {
     /// The record was written in part or damaged.
     #[error("the record is damaged")]
     Damaged,
-    /// The record is of another version.
+    /// The record has another version.
     #[error("record of version {0}; this is version {RECORD_VERSION}")]
     Version(u8),
     /// The fields are not valid protobuf.
@@ -99,7 +99,7 @@ pub enum SendRecordError {
     /// The message is not valid.
     #[error(transparent)]
     Message(#[from] DecodeError),
-    /// A field is missing or holds a value that none was written with.
+    /// A field is missing or has an invalid value.
     #[error("field {0} is missing or has a value without meaning")]
     Field(u32),
     /// The queue is full, or holds this message already.
@@ -214,7 +214,7 @@ impl SendRecord {
 }
 
 impl SendRecord {
-    /// Keeps of a fragment that it has its end, and no more.
+    /// Reduces a fragment's record to the fact that it ended.
     pub(crate) fn end_part(&mut self, end: PartEnd) {
         self.message.payload = Bytes::new();
         self.message.rate_limit_proof = None;

@@ -1,4 +1,4 @@
-//! Refusal of a lightpush peer, as the sender takes it: published after all, or a failure.
+//! How the sender interprets a lightpush peer's refusal: as a failure, or as published after all.
 
 use super::PushFailure;
 use crate::lightpush::{LightpushStatus, PublishRefusal, PushVersion};
@@ -7,8 +7,8 @@ use crate::lightpush::{LightpushStatus, PublishRefusal, PushVersion};
 #[path = "tests/refused_push.rs"]
 mod tests;
 
-/// Returns the outcome of a push that a lightpush peer refused with this status and text. The status of version 2, which
-/// has none, is not looked at.
+/// Returns the outcome of a push that a lightpush peer refused with this status and text. For version 2, which has no
+/// status, only the text counts.
 ///
 /// # Errors
 /// [`PushFailure`], unless the peer says that its relay has the message already: that is published.
