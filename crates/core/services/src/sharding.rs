@@ -1,4 +1,4 @@
-//! Shards of a network: how a server derives a topic that a request does not name.
+//! Shards of a network: how a server derives a topic when a request names none.
 
 use std::{num::NonZeroU16, sync::Arc};
 
@@ -14,8 +14,8 @@ mod tests;
 pub struct Sharding {
     /// Cluster id of the network.
     pub cluster: u16,
-    /// Number of shards over which autosharding spreads content topics; `None` when the network has
-    /// static shards only, so that every request must name its topic.
+    /// Number of shards over which autosharding spreads content topics; `None` on a network with
+    /// static shards only, where every request must name its topic.
     pub num_shards: Option<NonZeroU16>,
 }
 

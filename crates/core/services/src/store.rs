@@ -1,9 +1,9 @@
-//! Store v3 (`/vac/waku/store-query/3.0.0`): its messages on the wire, the server, and paging for clients.
+//! Store v3 (`/vac/waku/store-query/3.0.0`): wire messages, the server, and paging for clients.
 //!
-//! A client opens a stream, writes one request and reads one response. [`StoreRequest`] and
-//! [`StoreResponse`] are the two messages, [`StoreServer`] answers requests out of an archive that the driver
-//! holds, and [`HistoryReader`] asks for page after page and believes no server. [`resume`] plans what a node
-//! asks for after it was away, and [`PageComparison`] compares a page with what another store has.
+//! A client opens a stream, writes one request and reads one response. [`StoreRequest`] and [`StoreResponse`]
+//! are the two messages. [`StoreServer`] answers requests from an archive that the driver holds.
+//! [`HistoryReader`] requests page after page and trusts no server. [`resume`] plans what a node requests
+//! after downtime, and [`PageComparison`] compares a page with what another store has.
 
 mod comparison;
 mod limits;

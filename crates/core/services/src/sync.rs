@@ -1,12 +1,12 @@
-//! Store synchronisation: two archives find and exchange the messages that only one of them has.
+//! Store synchronisation: two archives find and exchange messages that only one of them has.
 //!
-//! Reconciliation (`/vac/waku/reconciliation/1.0.0`) compares two sets of (timestamp, hash) by the
-//! fingerprints of ranges of time, and narrows down the ranges that differ: [`SyncSet`] is the set,
-//! [`Reconciler`] one side of a session, [`RangesPayload`] what is on the wire. Each side then sends the
-//! messages that the other lacks by transfer (`/vac/waku/transfer/1.0.0`) as [`TransferMessage`]s.
+//! Reconciliation (`/vac/waku/reconciliation/1.0.0`) compares two sets of (timestamp, hash) by fingerprints
+//! of time ranges, and narrows down the ranges that differ. [`SyncSet`] is the set, [`Reconciler`] one side
+//! of a session, [`RangesPayload`] the wire format. Each side then sends the messages that the other lacks by
+//! transfer (`/vac/waku/transfer/1.0.0`) as [`TransferMessage`]s.
 //!
 //! The session runs on one stream: the initiator writes a payload, then the two sides take turns until one of
-//! them writes a payload without open ranges. The driver sets the time that a turn may take.
+//! them writes a payload without open ranges. The driver sets the time limit of a turn.
 
 mod answer;
 mod id;

@@ -1,8 +1,9 @@
-//! Whose word counts: standing of peers, and the choice of those that are asked.
+//! Trust in peers' answers: the standing of peers, and the choice of those to ask.
 //!
-//! A stranger that dialled in decides nothing alone. Peers that the configuration or a caller names are asked first, and
-//! alone; then peers that this node dialled, or that agreed with such a peer before; then strangers, at least two that are
-//! unrelated. Every client of a service chooses by [`choose`], so that the rule stands here and nowhere else.
+//! An unknown peer that dialled in decides nothing alone. If the configuration or a caller names peers, only those are
+//! asked. Otherwise come peers that this node dialled, or that agreed with such a peer before, and then strangers,
+//! whose answer needs at least two that are unrelated. Every client of a service chooses by [`choose`], so this is the
+//! only place with that rule.
 
 use std::net::IpAddr;
 
@@ -15,10 +16,10 @@ use crate::chance::below;
 #[path = "tests/trust.rs"]
 mod tests;
 
-/// Standing of a peer, the least first.
+/// Standing of a peer, in ascending order of trust.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standing {
-    /// Peer that dialled this node, and of which nothing else is known.
+    /// Peer that dialled this node and about which nothing else is known.
     #[default]
     Stranger,
     /// Peer that this node dialled, or whose answer agreed with that of such a peer.
@@ -27,7 +28,7 @@ pub enum Standing {
     Named,
 }
 
-/// Network in the Internet in which whoever has one address may have many: an IPv4 /24 or an IPv6 /48.
+/// Address block that one party is likely to control as a whole: an IPv4 /24 or an IPv6 /48.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Network {
     /// First three bytes of an IPv4 address.
@@ -52,28 +53,28 @@ impl Network {
     }
 }
 
-/// Peer whose word is taken or compared with others'.
+/// Peer whose answer is trusted or compared with others'.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Witness {
     /// Number that the driver gave the peer.
     pub peer: PeerNo,
     /// Standing of the peer.
     pub standing: Standing,
-    /// Network that the peer is connected from; `None` on loopback and in private networks, where the peer stands for
-    /// itself.
+    /// Network that the peer is connected from; `None` on loopback and in private networks, where each peer counts as
+    /// unrelated.
     pub network: Option<Network>,
 }
 
 impl Witness {
-    /// Whether two peers are, as far as addresses show, not in one hand.
+    /// Whether two peers are independent, as far as their addresses show.
     pub fn is_unrelated(&self, other: &Self) -> bool {
         let is_same_network = self.network.is_some() && self.network == other.network;
         self.peer != other.peer && !is_same_network
     }
 }
 
-/// Returns the peers to ask, the first first: those that are named, and nobody else if there are any; without them the
-/// known ones before strangers, and those of equal standing at random.
+/// Returns the peers to ask in order. If any are named, those and nobody else; otherwise known ones before strangers,
+/// with those of equal standing in random order.
 pub fn choose(mut candidates: Vec<Witness>, rng: &mut ChaCha8Rng) -> Vec<Witness> {
     let named = |one: &Witness| one.standing == Standing::Named;
     if candidates.iter().any(named) {
@@ -86,8 +87,8 @@ pub fn choose(mut candidates: Vec<Witness>, rng: &mut ChaCha8Rng) -> Vec<Witness
     candidates
 }
 
-/// Whether the word of these peers, which agree, is taken: that of a named peer alone, else that of two which are
-/// unrelated.
+/// Whether the answer on which these peers agree is trusted: one named peer is enough, else it takes two unrelated
+/// ones.
 pub fn is_believed(agreeing: &[Witness]) -> bool {
     let named = |one: &Witness| one.standing == Standing::Named;
     let mut rest = agreeing;

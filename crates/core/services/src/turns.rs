@@ -1,10 +1,10 @@
-//! Order in which waiting requests have their turns: one of each peer after another.
+//! Round-robin order of waiting requests: one of each peer after another.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::{PeerNo, RequestNo};
 
-/// Requests that wait, each peer's in the order of their arrival.
+/// Waiting requests, each peer's in the order of their arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     /// Waiting requests of each peer; none is empty.
@@ -15,7 +15,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Number of waiting requests.
+    /// Returns the number of waiting requests.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -29,7 +29,7 @@ impl Turns {
         self.len += 1;
     }
 
-    /// Takes the request whose turn it is; its peer's next one comes after those of all others.
+    /// Takes the next request; its peer's following one comes after those of all others.
     pub(crate) fn pop(&mut self) -> Option<RequestNo> {
         let peer = self.order.pop_front()?;
         let queue = self.queues.get_mut(&peer)?;
@@ -56,7 +56,7 @@ impl Turns {
         }
     }
 
-    /// Returns the last request of the peer with the most waiting ones, and their number.
+    /// Returns the last request of the peer with the most waiting ones, and how many that peer has.
     pub(crate) fn last_of_greediest(&self) -> Option<(RequestNo, usize)> {
         let greediest = self.queues.values().max_by_key(|queue| queue.len())?;
         Some((*greediest.back()?, greediest.len()))

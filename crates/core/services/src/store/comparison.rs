@@ -1,7 +1,7 @@
-//! Comparison of a page of history with what a second store has of the same span.
+//! Comparison of a page of history with a second store's messages of the same span.
 //!
-//! One store leads a page. A second one lists the hashes of the same span, and gives the messages that the first lacks.
-//! The union is answered, so that a store that leaves messages out hides nothing that the other one has.
+//! One store provides the page. A second one lists the hashes of the same span, and returns the messages that the first
+//! lacks. The result is the union, so a store that omits messages hides nothing that the other one has.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::history::{HistoryCriteria, HistoryEntry, HistoryPage, HistoryQuery, P
 #[path = "tests/comparison.rs"]
 mod tests;
 
-/// Page of the leading store, which is compared with what a second one has.
+/// Page of the leading store, to be compared with a second store.
 #[derive(Clone, Debug)]
 pub struct PageComparison {
     query: HistoryQuery,
@@ -21,12 +21,12 @@ pub struct PageComparison {
 }
 
 impl PageComparison {
-    /// Compares `page`, the leader's answer to `query` with data.
+    /// Creates a comparison for `page`, the leader's answer to `query` with data.
     pub fn new(query: HistoryQuery, page: HistoryPage) -> Self {
         Self { query, page }
     }
 
-    /// Returns the query by which the second store lists the span.
+    /// Returns the query with which the second store lists the span.
     pub fn listing(&self) -> HistoryQuery {
         HistoryQuery {
             include_data: false,
@@ -34,8 +34,8 @@ impl PageComparison {
         }
     }
 
-    /// Returns the query by which a second store lists the span that does not have the cursor's message: by time, from
-    /// the leader's first message on; `None` if there is no cursor, or no message.
+    /// Returns a query that lists the span by time, from the leader's first message on, for a second store that lacks
+    /// the cursor's message; `None` if there is no cursor, or no message.
     pub fn listing_by_time(&self) -> Option<HistoryQuery> {
         let mut listing = self.listing();
         listing.cursor.take()?;
@@ -53,7 +53,7 @@ impl PageComparison {
         Some(listing)
     }
 
-    /// Returns the query for what the leader lacks of a listing; `None` if it lacks nothing.
+    /// Returns the query for the listed messages that the leader lacks; `None` if it lacks none.
     pub fn missing(&self, listed: &HistoryPage) -> Option<HistoryQuery> {
         let own: BTreeSet<_> = self.page.entries.iter().map(|entry| entry.hash).collect();
         let hashes = listed.entries.iter().map(|entry| entry.hash);
@@ -68,7 +68,7 @@ impl PageComparison {
         })
     }
 
-    /// Whether both stores have the same messages, and some.
+    /// Whether both stores have the same messages, at least one.
     pub fn agrees(&self, listed: &HistoryPage) -> bool {
         let hashes = |page: &HistoryPage| -> BTreeSet<MessageHash> {
             page.entries.iter().map(|entry| entry.hash).collect()
@@ -76,10 +76,10 @@ impl PageComparison {
         !listed.entries.is_empty() && hashes(listed) == hashes(&self.page)
     }
 
-    /// Returns the page of both stores, with `found`, which the second one gave of what the leader lacks.
+    /// Returns the merged page. `found` holds the messages that the leader lacked, as returned by the second store.
     ///
-    /// The cursor is the leader's, unless the page would be longer than was asked for, or the leader has no further page
-    /// and the second store does.
+    /// The cursor is the leader's, unless the page would be longer than requested, or only the second store has a
+    /// further page.
     pub fn union(self, listed: &HistoryPage, found: Vec<HistoryEntry>) -> HistoryPage {
         let Self { query, page } = self;
         let is_asked = |entry: &HistoryEntry| match (&query.criteria, &entry.data) {
@@ -95,7 +95,7 @@ impl PageComparison {
         let mut entries: Vec<_> = page.entries;
         entries.extend(found.into_iter().filter(is_asked));
         entries.sort_by_key(place);
-        // What lies beyond the end of the page belongs to the next one.
+        // Messages beyond the end of the page belong to the next one.
         let listed_ends = listed.next.filter(|_| page.next.is_none());
         let listed_ends = entries.iter().find(|entry| Some(entry.hash) == listed_ends);
         let ends = leader_ends.or_else(|| listed_ends.and_then(place));
@@ -130,7 +130,7 @@ impl PageComparison {
     }
 }
 
-/// Place of a message in the order of history; `None` without its data.
+/// Returns a message's position in the order of history; `None` without its data.
 fn place(entry: &HistoryEntry) -> Option<(i64, MessageHash)> {
     let data = entry.data.as_ref()?;
     Some((data.message.timestamp_ns(), entry.hash))

@@ -1,4 +1,4 @@
-//! Limits of Store v3: what a message may hold, and what a server does at once.
+//! Limits of Store v3 on messages and on the server's load.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use undertone_message::MessageLimits;
 
 use crate::history::PAGE_MAX;
 
-/// Limits on what one request or one response holds, checked before anything is allocated for it.
+/// Limits on the content of one request or response, checked before allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreLimits {
@@ -14,15 +14,15 @@ pub struct StoreLimits {
     pub max_request_bytes: usize,
     /// Maximum length of a request id, in bytes.
     pub max_request_id_bytes: usize,
-    /// Most hashes of a request.
+    /// Maximum number of hashes of a request.
     pub max_hashes: usize,
-    /// Most content topics of a request.
+    /// Maximum number of content topics of a request.
     pub max_content_topics: usize,
     /// Maximum length of a topic, in bytes.
     pub max_topic_bytes: usize,
     /// Maximum length of a response that a client reads, in bytes.
     pub max_response_bytes: usize,
-    /// Most messages of a response that a client reads.
+    /// Maximum number of messages of a response that a client reads.
     pub max_response_messages: usize,
     /// Maximum length of a status description that a client reads, in bytes.
     pub max_description_bytes: usize,
@@ -31,9 +31,9 @@ pub struct StoreLimits {
 }
 
 impl Default for StoreLimits {
-    /// Returns 20 MiB for a response, which holds a full page of the largest messages of The Waku Network
-    /// (100 of 150 KiB), and bounds of requests above all that known clients send. Where messages are larger, a
-    /// client asks for smaller pages, because nwaku does not bound the bytes of a page.
+    /// Returns 20 MiB for a response, which holds a full page of the largest messages of The Waku Network (100
+    /// of 150 KiB), and limits for requests above what any known client sends. Where messages are larger, a
+    /// client must request smaller pages, because nwaku does not limit the bytes of a page.
     fn default() -> Self {
         Self {
             max_request_bytes: 128 * 1024,
@@ -49,27 +49,28 @@ impl Default for StoreLimits {
     }
 }
 
-/// Limits on what a server does at once and answers.
+/// Limits on a server's load and answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerLimits {
     /// Limits on one request.
     pub request: StoreLimits,
-    /// Most unanswered queries of one peer; more are answered 429.
+    /// Maximum number of unanswered queries of one peer; more are answered 429.
     pub max_queries_per_peer: usize,
-    /// Most unanswered queries in all. Beyond, the last one of the peer with the most is answered 503.
+    /// Maximum number of unanswered queries in all. Beyond, the last one of the peer with the most is answered
+    /// 503.
     pub max_queries: usize,
-    /// Most queries that the archive is asked at once, those that nobody waits for any more among them. The
+    /// Maximum number of queries at the archive at once, including those that nobody waits for any more. The
     /// others wait for their turns, one query of each peer after another.
     pub max_asked: usize,
-    /// Maximum length of a response, in bytes. A page above it is cut, and its cursor set where it was cut.
+    /// Maximum length of a response, in bytes. A longer page is cut, and the cursor points to the cut.
     pub max_response_bytes: usize,
     /// Time after which a query that the archive has not answered is answered 503.
     pub query_timeout: Duration,
 }
 
 impl Default for ServerLimits {
-    /// Returns 4 MiB for a response: js-waku reads no more (`it-length-prefixed`), where nwaku has no bound.
+    /// Returns 4 MiB for a response, the most that js-waku reads (`it-length-prefixed`); nwaku has no limit.
     fn default() -> Self {
         Self {
             request: StoreLimits::default(),
@@ -88,9 +89,9 @@ impl Default for ServerLimits {
 pub struct ReaderLimits {
     /// Limits on one response.
     pub response: StoreLimits,
-    /// Most messages of the walk.
+    /// Maximum number of messages of the walk.
     pub max_messages: usize,
-    /// Most pages of the walk.
+    /// Maximum number of pages of the walk.
     pub max_pages: usize,
 }
 

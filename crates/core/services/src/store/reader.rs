@@ -1,9 +1,8 @@
-//! Reader of history: walks the pages of a query and believes no server.
+//! Reader of history: walks the pages of a query and trusts no server.
 //!
-//! The reader keeps no stream: [`HistoryReader::request`] gives the request for the next page, which the
-//! caller sends to any server, and [`HistoryReader::take`] checks what the server answered. A page with any
-//! fault is refused as a whole and changes nothing, so that the caller can send the same request to another
-//! server.
+//! The reader keeps no stream. [`HistoryReader::request`] returns the request for the next page, which the caller
+//! sends to any server, and [`HistoryReader::take`] checks the answer. A page with any fault is refused as a whole
+//! and changes nothing, so the caller can send the same request to another server.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,25 +22,25 @@ mod tests;
 #[derive(Clone, Debug)]
 pub struct HistoryReader {
     limits: ReaderLimits,
-    /// The query as the next request asks it; its cursor moves.
+    /// The query of the next request; its cursor moves.
     query: HistoryQuery,
-    /// Every hash accepted.
+    /// All hashes accepted so far.
     seen: BTreeSet<MessageHash>,
     /// Timestamp of the message that the walk has reached.
     edge_ns: Option<i64>,
-    /// Hashes that a page may repeat once, because the walk has gone back to the edge without a cursor.
+    /// Hashes that a page may repeat once, because the walk restarted at the edge without a cursor.
     repeatable: BTreeSet<MessageHash>,
     pages: usize,
     ended: bool,
 }
 
-/// Page that a server gave and that passed every check.
+/// Page that passed every check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadPage {
     /// New messages, the oldest first.
     pub entries: Vec<HistoryEntry>,
-    /// Hashes that the server names without a message that this implementation can read. Nothing proves that
-    /// such messages exist.
+    /// Hashes that the server lists without a message that this implementation can read. Nothing proves that such
+    /// messages exist.
     pub unreadable: Vec<MessageHash>,
     /// Whether the walk has ended.
     pub ended: bool,
@@ -51,7 +50,7 @@ pub struct ReadPage {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum HistoryReadError {
-    /// The server sent something that is false or malformed: another server should be asked.
+    /// The server sent something false or malformed: another server should be asked.
     #[error("the server is at fault: {0}")]
     Server(#[from] ServerFault),
     /// The server cannot or will not answer now (429, 503): it may be asked later, or another one now.
@@ -60,13 +59,13 @@ pub enum HistoryReadError {
         /// Status of the response.
         status: StoreStatus,
     },
-    /// The server does not answer this request. If the walk has a cursor, the server may not have its
-    /// message; see [`HistoryReader::restart_by_time`].
+    /// The server refuses this request. If the walk has a cursor, the server may lack its message; see
+    /// [`HistoryReader::restart_by_time`].
     #[error("the server refuses with status {}: {description}", .status.code())]
     Refused {
         /// Status of the response.
         status: StoreStatus,
-        /// Text of the response, by a stranger.
+        /// Text of the response; untrusted.
         description: Arc<str>,
     },
     /// The walk is longer than [`ReaderLimits`] allow. Nobody is at fault.
@@ -81,21 +80,21 @@ pub enum ServerFault {
     /// The response cannot be decoded or exceeds a limit.
     #[error(transparent)]
     Malformed(#[from] ResponseError),
-    /// The response has the request id of another request.
+    /// The request id of the response belongs to another request.
     #[error("the response is to another request")]
     RequestId,
-    /// The page has more messages than asked for.
+    /// The page has more messages than requested.
     #[error("the page has {count} messages, of {limit} asked for")]
     PageTooLong {
-        /// Messages of the page.
+        /// Number of messages requested.
         count: usize,
         /// Messages asked for.
         limit: u32,
     },
-    /// A message does not have the hash that the server says it has.
+    /// The hash of a message is not the one that the server states.
     #[error("{hash} is not the hash of its message")]
     WrongHash {
-        /// Hash that the server says.
+        /// Hash that the server states.
         hash: MessageHash,
     },
     /// A message does not meet the criteria of the query.
@@ -110,7 +109,7 @@ pub enum ServerFault {
         /// Hash of the message.
         hash: MessageHash,
     },
-    /// A message has been in an earlier page, or is twice in this one.
+    /// A message was in an earlier page, or is twice in this one.
     #[error("{hash} is repeated")]
     Repeated {
         /// Hash of the message.
@@ -125,7 +124,7 @@ pub enum ServerFault {
 }
 
 impl HistoryReader {
-    /// Starts a walk at the first page of `query`, or behind its cursor.
+    /// Starts a walk at the first page of `query`, or after its cursor.
     pub fn new(query: HistoryQuery, limits: ReaderLimits) -> Self {
         Self {
             limits,
@@ -148,8 +147,8 @@ impl HistoryReader {
         self.query.cursor
     }
 
-    /// Returns the request for the next page under a request id that the caller chooses; `None` if the walk
-    /// has ended.
+    /// Returns the request for the next page, with a request id that the caller chooses; `None` if the walk has
+    /// ended.
     pub fn request(&self, request_id: impl Into<Arc<str>>) -> Option<StoreRequest> {
         (!self.ended).then(|| StoreRequest {
             request_id: request_id.into(),
@@ -157,11 +156,11 @@ impl HistoryReader {
         })
     }
 
-    /// Takes the response to the request of id `request_id`, and returns its page.
+    /// Checks and accepts the response to the request with id `request_id`, and returns its page.
     ///
     /// # Errors
-    /// [`HistoryReadError`] when the response is not a page or not a true one, as far as can be seen; the walk then
-    /// stays where it was.
+    /// [`HistoryReadError`] when the response is not a page, or is detectably false; the walk then stays where it
+    /// was.
     pub fn take(&mut self, request_id: &str, bytes: &Bytes) -> Result<ReadPage, HistoryReadError> {
         let response = StoreResponse::decode(bytes, &self.limits.response);
         let response = response.map_err(ServerFault::from)?;
@@ -194,9 +193,9 @@ impl HistoryReader {
         Ok(self.accept(entries))
     }
 
-    /// Continues the walk by the time that it has reached instead of by its cursor, for servers that do not
-    /// have the cursor's message. Messages of that time are asked for again and not given twice. Returns
-    /// whether this is possible: the query must be by content and with data, and have reached a message.
+    /// Continues the walk by the timestamp that it has reached instead of its cursor, for servers that lack the
+    /// cursor's message. Messages with that timestamp are requested again but not returned twice. Returns whether
+    /// this is possible: the query must be by content and with data, and have reached a message.
     pub fn restart_by_time(&mut self) -> bool {
         let HistoryCriteria::Content(content) = &mut self.query.criteria else {
             return false;
@@ -213,7 +212,7 @@ impl HistoryReader {
         true
     }
 
-    /// Checks a page without taking it; returns the timestamp that the walk reaches with it.
+    /// Checks a page without accepting it; returns the timestamp that the walk would reach.
     fn check(
         &self,
         entries: &[HistoryEntry],
@@ -283,7 +282,7 @@ impl HistoryReader {
         }
     }
 
-    /// Takes the entries of a checked page and returns those that are new.
+    /// Accepts the entries of a checked page and returns the new ones.
     fn accept(&mut self, entries: Vec<HistoryEntry>) -> ReadPage {
         let mut page = ReadPage {
             ended: self.ended,

@@ -1,4 +1,4 @@
-//! Store v3 request: the query for one page of history, as it is on the wire.
+//! Store v3 request on the wire: the query for one page of history.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ mod field {
 /// Request for one page of history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreRequest {
-    /// Text by which the client knows the response.
+    /// Text by which the client matches the response.
     pub request_id: Arc<str>,
     /// Query of the client.
     pub query: HistoryQuery,
@@ -74,7 +74,7 @@ pub enum RequestError {
         /// Maximum length, in bytes.
         max_bytes: usize,
     },
-    /// A hash or a cursor has another length than 32 bytes.
+    /// A hash or cursor is not 32 bytes long.
     #[error("hash of {size_bytes} bytes in field {field}; a hash has 32")]
     HashLength {
         /// Number of the field.
@@ -82,7 +82,7 @@ pub enum RequestError {
         /// Length of the hash, in bytes.
         size_bytes: usize,
     },
-    /// The cursor is all zeros, which is no message's hash.
+    /// The cursor is all zeros, which is not the hash of any message.
     #[error("all zeroes cursor hash")]
     ZeroCursor,
     /// The direction is neither 0 nor 1.
@@ -94,24 +94,24 @@ pub enum RequestError {
     /// The request has more content topics than [`StoreLimits::max_content_topics`].
     #[error("too many content topics; at most {max} are accepted")]
     TooManyContentTopics {
-        /// Most content topics.
+        /// Maximum number of content topics.
         max: usize,
     },
     /// The request has more hashes than [`StoreLimits::max_hashes`].
     #[error("too many message hashes; at most {max} are accepted")]
     TooManyHashes {
-        /// Most hashes that are accepted.
+        /// Maximum number of hashes.
         max: usize,
     },
-    /// The request names hashes together with content topics or times.
+    /// The request combines hashes with content topics or times.
     #[error("message hashes exclude content topics and times")]
     HashesAndContent,
 }
 
 impl StoreRequest {
-    /// Encodes the request. The direction (field 52) is always written, because its absence means "forward" to
-    /// nwaku's servers and protobuf encoders leave out a `false`; the request id is written even when empty, because
-    /// nwaku refuses a request without it.
+    /// Encodes the request. The direction (field 52) is always written: protobuf encoders omit `false`, and nwaku's
+    /// servers take its absence as "forward". The request id is written even when empty, because nwaku refuses a
+    /// request without it.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let query = &self.query;
@@ -132,12 +132,11 @@ impl StoreRequest {
         out
     }
 
-    /// Decodes a request. An absent or zero page size is [`PAGE_DEFAULT`], and a larger one than [`PAGE_MAX`] is
-    /// [`PAGE_MAX`], as with nwaku. An absent direction is backward, as protobuf has it: js-waku and go-waku
-    /// leave it out when they mean that, and no client is known to leave out the other one. nwaku reads it as
-    /// forward.
+    /// Decodes a request. As in nwaku, an absent or zero page size means [`PAGE_DEFAULT`], and one above
+    /// [`PAGE_MAX`] means [`PAGE_MAX`]. An absent direction means backward, the protobuf default: js-waku and
+    /// go-waku omit it in that case, and no client is known to omit it for forward. nwaku reads it as forward.
     ///
-    /// A topic beside hashes, which js-waku sends, is read and dropped: each hash is of one topic only.
+    /// A topic beside hashes, which js-waku sends, is ignored: a hash covers its topic.
     ///
     /// # Errors
     /// [`RequestError`] when the bytes are not a request or exceed `limits`.
@@ -170,8 +169,8 @@ impl StoreRequest {
         })
     }
 
-    /// Returns the request id of a request that cannot be decoded otherwise; `None` if it cannot be found or
-    /// is longer than `limits` allow.
+    /// Returns the request id of an otherwise invalid request; `None` if it cannot be found or is longer than
+    /// `limits` allow.
     pub fn request_id_in<'a>(input: &'a [u8], limits: &StoreLimits) -> Option<&'a str> {
         let input = input.get(..limits.max_request_bytes).unwrap_or(input);
         let mut fields = FieldReader::new(input);
@@ -184,7 +183,7 @@ impl StoreRequest {
     }
 }
 
-/// Number of messages of a page for the number that a request names.
+/// Returns the page size for the number in a request.
 fn page_size(limit: Option<u64>) -> u32 {
     match limit {
         None | Some(0) => PAGE_DEFAULT,
@@ -207,7 +206,7 @@ fn put_content(out: &mut Vec<u8>, content: &ContentCriteria) {
     }
 }
 
-/// Fields of a request, before they are checked against each other.
+/// Fields of a request, before they are checked for consistency.
 #[derive(Default)]
 struct RawRequest {
     request_id: Option<Arc<str>>,

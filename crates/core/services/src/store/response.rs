@@ -1,4 +1,4 @@
-//! Store v3 response: a page of history or a refusal, as it is on the wire.
+//! Store v3 response on the wire: a page of history or a refusal.
 
 use std::sync::Arc;
 
@@ -38,20 +38,20 @@ mod entry_field {
 pub enum StoreStatus {
     /// 200: the response is a page.
     Ok,
-    /// 300: the archive could not answer the query, for instance because it does not have the cursor.
+    /// 300: the archive could not answer the query, for instance because it lacks the cursor.
     BadResponse,
     /// 400: the request is malformed or exceeds a limit.
     BadRequest,
-    /// 429: the client asks too often or too much at once.
+    /// 429: the client sends too many requests, or too many at once.
     TooManyRequests,
     /// 503: the server cannot answer now.
     ServiceUnavailable,
-    /// Status of another number, from another implementation.
+    /// Another code, from another implementation.
     Other(u32),
 }
 
 impl StoreStatus {
-    /// Returns the number of the status on the wire.
+    /// Returns the status code on the wire.
     pub fn code(self) -> u32 {
         match self {
             Self::Ok => 200,
@@ -63,7 +63,7 @@ impl StoreStatus {
         }
     }
 
-    /// Returns the status of a number.
+    /// Returns the status for a code.
     pub fn from_code(code: u32) -> Self {
         match code {
             200 => Self::Ok,
@@ -83,7 +83,7 @@ pub struct StoreResponse {
     pub request_id: Arc<str>,
     /// Whether the response is a page or a refusal.
     pub status: StoreStatus,
-    /// Text for people about the status.
+    /// Human-readable explanation of the status.
     pub description: Arc<str>,
     /// The page; empty in a refusal.
     pub page: HistoryPage,
@@ -122,7 +122,7 @@ pub enum ResponseError {
         /// Number of the field.
         field: u32,
     },
-    /// A hash or a cursor has another length than 32 bytes.
+    /// A hash or cursor is not 32 bytes long.
     #[error("hash of {size_bytes} bytes in field {field}; a hash has 32")]
     HashLength {
         /// Number of the field.
@@ -133,7 +133,7 @@ pub enum ResponseError {
     /// The response has more messages than [`StoreLimits::max_response_messages`].
     #[error("too many messages; at most {max} are accepted")]
     TooManyMessages {
-        /// Most messages that are accepted.
+        /// Maximum number of messages.
         max: usize,
     },
     /// A message has no hash.
@@ -147,13 +147,13 @@ pub enum ResponseError {
     Message {
         /// Index of the message in the page.
         index: usize,
-        /// Reason why it cannot.
+        /// Decoding error.
         error: DecodeError,
     },
 }
 
 impl StoreResponse {
-    /// Makes a response without a page.
+    /// Creates a response without a page.
     pub fn refusal(
         request_id: impl Into<Arc<str>>,
         status: StoreStatus,
@@ -170,7 +170,7 @@ impl StoreResponse {
     /// Encodes the response; request id, status and description are written even when empty, because nwaku
     /// refuses a response without them.
     pub fn encode(&self) -> Vec<u8> {
-        // Pages are megabytes long and many wait to be read: a buffer that grew would be up to twice as large.
+        // Pages are megabytes long and many are queued: a growing buffer could be up to twice as large.
         let entries: usize = self.page.entries.iter().map(entry_field_len).sum();
         let overhead = response_overhead(&self.request_id, &self.description);
         let mut out = Vec::with_capacity(overhead + entries);
@@ -189,10 +189,10 @@ impl StoreResponse {
 
     /// Decodes a response whose messages share the memory of `input`.
     ///
-    /// A message whose bytes other implementations accept and this one does not (see
-    /// [`DecodeError::forwarder_may_be_honest`]) becomes an entry without data, so that one such message
-    /// does not hide the history around it. An absent description is an empty one, which some protobuf libraries
-    /// do not write.
+    /// A message that other implementations accept and this one does not (see
+    /// [`DecodeError::forwarder_may_be_honest`]) becomes an entry without data, so that one such message does
+    /// not hide the history around it. An absent description counts as empty, since some protobuf libraries omit
+    /// it then.
     ///
     /// # Errors
     /// [`ResponseError`] when the bytes are not a response or exceed `limits`.
@@ -243,12 +243,12 @@ impl StoreResponse {
     }
 }
 
-/// Number of bytes that an entry takes in a response, with its tag and length.
+/// Returns the number of bytes that an entry takes in a response, with its tag and length.
 pub(super) fn entry_field_len(entry: &HistoryEntry) -> usize {
     bytes_field_len(field::MESSAGES, entry_len(entry))
 }
 
-/// Number of bytes of a response besides its entries, at most.
+/// Returns the maximum number of bytes of a response besides its entries.
 pub(super) fn response_overhead(request_id: &str, description: &str) -> usize {
     bytes_field_len(field::REQUEST_ID, request_id.len())
         + bytes_field_len(field::STATUS_DESC, description.len())

@@ -1,8 +1,8 @@
-//! Plan of what a node asks stores for after it was away.
+//! Plan of what a node requests from stores after downtime.
 //!
-//! A node that comes back asks for the time from shortly before its last message until now, from the oldest
-//! message to the newest, on each of its topics. [`ResumePlan`] has the queries, and [`Deduplicator`] tells
-//! new messages from those that the node has or that another server has given it already.
+//! A node that comes back requests the time from shortly before its last message until now, the oldest message first,
+//! on each of its topics. [`ResumePlan`] has the queries. [`Deduplicator`] separates new messages from those that the
+//! node has or that another server has already returned.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -16,15 +16,14 @@ use crate::history::{ContentCriteria, HistoryCriteria, HistoryQuery, PAGE_MAX, P
 #[path = "tests/resume.rs"]
 mod tests;
 
-/// Limits on what a node asks for after it was away.
+/// Limits on what a node requests after downtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResumeLimits {
-    /// Time before the last known message that is asked for again, because messages of close timestamps arrive
-    /// in any order. Stores take messages whose timestamps are up to 20 s off (RFC 13), so 20 s is the least
-    /// that misses nothing.
+    /// Overlap before the last known message, because messages with close timestamps arrive in any order. Stores accept
+    /// timestamps up to 20 s off (RFC 13), so 20 s is the smallest value that misses nothing.
     pub overlap: Duration,
-    /// Longest time back from now that is asked for; nwaku asks for 6 hours.
+    /// Maximum time back from now; nwaku uses 6 hours.
     pub max_back: Duration,
 }
 
@@ -52,8 +51,9 @@ pub struct ResumePlan {
 }
 
 impl ResumePlan {
-    /// Plans for a node whose newest message has the timestamp `last_known_ns`, `None` if it has no message,
-    /// at the time `now_ns`; both are Unix nanoseconds. A timestamp in the future, by a clock that was ahead, says nothing.
+    /// Creates the plan of a node whose newest message has the timestamp `last_known_ns`, `None` if it has no message,
+    /// at the time `now_ns`; both are Unix nanoseconds. A timestamp in the future, from a clock that was ahead, is
+    /// ignored.
     pub fn new(
         last_known_ns: Option<i64>,
         now_ns: i64,
@@ -91,11 +91,11 @@ fn nanos(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Memory of the hashes of messages, of bounded size; the oldest hash is forgotten first.
+/// Bounded memory of message hashes; the oldest hash is forgotten first.
 #[derive(Clone, Debug)]
 pub struct Deduplicator {
     known: BTreeSet<MessageHash>,
-    /// The known hashes, the one remembered first at the front.
+    /// The known hashes, the oldest at the front.
     order: VecDeque<MessageHash>,
     capacity: usize,
 }

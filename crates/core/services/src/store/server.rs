@@ -1,7 +1,7 @@
 //! Store v3 server: turns requests into queries to an archive, and pages into responses.
 //!
-//! The driver feeds [`Input`]s, then takes [`Output`]s until there are none, then sets a timer for
-//! [`StoreServer::next_timeout`]. Each request gets exactly one response, unless its peer goes first.
+//! The driver feeds [`Input`]s, takes [`Output`]s until there are none, and sets a timer for
+//! [`StoreServer::next_timeout`]. Each request gets exactly one response, unless its peer disconnects first.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::{PeerNo, RequestNo};
 #[cfg(test)]
 mod tests;
 
-/// Request id of refusals before the request was read (nwaku).
+/// Request id of refusals sent before the request was read (nwaku).
 const UNREAD_REQUEST_ID: &str = "N/A";
 
 /// Description of status 200.
@@ -28,16 +28,16 @@ const OK: &str = "OK";
 /// Input of a [`StoreServer`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A peer's request has arrived.
+    /// A request arrived.
     Request {
-        /// Peer that asks.
+        /// Peer that sent it.
         peer: PeerNo,
-        /// Number of the request, chosen by the driver and unused as long as the response is outstanding.
+        /// Number of the request, chosen by the driver and not reused while the response is outstanding.
         request: RequestNo,
         /// The request without its length prefix.
         bytes: Bytes,
     },
-    /// A peer's request has arrived that a rate limit forbids.
+    /// A request arrived beyond the rate limit.
     TooMany {
         /// Number of the request.
         request: RequestNo,
@@ -49,9 +49,9 @@ pub enum Input {
         /// The page, or why there is none.
         result: Result<HistoryPage, HistoryError>,
     },
-    /// A peer is gone, and with it the streams of its requests.
+    /// A peer disconnected, and the streams of its requests are gone.
     PeerGone(PeerNo),
-    /// Time has passed.
+    /// A timer may be due.
     Tick,
 }
 
@@ -74,7 +74,7 @@ pub enum Output {
     },
 }
 
-/// Time after which a query that nobody waits for counts as done, although the archive has not answered it.
+/// Time after which an abandoned query counts as done, although the archive has not answered it.
 const GIVEN_UP: Duration = Duration::from_secs(60);
 
 /// Query that has not been answered.
@@ -85,7 +85,7 @@ struct PendingQuery {
     request_id: Arc<str>,
     direction: PageDirection,
     expires: Time,
-    /// The query itself, as long as the archive has not been asked.
+    /// The query itself, until the archive is asked.
     content: Option<HistoryQuery>,
 }
 
@@ -97,9 +97,9 @@ pub struct StoreServer {
     pending: BTreeMap<RequestNo, PendingQuery>,
     /// Number of each peer's pending queries; no entry is 0.
     per_peer: BTreeMap<PeerNo, usize>,
-    /// Pending queries that the archive has not been asked.
+    /// Pending queries not yet sent to the archive.
     turns: Turns,
-    /// Queries that the archive was asked and nobody waits for, and when they count as done.
+    /// Queries at the archive that nobody waits for, and when they count as done.
     abandoned: BTreeMap<RequestNo, Time>,
     next_query: u64,
     outputs: VecDeque<Output>,
@@ -119,7 +119,7 @@ impl StoreServer {
         }
     }
 
-    /// Takes an input at time `now`.
+    /// Handles an input at time `now`.
     pub fn handle(&mut self, now: Time, input: Input) {
         self.expire(now);
         match input {
@@ -141,7 +141,7 @@ impl StoreServer {
         self.outputs.pop_front()
     }
 
-    /// Returns the time by which the server wants an [`Input::Tick`] if nothing else happens.
+    /// Returns when [`Input::Tick`] is due; `None` without pending queries.
     pub fn next_timeout(&self) -> Option<Time> {
         let (_, first) = self.pending.first_key_value()?;
         Some(first.expires)
@@ -181,8 +181,8 @@ impl StoreServer {
         }
     }
 
-    /// Makes a place for a query of a peer that has `of_peer` others: the last waiting one of the peer that has
-    /// the most gives way, if those are clearly more.
+    /// Frees a slot for a query of a peer that has `of_peer` others: drops the last waiting query of the peer
+    /// with the most, if that peer has at least two more.
     fn make_place(&mut self, of_peer: usize) -> bool {
         let Some((query, waiting)) = self.turns.last_of_greediest() else {
             return false;
@@ -198,7 +198,7 @@ impl StoreServer {
         true
     }
 
-    /// Asks the archive as many queries as it may be asked, of each peer in turn.
+    /// Sends the archive as many queries as it may have, of each peer in turn.
     fn ask_archive(&mut self) {
         while self.pending.len() - self.turns.len() + self.abandoned.len() < self.limits.max_asked
             && let Some(query) = self.turns.pop()
@@ -221,7 +221,7 @@ impl StoreServer {
         }
     }
 
-    /// Forgets a query; if the archive was asked, it is still at work on it.
+    /// Drops a query. If the archive was asked, it is still working on it.
     fn abandon(&mut self, now: Time, query: RequestNo) -> Option<PendingQuery> {
         let pending = self.take(query)?;
         if pending.content.is_none() {
@@ -232,7 +232,7 @@ impl StoreServer {
 
     fn page(&mut self, query: RequestNo, result: Result<HistoryPage, HistoryError>) {
         self.abandoned.remove(&query);
-        // A query whose peer is gone, or that has expired, is no longer known.
+        // A query is unknown once it has expired or its peer has disconnected.
         let Some(pending) = self.take(query) else {
             return;
         };
@@ -252,7 +252,7 @@ impl StoreServer {
         self.respond(pending.request, &response);
     }
 
-    /// Answers the queries that have not been answered for too long.
+    /// Answers the queries that have timed out.
     fn expire(&mut self, now: Time) {
         self.abandoned.retain(|_, until| *until > now);
         while let Some((&query, pending)) = self.pending.first_key_value()
@@ -295,7 +295,7 @@ impl StoreServer {
     }
 }
 
-/// Response to a query that the archive did not answer; the texts are those of nwaku.
+/// Returns the response to a query that the archive failed to answer; the texts are nwaku's.
 fn refusal(request_id: Arc<str>, error: HistoryError) -> StoreResponse {
     let (status, text) = match error {
         HistoryError::UnknownCursor => (
@@ -307,8 +307,8 @@ fn refusal(request_id: Arc<str>, error: HistoryError) -> StoreResponse {
     StoreResponse::refusal(request_id, status, text)
 }
 
-/// Keeps as many entries as fit `budget_bytes`, at least one, from the side where the walk enters the page;
-/// the last one kept becomes the cursor if any was cut.
+/// Keeps as many entries as fit `budget_bytes`, at least one, from the side where the walk enters the page. If
+/// any was cut, the last one kept becomes the cursor.
 fn cut_page(mut page: HistoryPage, direction: PageDirection, budget_bytes: usize) -> HistoryPage {
     let count = page.entries.len();
     let fits = |lens: &mut dyn Iterator<Item = usize>| {

@@ -1,4 +1,4 @@
-//! Answer to a payload in the making, and the choice of how to answer.
+//! Answer to a payload while it is built, and the choice of how to answer.
 
 use std::collections::BTreeSet;
 
@@ -6,24 +6,26 @@ use super::ranges::RangeWriter;
 use super::set::SetView;
 use super::{Fingerprint, ItemSet, RangeContent, SyncId, SyncRange};
 
-/// How to answer the fingerprints of a payload that differ from ours, chosen by how many of them do.
+/// How to answer fingerprints that differ from ours, chosen by how many of them do.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tactics {
-    /// Whether they are answered with our fingerprint of the same range.
+    /// Whether to answer with our fingerprint of the same range.
     pub(super) reflects: bool,
     /// Number of parts into which ranges are split otherwise.
     pub(super) parts: usize,
 }
 
 impl Tactics {
-    /// Number of unequal fingerprints below which rounds count more than bytes.
+    /// Number of unequal fingerprints below which saving rounds matters more than saving bytes.
     const FEW: usize = 8;
 
-    /// Number of unequal fingerprints from which on bytes count more than rounds, also while none is equal.
+    /// Number of unequal fingerprints from which saving bytes matters more than saving rounds, even while none is
+    /// equal.
     const MANY: usize = 256;
 
-    /// Parts of a range while most ranges differ and they are many. Evenly spread differences leave no range equal
-    /// until there are about as many ranges as differences; eight parts of each would then be four times too many.
+    /// Number of parts per range while there are many ranges and most differ. Evenly spread differences leave no
+    /// range equal until there are about as many ranges as differences; with eight parts each, there would then be
+    /// four times too many.
     const PARTS_OF_MANY: usize = 4;
 
     pub(super) fn of(view: &SetView, ranges: &[SyncRange], parts: usize) -> Self {
@@ -36,9 +38,9 @@ impl Tactics {
                 }
             }
         }
-        // With no more than one equal in twenty, a range has three differences or more on average, and most
-        // of many parts would differ too. With more equal, most parts of a range are equal: two cost the
-        // fewest bytes. With half of them equal, most unequal ranges have one difference only.
+        // If at most one fingerprint in twenty is equal, a range has three differences or more on average, and
+        // most of many parts would differ too. If more are equal, most parts of a range are equal, and two parts
+        // cost the fewest bytes. If half of them are equal, most unequal ranges have only one difference.
         if unequal < Self::FEW || equal * 19 <= unequal {
             let parts = match unequal < Self::MANY {
                 true => parts,
@@ -54,7 +56,7 @@ impl Tactics {
     }
 }
 
-/// Answer to a payload in the making.
+/// Answer to a payload while it is built.
 #[derive(Debug, Default)]
 pub(super) struct PayloadAnswer {
     pub(super) writer: RangeWriter,
@@ -79,7 +81,7 @@ impl PayloadAnswer {
         self.writer.put(lower, upper, content);
     }
 
-    /// Names our messages of the timestamps from that of `first` to that of `last`, within a range.
+    /// Lists our messages with timestamps from that of `first` to that of `last`, within a range.
     pub(super) fn narrow(
         &mut self,
         view: &SetView,
@@ -91,7 +93,7 @@ impl PayloadAnswer {
         let lower = lower.max(SyncId::at(first.time_ns)).max(self.writer.end());
         let upper = upper.min(SyncId::at(last.time_ns + 1));
         if lower >= upper {
-            // The messages of that timestamp are named already.
+            // The messages with that timestamp are listed already.
             return;
         }
         let ids = view.ids(lower, upper);

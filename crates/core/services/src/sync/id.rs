@@ -14,7 +14,7 @@ pub struct SyncId {
 }
 
 impl SyncId {
-    /// Least identity of a timestamp.
+    /// Returns the smallest identity with a timestamp.
     pub const fn at(time_ns: u64) -> Self {
         Self {
             time_ns,
@@ -25,8 +25,8 @@ impl SyncId {
 
 /// Fingerprint of a set: the XOR of the hashes of its messages.
 ///
-/// Equal sets have equal fingerprints. A peer can make up hashes so that unequal sets have equal ones too, and
-/// so hide messages from this session; only other peers help against that.
+/// Equal sets have equal fingerprints. A malicious peer can craft hashes so that unequal sets also have equal
+/// ones, and so hide messages from this session; only sessions with other peers help against that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint(pub [u8; 32]);
 

@@ -1,9 +1,9 @@
-//! Reconciliation payload: ranges of time with the fingerprint or the identities of the messages in each.
+//! Reconciliation payload: time ranges, each with the fingerprint or the identities of its messages.
 //!
-//! The form is nwaku's. Counts, lengths and times are LEB128 numbers; a time is the difference to the one
-//! before it. A range begins where the one before it ends, the first one at the first time of the payload. Its
-//! end has the hash zero, except that a range which ends at the timestamp where it begins says the first bytes of the
-//! hash, of which the rest are zeros. An end is not part of its range.
+//! The format is nwaku's. Counts, lengths and times are LEB128 numbers; a time is the difference to the previous one.
+//! A range begins where the previous one ends, and the first one at the first time of the payload. The end of a range
+//! is exclusive. Its hash is zero, except when the range ends at the timestamp where it begins: then the payload has
+//! the first bytes of the hash, and the rest are zeros.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ const SKIP: u8 = 0;
 const FINGERPRINT: u8 = 1;
 const ITEM_SET: u8 = 2;
 
-/// Largest timestamp; nwaku reads nine bytes of a LEB128 number, which hold 63 bits.
+/// Largest timestamp: nwaku reads nine bytes of a LEB128 number, which hold 63 bits.
 const TIME_MAX: u64 = i64::MAX as u64;
 
 /// Payload of one turn of a session. A payload without ranges ends the session.
@@ -40,16 +40,16 @@ pub struct RangesPayload {
 pub struct SyncRange {
     /// Least identity of the range.
     pub lower: SyncId,
-    /// Least identity behind the range.
+    /// Smallest identity after the range.
     pub upper: SyncId,
-    /// Content that the sender claims for the range.
+    /// Content that the sender states for the range.
     pub content: RangeContent,
 }
 
 /// Statement about a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RangeContent {
-    /// There is nothing more to say about the range.
+    /// There is nothing more to compare in the range.
     Skip,
     /// Fingerprint of the sender's messages.
     Fingerprint(Fingerprint),
@@ -57,7 +57,7 @@ pub enum RangeContent {
     Items(ItemSet),
 }
 
-/// Messages of a range, one by one.
+/// Messages of a range, listed individually.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ItemSet {
     /// Identities in ascending order.
@@ -78,13 +78,13 @@ pub enum PayloadError {
         /// Maximum length, in bytes.
         max_bytes: usize,
     },
-    /// A value runs past the end of the payload, or a number does not fit 64 bits.
+    /// A value extends past the end of the payload, or a number does not fit 64 bits.
     #[error("no valid value at byte {offset}")]
     Value {
         /// Offset of the value, in bytes.
         offset: usize,
     },
-    /// A time is larger than 63 bits hold.
+    /// A time exceeds 63 bits.
     #[error("the time at byte {offset} is too large")]
     Time {
         /// Offset of the time, in bytes.
@@ -95,7 +95,7 @@ pub enum PayloadError {
     TooManyTopics {
         /// Number of topics.
         count: u64,
-        /// Most topics that are accepted.
+        /// Maximum number of topics.
         max: usize,
     },
     /// A topic is not UTF-8 or longer than [`SyncLimits::max_topic_bytes`].
@@ -107,10 +107,10 @@ pub enum PayloadError {
     /// The payload has more ranges than [`SyncLimits::max_ranges`].
     #[error("too many ranges; at most {max} are accepted")]
     TooManyRanges {
-        /// Most ranges that are accepted.
+        /// Maximum number of ranges.
         max: usize,
     },
-    /// The type of a range, or the mark of an item set, has an undefined value.
+    /// The type of a range, or the flag of an item set, has an undefined value.
     #[error("byte {offset} is {value}, which is undefined")]
     Undefined {
         /// Offset of the byte.
@@ -121,20 +121,20 @@ pub enum PayloadError {
     /// A range ends before it begins.
     #[error("the range that ends at byte {offset} goes backward")]
     Backward {
-        /// Offset behind the range's end, in bytes.
+        /// Offset after the range's end, in bytes.
         offset: usize,
     },
-    /// A message is outside its range, or not behind the message before it.
+    /// A message is outside its range, or out of order.
     #[error("the message that ends at byte {offset} is out of place")]
     Misplaced {
-        /// Offset behind the message, in bytes.
+        /// Offset after the message, in bytes.
         offset: usize,
     },
 }
 
 impl RangesPayload {
-    /// Encodes the payload. The ranges must follow each other as the type says; the end of a range that is
-    /// longer than a timestamp must have the hash zero, which a reader assumes.
+    /// Encodes the payload. The ranges must follow each other as the type requires. A range that spans more than one
+    /// timestamp must end at a hash of zero, which a reader assumes.
     pub fn encode(&self) -> Vec<u8> {
         let Some(first) = self.ranges.first() else {
             return vec![0];
@@ -167,7 +167,7 @@ impl RangesPayload {
         out
     }
 
-    /// Decodes a payload. Nothing is allocated beyond a small multiple of its length.
+    /// Decodes a payload. It allocates at most a small multiple of the payload's length.
     ///
     /// # Errors
     /// [`PayloadError`] when the bytes are not a payload or exceed `limits`.
@@ -178,7 +178,7 @@ impl RangesPayload {
                 max_bytes: limits.max_payload_bytes,
             });
         }
-        // A payload of one byte, or of none where no topic is shared, ends the session.
+        // A payload of one byte ends the session, as does an empty one where no topic is shared.
         if input.len() <= 1 {
             return Ok(Self::default());
         }

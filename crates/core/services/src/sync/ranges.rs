@@ -6,14 +6,14 @@ use super::{RangeContent, SyncId, SyncRange};
 #[path = "tests/ranges.rs"]
 mod tests;
 
-/// Writer of ranges that follow each other, with skipped ranges between those that say something.
+/// Writer of consecutive ranges. It fills gaps between them with skipped ranges.
 #[derive(Debug, Default)]
 pub(super) struct RangeWriter {
     ranges: Vec<SyncRange>,
 }
 
 impl RangeWriter {
-    /// Writes a range that says something; it must not begin before the end of the one before it.
+    /// Writes a range with content. It must not begin before the end of the previous one.
     pub(super) fn put(&mut self, lower: SyncId, upper: SyncId, content: RangeContent) {
         self.skip_to(lower);
         self.ranges.push(SyncRange {
@@ -23,7 +23,7 @@ impl RangeWriter {
         });
     }
 
-    /// Returns the end of what has been written.
+    /// Returns the end of the last range written.
     pub(super) fn end(&self) -> SyncId {
         let last = self.ranges.last();
         last.map_or(SyncId::at(0), |range| range.upper)
@@ -35,8 +35,8 @@ impl RangeWriter {
     }
 
     fn skip_to(&mut self, upper: SyncId) {
-        // On the wire, the first range begins at the hash zero, and a range of more than one timestamp
-        // ends there.
+        // On the wire, the first range begins at hash zero, and a range of more than one timestamp
+        // ends at hash zero.
         let start = SyncId::at(upper.time_ns);
         let last = self.ranges.last();
         let mut reached = last.map_or(start, |range| range.upper);

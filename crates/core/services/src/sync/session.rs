@@ -1,15 +1,14 @@
-//! Session of reconciliation: one side of the exchange that finds what each of two sets lacks.
+//! Session of reconciliation: one side of the exchange that finds the messages each of two sets lacks.
 //!
-//! The answer to a range depends on what the peer says about it:
+//! The answer to a range depends on what the peer sends for it:
 //! - a fingerprint equal to ours: skip;
 //! - a fingerprint that differs from ours by exactly the hash of one of our messages: the peer lacks that
-//!   message, which we name; likewise all of ours, if the peer has none;
-//! - another fingerprint: if few ranges differ, most likely the peer has one message more, which it finds
-//!   itself from our fingerprint of the same range; else we split the range, or name our messages if they
-//!   are few;
-//! - messages: those that only one side has are named, in ranges as narrow as possible.
+//!   message, and we list it; likewise all of ours, if the peer has none;
+//! - another fingerprint: if few ranges differ, the peer most likely has one message more, which it finds itself
+//!   from our fingerprint of the same range; else we split the range, or list our messages if they are few;
+//! - messages: those that only one side has are listed, in ranges as narrow as possible.
 //!
-//! Every answer is one that nwaku understands, and the whole range is covered whatever nwaku does with it.
+//! nwaku understands every answer, and the answers cover the whole range whatever nwaku does with it.
 
 use std::collections::BTreeSet;
 
@@ -27,21 +26,21 @@ mod tests;
 
 /// One side of a session.
 ///
-/// The initiator sends the payload that [`initiate`](Self::initiate) returns; then either side gives each payload
-/// that arrives to [`handle`](Self::handle) and sends the reply, until a [`SyncStep`] is the last one.
+/// The initiator sends the payload that [`initiate`](Self::initiate) returns. Then either side passes each
+/// payload that arrives to [`handle`](Self::handle) and sends the reply, until a [`SyncStep`] is the last one.
 #[derive(Debug)]
 pub struct Reconciler {
     limits: SyncLimits,
     scope: SyncScope,
-    /// Ranges that end here or before are of no interest.
+    /// Ranges that end at or before this are ignored.
     start: SyncId,
-    /// Messages compared, and the scope that they were chosen by.
+    /// Messages to compare, and the scope by which they were selected.
     view: Option<(SyncScope, SetView)>,
-    /// Ranges whose fingerprints the last reply had.
+    /// Ranges with fingerprints in the last reply.
     fingerprinted: BTreeSet<(SyncId, SyncId)>,
     /// Messages that the peer lacks.
     lacking: BTreeSet<SyncId>,
-    /// Messages that the peer says it has and we lack.
+    /// Messages that the peer lists and we lack.
     missing: BTreeSet<SyncId>,
     rounds: u32,
     is_last: bool,
@@ -52,16 +51,16 @@ pub struct Reconciler {
 pub struct SyncStep {
     /// Payload to write to the stream, without its length prefix.
     pub reply: Option<Vec<u8>>,
-    /// Messages that the peer lacks, to be sent by transfer; each is named once in a session.
+    /// Messages that the peer lacks, to be sent by transfer; each is returned once in a session.
     pub to_send: Vec<SyncId>,
-    /// Messages that the peer says it has and we lack, which it sends by transfer; each is named once in a
-    /// session. Nothing proves that they exist.
+    /// Messages that the peer lists and we lack, which it sends by transfer; each is returned once in a session.
+    /// Nothing proves that they exist.
     pub to_receive: Vec<SyncId>,
     /// Whether the session ends once the reply is written.
     pub is_last: bool,
 }
 
-/// Error of a session, which ends it. The peer is at fault.
+/// Error that ends a session. The peer is at fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SyncError {
@@ -71,13 +70,13 @@ pub enum SyncError {
     /// The session takes more rounds than any honest peer needs.
     #[error("the session takes more than {max} rounds")]
     TooManyRounds {
-        /// Most rounds of a session.
+        /// Maximum number of rounds of a session.
         max: u32,
     },
     /// The peer names more messages than a set may have.
     #[error("the peer names more than {max} messages that are missing here")]
     TooManyMissing {
-        /// Most messages that may be missing.
+        /// Maximum number of missing messages.
         max: usize,
     },
     /// A payload came after the last one.
@@ -87,7 +86,7 @@ pub enum SyncError {
 
 impl Reconciler {
     /// Starts a session as the side that waits for the first payload. Messages before `start_ns`, Unix
-    /// nanoseconds, are compared only where the peer does not ask for them apart from later ones.
+    /// nanoseconds, are compared only if a range of the peer also covers later ones.
     pub fn respond(scope: SyncScope, start_ns: i64, limits: SyncLimits) -> Self {
         Self {
             limits,
@@ -102,9 +101,9 @@ impl Reconciler {
         }
     }
 
-    /// Starts a session about the time from `start_ns` to before `end_ns`, Unix nanoseconds, and returns it with
-    /// its first payload. The end should be some seconds ago, or messages that are just being relayed count as
-    /// missing.
+    /// Starts a session about the time from `start_ns` (inclusive) to `end_ns` (exclusive), Unix nanoseconds, and
+    /// returns it with its first payload. The end should be some seconds ago; otherwise messages still being
+    /// relayed count as missing.
     pub fn initiate(
         set: &SyncSet,
         scope: SyncScope,
@@ -127,7 +126,7 @@ impl Reconciler {
         (session, payload)
     }
 
-    /// Takes a payload of the peer. The messages compared are those that `set` has when the session begins.
+    /// Handles a payload of the peer. The messages compared are those in `set` when the session begins.
     ///
     /// # Errors
     /// [`SyncError`] when the payload is malformed or the peer exceeds a limit; the stream should be closed.
@@ -167,7 +166,7 @@ impl Reconciler {
         self.is_last
     }
 
-    /// Number of payloads that the peer has sent.
+    /// Returns the number of payloads that the peer has sent.
     pub fn rounds(&self) -> u32 {
         self.rounds
     }
@@ -227,7 +226,7 @@ impl Reconciler {
         if ids.len() <= self.limits.max_items {
             return answer.items(lower, upper, ids, false);
         }
-        // The peer has answered our fingerprint of the range with its own: it cannot find the difference
+        // The peer has answered our fingerprint of the range with its own, so it cannot find the difference
         // either.
         let is_reflected = self.fingerprinted.contains(&(lower, upper));
         if answer.tactics.reflects && !is_reflected {
@@ -250,7 +249,7 @@ impl Reconciler {
         }
         bounds.push(upper);
         if bounds.len() == 2 {
-            // All of the messages that could be told apart have one timestamp, and the wire has no bounds
+            // All distinguishable messages have the same timestamp, and on the wire a range cannot be bounded
             // within a timestamp.
             return answer.items(lower, upper, ids, false);
         }
@@ -262,7 +261,7 @@ impl Reconciler {
         }
     }
 
-    /// Compares our messages of a range with those that the peer names, and names those that differ unless the
+    /// Compares our messages of a range with those that the peer lists, and lists those that differ unless the
     /// peer knows them.
     fn merge(
         &self,
@@ -273,7 +272,7 @@ impl Reconciler {
     ) {
         let mut ours = view.ids(range.lower, range.upper).iter().peekable();
         let mut others = theirs.elements.iter().peekable();
-        // First and last of the messages that differ since the last common one.
+        // First and last of the differing messages since the last common one.
         let mut run: Option<(SyncId, SyncId)> = None;
         loop {
             let id = match (ours.peek(), others.peek()) {
@@ -344,7 +343,7 @@ impl Reconciler {
     }
 }
 
-/// Bound of a timestamp that may be before 1970.
+/// Returns the range bound for a timestamp, which may be before 1970.
 fn bound(time_ns: i64) -> SyncId {
     SyncId::at(u64::try_from(time_ns).unwrap_or(0))
 }

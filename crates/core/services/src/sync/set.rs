@@ -1,4 +1,4 @@
-//! Set of the messages that an archive has, as far as they are synchronised.
+//! Set of an archive's messages that take part in synchronisation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub struct SyncScope {
 }
 
 impl SyncScope {
-    /// Returns what this scope and that of a payload have in common; `None` if that is nothing.
+    /// Returns the intersection of this scope and a payload's; `None` if it is empty.
     pub fn intersection(&self, payload: &RangesPayload) -> Option<Self> {
         Some(Self {
             pubsub_topics: common(&self.pubsub_topics, &payload.pubsub_topics)?,
@@ -37,7 +37,7 @@ impl SyncScope {
     }
 }
 
-/// Intersection of two sets of topics, of which an empty one has every topic.
+/// Returns the intersection of two sets of topics, where an empty set means all topics; `None` if it is empty.
 fn common(ours: &BTreeSet<Arc<str>>, theirs: &[Arc<str>]) -> Option<BTreeSet<Arc<str>>> {
     if ours.is_empty() {
         return Some(theirs.iter().cloned().collect());
@@ -57,7 +57,7 @@ struct MessageTopics {
     content_topic: Arc<str>,
 }
 
-/// Set of the messages that an archive has, by timestamp and hash.
+/// Set of an archive's messages, by timestamp and hash.
 #[derive(Clone, Debug)]
 pub struct SyncSet {
     messages: BTreeMap<SyncId, MessageTopics>,
@@ -77,7 +77,7 @@ impl SyncSet {
     }
 
     /// Adds a message of the archive, and removes the oldest one if the set is full; returns whether the message
-    /// was added. Ephemeral messages do not belong here, and those with a negative timestamp are not added.
+    /// was added. Ephemeral messages must not be added; those with a negative timestamp are refused.
     pub fn insert(
         &mut self,
         time_ns: i64,
@@ -105,8 +105,9 @@ impl SyncSet {
         true
     }
 
-    /// Timestamp, Unix nanoseconds, from which on the set has every message that was inserted; 0 until one had to
-    /// make room. A session about an earlier time would call messages missing that the archive has.
+    /// Returns the timestamp, Unix nanoseconds, from which the set has every message inserted; 0 until one was
+    /// removed to make room. A session about an earlier time would report messages as missing that the archive
+    /// has.
     pub fn complete_from_ns(&self) -> i64 {
         i64::try_from(self.complete_from).unwrap_or(i64::MAX)
     }
@@ -118,7 +119,7 @@ impl SyncSet {
         std::mem::replace(&mut self.messages, kept).len()
     }
 
-    /// Number of messages.
+    /// Returns the number of messages.
     pub fn len(&self) -> usize {
         self.messages.len()
     }
@@ -138,8 +139,8 @@ impl SyncSet {
     }
 }
 
-/// Sorted messages with the fingerprint of each beginning, so that the fingerprint of any range takes constant
-/// time. The view of a session stays as it is while the set changes.
+/// Sorted messages with the fingerprint of each prefix, so that the fingerprint of any range takes constant time.
+/// A session's view does not change with the set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SetView {
     ids: Vec<SyncId>,
@@ -159,19 +160,19 @@ impl SetView {
         Self { ids, prefixes }
     }
 
-    /// Indices of the messages from `lower` to before `upper`.
+    /// Returns the indices of the messages from `lower` to before `upper`.
     pub(super) fn indices(&self, lower: SyncId, upper: SyncId) -> Range<usize> {
         let begin = self.ids.partition_point(|id| *id < lower);
         let end = self.ids.partition_point(|id| *id < upper);
         begin..end.max(begin)
     }
 
-    /// Messages from `lower` to before `upper`.
+    /// Returns the messages from `lower` to before `upper`.
     pub(super) fn ids(&self, lower: SyncId, upper: SyncId) -> &[SyncId] {
         &self.ids[self.indices(lower, upper)]
     }
 
-    /// Fingerprint of the messages from `lower` to before `upper`.
+    /// Returns the fingerprint of the messages from `lower` to before `upper`.
     pub(super) fn fingerprint(&self, lower: SyncId, upper: SyncId) -> Fingerprint {
         let indices = self.indices(lower, upper);
         let at = |index| self.prefixes.get(index).copied().unwrap_or_default();

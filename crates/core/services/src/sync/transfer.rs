@@ -1,8 +1,8 @@
-//! Message of the transfer protocol: what one archive has and the other lacks.
+//! Message of the transfer protocol, by which one archive sends what the other lacks.
 //!
-//! The side that has messages opens a stream, writes one [`TransferMessage`] after the other, and closes it.
-//! Nothing of a message is proven: the receiver computes its hash, and accepts it if a session named that hash
-//! as missing and the message is valid by the rules of its network.
+//! The side that has messages opens a stream, writes one [`TransferMessage`] after the other, and closes it. A
+//! message proves nothing by itself: the receiver computes its hash, and accepts the message if a session
+//! listed that hash as missing and the message is valid by the rules of its network.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ mod tests;
 const PUBSUB_TOPIC: u32 = 1;
 const MESSAGE: u32 = 2;
 
-/// Bytes that topic and tags may take beside a message.
+/// Maximum size of topic and tags beside a message, in bytes.
 const OVERHEAD_MAX: usize = 1024 + 32;
 
 /// Message with its topic.
@@ -32,12 +32,12 @@ pub struct TransferMessage {
     pub message: WakuMessage,
 }
 
-/// Error of bytes that are not a transfer message; the peer that sent them is at fault, except where
+/// Error of bytes that are not a transfer message. The peer that sent them is at fault, unless
 /// [`DecodeError::forwarder_may_be_honest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TransferError {
-    /// The bytes are more than a message and a topic may have.
+    /// The bytes are longer than a message and a topic may be.
     #[error("transfer message of {size_bytes} bytes; at most {max_bytes} are accepted")]
     TooLarge {
         /// Length of the bytes.
@@ -100,7 +100,7 @@ impl TransferMessage {
         })
     }
 
-    /// Returns the message as an archive keeps it, with its hash computed.
+    /// Returns the message as an archive stores it, with its hash computed.
     pub fn into_stored(self) -> StoredMessage {
         StoredMessage::new(self.pubsub_topic, self.message)
     }
