@@ -1,9 +1,9 @@
 //! Messages with an unknown root: the membership may have changed without this node knowing yet.
 //!
 //! A publisher proves against the newest root as soon as it knows it. A relay that learns of the change a
-//! moment later must not drop the message: the message is kept until new roots arrive, for a bounded time
-//! and in bounded number, and judged again. One that is evicted earlier is forgotten by the router too, so
-//! that a later copy of it is judged as if it were the first.
+//! moment later must not drop the message. It keeps such messages, bounded in time and number, and judges
+//! them again when new roots arrive. The router also forgets a message that is evicted earlier, so that a
+//! later copy is judged as if it were the first.
 
 use bytes::Bytes;
 use undertone_gossip::{ApiMisuse, MessageId, PeerIx, Router, Time, Topic};
@@ -16,7 +16,7 @@ pub(crate) mod room;
 
 use room::{AwaitingRoot, PeerKnowledge, WaitingMessage};
 
-/// State of the relay that decides about places in the room.
+/// Relay state that decides about slots in the room.
 struct RelayKnowledge<'a> {
     standings: &'a Standings,
     router: &'a Router,
@@ -33,13 +33,13 @@ impl PeerKnowledge for RelayKnowledge<'_> {
 }
 
 impl Relay {
-    /// Whether messages wait for roots that are not known here: the driver should look for newer roots now.
+    /// Whether messages wait for unknown roots: the driver should look for newer roots now.
     pub fn wants_roots(&self) -> bool {
         !self.awaiting_root.is_empty()
     }
 
-    /// Keeps a message whose root is unknown; returns `false` when such messages are not kept. Those that
-    /// it displaces are dropped at the end of the input.
+    /// Keeps a message whose root is unknown; returns `false` when such messages are not kept. Messages
+    /// that it displaces are dropped at the end of the input.
     pub(crate) fn keep_awaiting_root(
         &mut self,
         id: MessageId,
@@ -79,7 +79,7 @@ impl Relay {
         self.judge_again(waited, true)
     }
 
-    /// Judges for the last time the messages that have waited long enough.
+    /// Judges messages whose waiting time is over for the last time.
     pub(crate) fn expire_awaiting_root(&mut self) -> Result<(), ApiMisuse> {
         let now = self.now;
         let late = self.awaiting_root.take(|message| message.what.until <= now);
@@ -96,7 +96,7 @@ impl Relay {
             let (id, from) = (*id, *from);
             match self.judge(id, from, &what.topic, &what.data) {
                 Err(reason) if may_wait && reason.is_unknown_root() => {
-                    // There is room: the message was in the room before.
+                    // There is room, because the message was just removed.
                     self.awaiting_root.put_back(message);
                 }
                 judged => {
@@ -112,7 +112,7 @@ impl Relay {
         Ok(())
     }
 
-    /// Earliest time at which a waiting message has waited long enough.
+    /// Returns the earliest time at which a waiting message's time is over.
     pub(crate) fn awaiting_root_until(&self) -> Option<Time> {
         self.awaiting_root
             .iter()

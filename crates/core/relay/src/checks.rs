@@ -1,4 +1,4 @@
-//! Proofs that are being verified, and the purpose of each.
+//! Proofs being verified, and the purpose of each.
 
 use undertone_compact::FewMap;
 use undertone_gossip::{MessageId, PeerIx, RequestId};
@@ -7,12 +7,12 @@ use undertone_rln::{CheckedProof, Epoch, Fr};
 
 use crate::io::ProofTicket;
 
-/// A message of this node between [`crate::Input::Publish`] and its last answer.
+/// Message of this node between [`crate::Input::Publish`] and the last answer to it.
 #[derive(Debug)]
 pub(crate) struct Proving {
     pub(crate) topic: PubsubTopic,
     pub(crate) message: WakuMessage,
-    /// Whether the router knows the message already and is to send it again.
+    /// Whether the router already knows the message and must send it again.
     pub(crate) is_repeated: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum Purpose {
     },
     /// Confirms a spammer: the message itself is rejected already.
     Evidence { from: PeerIx },
-    /// Publishes a message that was given with its proof.
+    /// Publishes a message that came with its proof.
     Own {
         request: RequestId,
         proving: Box<Proving>,
@@ -63,7 +63,7 @@ impl Purpose {
     }
 }
 
-/// A proof being verified, and the purpose of it.
+/// Proof being verified, and its purpose.
 #[derive(Debug)]
 pub(crate) struct Check {
     pub(crate) proof: CheckedProof,
@@ -103,7 +103,7 @@ impl ProofChecks {
         self.max > 0 && self.waiting.len() * 4 >= self.max * 3
     }
 
-    /// Adds a check and returns its ticket; the caller has made sure that there is room.
+    /// Adds a check and returns its ticket. The caller must have checked that there is room.
     pub(crate) fn begin(&mut self, check: Check) -> ProofTicket {
         debug_assert!(!self.is_full());
         let ticket = ProofTicket(self.next);
@@ -172,7 +172,7 @@ impl ProofChecks {
         found.map(|(ticket, _)| *ticket).collect()
     }
 
-    /// Peers with proofs being verified, and the number of them.
+    /// Iterates over the peers with proofs being verified, with the number of proofs.
     pub(crate) fn by_peer(&self) -> impl Iterator<Item = (PeerIx, usize)> {
         self.by_peer.iter().map(|(peer, count)| (*peer, *count))
     }

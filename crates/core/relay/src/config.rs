@@ -18,14 +18,13 @@ pub struct RelayConfig {
     pub gossip: Config,
     /// Cluster whose shards may be joined.
     pub cluster_id: u16,
-    /// Number of shards that content topics are mapped to by automatic sharding: a message on another shard
-    /// than that of its content topic is ignored. `None` for static sharding, where content topics may be
-    /// on any shard.
+    /// Number of shards to which automatic sharding maps content topics. A message on another shard than that of its
+    /// content topic is ignored. `None` for static sharding, where content topics may be on any shard.
     pub num_shards: Option<NonZeroU16>,
     /// Whether topics that are not shards may be joined.
     pub named_topics: bool,
-    /// Whether messages may be published on topics of the network that are not joined, through peers that
-    /// the router keeps for the purpose (fanout).
+    /// Whether messages may be published on topics of the network that are not joined, through peers that the router
+    /// keeps for this purpose (fanout).
     pub publish_unjoined: bool,
     /// Longest allowed encoded `WakuMessage`, bytes.
     pub max_message_bytes: usize,
@@ -37,8 +36,7 @@ pub struct RelayConfig {
     pub rln: Option<RlnConfig>,
 }
 
-/// Configuration of a relay that any number of relays in one process share. A relay whose configuration is its own is
-/// given that.
+/// Relay configuration that many relays in one process share. A relay also accepts a configuration of its own.
 #[derive(Clone, Debug)]
 pub struct SharedRelayConfig {
     pub(crate) relay: Arc<RelayConfig>,
@@ -77,11 +75,11 @@ pub struct RlnConfig {
     pub nullifiers: NullifierLimits,
     /// Limits of the record of which peer sent which nullifier.
     pub nullifier_senders: NullifierSenderLimits,
-    /// Whether messages are published under nullifiers that were used before, which makes the member's
-    /// secret public. Only for attackers in the laboratory.
+    /// Whether messages may reuse nullifiers, which makes the member's secret public. Only for attackers in the
+    /// laboratory.
     pub sends_reused_ids: bool,
-    /// Maximum number of messages waiting for the verification of their proof; the driver should stop
-    /// reading at [`crate::Relay::is_saturated`], so that this is never reached.
+    /// Maximum number of messages waiting for verification of their proof. The driver should stop reading at
+    /// [`crate::Relay::is_saturated`], so that this is never reached.
     pub checks_max: usize,
     /// Limits on waiting messages of single peers.
     pub checks_of_peer: PeerChecks,
@@ -105,7 +103,7 @@ pub struct PeerChecks {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckBounds {
-    /// Number of waiting messages from which on the peer is not read any more: back-pressure instead of loss.
+    /// Number of waiting messages at which the driver stops reading from the peer: back-pressure instead of loss.
     pub pause_at: usize,
     /// Maximum number of waiting messages; the rest of a frame is dropped and may be sent again.
     pub max: usize,
@@ -132,7 +130,7 @@ impl PeerChecks {
 }
 
 impl Default for PeerChecks {
-    /// Two full batches of a proven peer before it is paused; few messages of other peers.
+    /// Allows a proven peer two full batches before it is paused, and other peers few messages.
     fn default() -> Self {
         Self {
             proven: CheckBounds::new(64, 128),
@@ -144,8 +142,8 @@ impl Default for PeerChecks {
 }
 
 impl RelayConfig {
-    /// Configuration for a network of one's own: static shards of `cluster_id`, no rate limit, no fragments. The
-    /// longest frame that `gossip` admits should be a little above `max_message_bytes`.
+    /// Configuration of a private network: static shards of `cluster_id`, no rate limit, no fragments. The longest
+    /// frame that `gossip` admits should be slightly longer than `max_message_bytes`.
     pub fn new(gossip: Config, cluster_id: u16, max_message_bytes: usize) -> Self {
         Self {
             gossip,
@@ -184,7 +182,7 @@ impl RelayConfig {
 }
 
 impl RlnConfig {
-    /// Rate limit with these rules, a window of 50 roots, and bounds for a network of thousands of members.
+    /// Rate limit with these rules, a window of 50 roots, and limits suited to a network of thousands of members.
     pub fn new(policy: Policy, nullifiers: NullifierLimits) -> Self {
         Self {
             policy,

@@ -35,7 +35,7 @@ impl Relay {
         })
     }
 
-    /// Number of waiting proofs of peers that are not proven.
+    /// Returns the number of waiting proofs of unproven peers.
     fn strangers(&self) -> usize {
         let strangers = self
             .checks
@@ -44,8 +44,8 @@ impl Relay {
         strangers.map(|(_, count)| count).sum()
     }
 
-    /// Handles a further copy of a message whose proof is being verified: the proof is attributed to the
-    /// peer with the better standing.
+    /// Handles another copy of a message whose proof is being verified. The proof is attributed to the
+    /// sender with the better standing.
     pub(crate) fn copied(&mut self, id: &MessageId, peer: PeerIx) {
         let Some((ticket, from)) = self.checks.of_message(id) else {
             return;
@@ -62,7 +62,7 @@ impl Relay {
     }
 
     /// Drops the proofs of peers that were cut off during this input, or that sent an invalid one. Messages
-    /// that other peers have sent too are attributed to those; the others are not judged.
+    /// that another peer has sent too are attributed to that peer; the others are not judged.
     pub(crate) fn cut_off(&mut self) -> Result<(), ApiMisuse> {
         while let Some(peer) = self.cut.pop() {
             for ticket in self.checks.tickets_of(peer) {
@@ -88,7 +88,7 @@ impl Relay {
         Ok(())
     }
 
-    /// Peer with the best standing among the others that have sent a message; never a suspect.
+    /// Returns the other sender of a message with the best standing; never a suspect.
     fn heir(&self, id: &MessageId, peer: PeerIx) -> Option<PeerIx> {
         let senders = self.router.senders(id).iter().copied();
         let others = senders.filter(|other| *other != peer && self.has_room_for(*other));
@@ -97,8 +97,8 @@ impl Relay {
         heirs.max().map(|(_, heir)| heir)
     }
 
-    /// Updates the peers from which nothing should be read for now: those with as many waiting proofs as
-    /// they may have. While many proofs wait, that is one.
+    /// Updates the set of peers from which nothing should be read for now: those that have reached their
+    /// limit of waiting proofs. While many proofs wait, the limit is one.
     pub(crate) fn update_pauses(&mut self) {
         if self.checks.is_empty() && self.paused.is_empty() {
             return;
@@ -125,7 +125,7 @@ impl Relay {
         }
     }
 
-    /// Forgets all about a peer, whose index may be another's from now on.
+    /// Forgets all about a peer, because its index may be reused.
     pub(crate) fn forget_peer(&mut self, peer: PeerIx) {
         self.nullifier_senders.forget(peer);
         self.sent_invalid_proof.remove(&peer);

@@ -1,4 +1,4 @@
-//! Large messages as fragments, each of which is a message with its own proof.
+//! Fragmentation of large messages into messages with their own proofs.
 
 use bytes::Bytes;
 use undertone_gossip::Time;
@@ -31,7 +31,7 @@ pub fn split_message(
     Ok(Some(fragments.collect()))
 }
 
-/// Result of taking a delivered message into a [`Reassembly`].
+/// Result of passing a delivered message to a [`Reassembly`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reassembled {
     /// A complete message, as received or reassembled; a reassembled one has no proof.
@@ -55,8 +55,8 @@ impl Reassembly {
         Self(Assembler::new(limits))
     }
 
-    /// Takes a message that the peer named by `source` delivered, and returns a message if one is complete. Incomplete
-    /// ones are dropped by source, as [`Assembler::take`] says.
+    /// Accepts a delivered message from the peer `source`, and returns a message if one is complete. When space runs
+    /// out, incomplete messages are dropped by source, as described at [`Assembler::take`].
     pub fn take(&mut self, now: Time, source: &[u8], message: WakuMessage) -> Reassembled {
         if message.meta_bytes() != FRAGMENT_META {
             return Reassembled::Message(message);
@@ -80,7 +80,7 @@ impl Reassembly {
         }
     }
 
-    /// Bytes of fragments waiting for others.
+    /// Returns the number of bytes of fragments that wait for others.
     pub fn bytes(&self) -> usize {
         self.0.bytes()
     }

@@ -1,8 +1,8 @@
-//! Messages of the past, judged by their proofs and by the membership of their time.
+//! Past messages, judged by their proofs and the membership of their time.
 //!
-//! A store may have changed, moved or made up what it serves, and nothing but the proofs shows it. A relay's
-//! checks apply, with two differences: the clock is that of the message's timestamp, and its root has to be one
-//! that relays accepted at that time ([`RootTimeline`]) instead of one that they accept now.
+//! A store may have changed, moved or invented what it serves, and only the proofs show it. A relay's checks
+//! apply, with two differences: the clock is the message's timestamp, and the root must be one that relays
+//! accepted at that time ([`RootTimeline`]) instead of one that they accept now.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,12 +23,12 @@ mod verdict;
 
 pub use verdict::HistoryVerdict;
 
-/// Message of the past, as a store gave it.
+/// Past message as a store returned it.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoricMessage<'a> {
-    /// Hash that the store says the message has.
+    /// Hash that the store states for the message.
     pub hash: MessageHash,
-    /// Topic that the store says it was published on.
+    /// Topic on which the store says the message was published.
     pub pubsub_topic: &'a str,
     /// The message with its proof.
     pub message: &'a WakuMessage,
@@ -37,8 +37,8 @@ pub struct HistoricMessage<'a> {
 /// Judge of a network's past messages, from the oldest to the newest.
 ///
 /// The verdict on a message depends on earlier ones: two that share a nullifier exceed the rate limit.
-/// Nullifiers of an epoch are remembered until messages of a later epoch are judged, so memory is bounded by the
-/// messages of an epoch.
+/// Nullifiers of an epoch are remembered until a message of a later epoch is judged, so the messages of one
+/// epoch bound the memory.
 #[derive(Debug)]
 pub struct HistoryJudge {
     config: RelayConfig,
@@ -51,8 +51,8 @@ pub struct HistoryJudge {
 }
 
 impl HistoryJudge {
-    /// Creates a judge of a network that has seen no message; `None` if the network has no rate limit, so that
-    /// messages have no proofs.
+    /// Creates a judge that has seen no messages; `None` if the network has no rate limit, so that messages have
+    /// no proofs.
     pub fn new(config: &RelayConfig, tolerance: RootTolerance) -> Option<Self> {
         let rln = config.rln.clone()?;
         Some(Self {
@@ -65,8 +65,8 @@ impl HistoryJudge {
         })
     }
 
-    /// Moments of the timeline whose times are not known and decide about these messages. A driver that can
-    /// find the times notes them ([`RootTimeline::set_time`]) before it lets the messages be judged.
+    /// Returns the points of the timeline whose unknown times decide about these messages. A driver that can
+    /// find the times should record them ([`RootTimeline::set_time`]) before the messages are judged.
     pub fn undated(
         &self,
         messages: &[HistoricMessage<'_>],
@@ -81,12 +81,11 @@ impl HistoryJudge {
         open.flatten().collect()
     }
 
-    /// Judges messages, of which none is older than one judged before. Returns a verdict for each, in their
-    /// order.
+    /// Judges messages, none of which may be older than one judged before. Returns their verdicts in order.
     ///
     /// `verify` verifies the proofs that passed all other checks, and returns a result for each
-    /// ([`undertone_rln::Verifier::verify_batch`]). `unix_now_ns` is the present time, Unix nanoseconds: nothing
-    /// of the past has a later timestamp.
+    /// ([`undertone_rln::Verifier::verify_batch`]). `unix_now_ns` is the present time in Unix nanoseconds; a
+    /// later timestamp is refused.
     pub fn judge(
         &mut self,
         messages: &[HistoricMessage<'_>],
@@ -108,14 +107,14 @@ impl HistoryJudge {
             };
             match verified.next() {
                 Some(Ok(())) => self.count(historic.hash, &checked),
-                // A proof that was not verified is not taken for a valid one.
+                // An unverified proof does not count as valid.
                 Some(Err(_)) | None => HistoryVerdict::Rejected(Rejection::Snark),
             }
         });
         verdicts.collect()
     }
 
-    /// Runs every check of a message but that of its zero-knowledge proof and its nullifier.
+    /// Runs every check of a message except those of its zero-knowledge proof and its nullifier.
     fn check(
         &mut self,
         historic: &HistoricMessage<'_>,
@@ -130,7 +129,7 @@ impl HistoryJudge {
             .map_err(HistoryVerdict::Rejected)?;
         let proof = proof_of(message).map_err(HistoryVerdict::Rejected)?;
         let timestamp_ns = message.timestamp_ns();
-        // The time of arrival is not known; a relay accepted the message at about the time of its timestamp.
+        // The time of arrival is unknown; a relay accepted the message at about the time of its timestamp.
         let at_ns = u64::try_from(timestamp_ns).unwrap_or(0);
         let proof = check_message(
             &self.rln.policy,
@@ -152,7 +151,7 @@ impl HistoryJudge {
         }
     }
 
-    /// Checks that the network could have carried the message where it is said to have been.
+    /// Checks that the network could have carried the message on the stated topic.
     fn check_place(&self, historic: &HistoricMessage<'_>) -> Result<(), Rejection> {
         let (len, max) = (
             historic.message.encoded_len(),
@@ -197,7 +196,7 @@ impl HistoryJudge {
         }
     }
 
-    /// First message of a nullifier in the log; `hash` in its place if there is none, which does not happen.
+    /// Returns the first message with a nullifier in the log; `hash` if there is none, which does not happen.
     fn first(&self, place: (Epoch, [u8; 32]), hash: MessageHash) -> MessageHash {
         self.firsts.get(&place).copied().unwrap_or(hash)
     }
@@ -209,7 +208,7 @@ impl HistoryJudge {
     }
 }
 
-/// Message that passed all checks but those of its zero-knowledge proof and its nullifier.
+/// Message that passed all checks except those of its zero-knowledge proof and its nullifier.
 struct CheckedHistoric {
     proof: CheckedProof,
     replaced_for_ns: Option<u64>,

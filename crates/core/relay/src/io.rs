@@ -32,7 +32,7 @@ pub enum Input {
     Frame {
         /// Peer that sent the frame.
         peer: PeerIx,
-        /// One RPC with its length prefix; made of `Bytes` by `into()`.
+        /// One RPC with its length prefix; `into()` makes it from `Bytes`.
         frame: wire::Frame,
     },
     /// Progress of a frame that was handed to the driver by [`Output::Send`].
@@ -58,8 +58,8 @@ pub enum Input {
         /// Number of the request, repeated in the answer.
         request: RequestId,
     },
-    /// Publish a message as [`Input::Publish`] does, also if it was published or received before: it goes to the
-    /// peers of this moment that are not known to have it. On a network with RLN the message comes with its proof.
+    /// Publish a message as [`Input::Publish`] does, even if it was published or received before. It goes to the
+    /// current peers that are not known to have it. On a network with RLN the message must contain its proof.
     /// Answered by [`Output::Published`].
     Republish {
         /// Topic to publish on.
@@ -94,7 +94,7 @@ pub enum Input {
     Tick,
 }
 
-/// Action that the driver has to take, or event that it is told of.
+/// Action for the driver, or event for its information.
 ///
 /// The enum is exhaustive on purpose: a driver that overlooks a new action is wrong, so it must not compile.
 #[derive(Clone, Debug)]
@@ -121,7 +121,7 @@ pub enum Output {
     Connect {
         /// Peer that sent the PRUNE.
         from: PeerIx,
-        /// Topic of the PRUNE, to which the offered peer is subscribed as `from` says.
+        /// Topic of the PRUNE, to which the offered peer is subscribed according to `from`.
         topic: PubsubTopic,
         /// Identity of the offered peer.
         identity: Bytes,
@@ -130,7 +130,7 @@ pub enum Output {
     },
     /// Close the connection to a peer whose score is below the graylist threshold.
     Disconnect(PeerIx),
-    /// The relay holds no more state for a disconnected peer: its index may be given to another.
+    /// The relay holds no more state for a disconnected peer: its index may be reused.
     Forgotten(PeerIx),
     /// Verify a proof; answer with [`Input::ProofVerified`].
     VerifyProof {
@@ -141,7 +141,7 @@ pub enum Output {
         /// Statement that the proof has to prove.
         statement: Box<ProofStatement>,
     },
-    /// A proof being verified is attributed to another peer from now on, which has sent the message too.
+    /// A proof being verified is now attributed to another peer, which has sent the message too.
     MoveProof {
         /// Ticket of the proof.
         ticket: ProofTicket,
@@ -153,8 +153,8 @@ pub enum Output {
         /// Ticket of the proof.
         ticket: ProofTicket,
     },
-    /// Pause or resume reading frames from a peer. A paused peer has as many proofs waiting for
-    /// verification as it may; its further frames should stay on the connection (back-pressure).
+    /// Pause or resume reading frames from a peer. A paused peer has reached its limit of proofs waiting for
+    /// verification; its further frames should stay on the connection (back-pressure).
     Reading {
         /// Peer that is paused or resumed.
         peer: PeerIx,
@@ -169,8 +169,8 @@ pub enum Output {
         epoch: Epoch,
         /// Hash of the message (the signal hash `x`).
         x: Fr,
-        /// Whether the nullifier of the proof made before was in the log, so another node publishes with
-        /// this identity: message ids whose nullifiers [`crate::Relay::knows_nullifier`] must be skipped.
+        /// Whether the nullifier of the previous proof was already in the log, so another node publishes with this
+        /// identity. Message ids whose nullifiers [`crate::Relay::knows_nullifier`] knows must then be skipped.
         is_taken: bool,
     },
     /// A valid message of a joined topic, from a peer or published by this node.
@@ -179,8 +179,8 @@ pub enum Output {
         id: MessageId,
         /// Topic of the message.
         topic: PubsubTopic,
-        /// The message. Its deterministic hash is left to the receiver of this output: at 150 kB it takes
-        /// as long as everything else here, and would delay the copies forwarded to peers.
+        /// The message. Its deterministic hash is left to the receiver of this output: at 150 kB hashing takes as
+        /// long as all other work here, and would delay forwarding to peers.
         message: WakuMessage,
         /// Time at which the first copy was complete here; for a message of this node, when it was published.
         received: gossip::Time,
@@ -224,7 +224,7 @@ pub enum RelayReport {
     Rejected {
         /// Gossip id of the message.
         id: MessageId,
-        /// Peer that the message is attributed to: the sender of the first copy, or another that sent it too.
+        /// Peer that the message is attributed to: the sender of the first copy, or another sender.
         from: PeerIx,
         /// Reason why the message was dropped.
         reason: Rejection,
@@ -258,7 +258,7 @@ pub enum PublishError {
     /// The field `contentTopic` is empty.
     #[error("the content topic is empty; name one, like /my-app/1/chat/proto")]
     EmptyContentTopic,
-    /// The message was given with a proof that every receiver would refuse.
+    /// The message came with a proof that every receiver would refuse.
     #[error("the proof that came with the message is refused: {0}; leave it out to have one made")]
     InvalidProof(Rejection),
     /// The field `meta` is longer than any receiver accepts (RFC 14).
@@ -347,8 +347,8 @@ pub enum ProofFailure {
     /// This node has no membership.
     #[error("this node has no membership; register one with `undertone rln register`")]
     NoMembership,
-    /// The newest membership is not known yet, or has not been compared with the registry: a proof for it
-    /// may be invalid for receivers.
+    /// The newest membership is not known yet, or has not been compared with the registry. Receivers might refuse
+    /// a proof for it.
     #[error("the membership is still synchronizing; try again when /health says READY")]
     Synchronizing,
     /// The prover failed, or the counter could not be written.
@@ -366,7 +366,7 @@ pub enum SubscribeError {
         /// Topic that was not joined.
         topic: PubsubTopic,
     },
-    /// The topic belongs to another cluster, or is not a shard on a network that has shards only.
+    /// The topic belongs to another cluster, or is not a shard although the network has only shards.
     #[error("topic {topic} is not part of cluster {cluster_id}")]
     NotInNetwork {
         /// Topic that was not joined.

@@ -1,5 +1,5 @@
-//! Record of the peers that sent messages under each nullifier, so that only peers which broke the rate
-//! limit's rule themselves are blamed for spam: an honest relay forwards only one message per nullifier.
+//! Record of the peers that sent messages under each nullifier. Only a peer that broke the rate limit's
+//! rule itself is blamed for spam: an honest relay forwards only one message per nullifier.
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -9,13 +9,14 @@ use undertone_gossip::PeerIx;
 use undertone_rln::{Epoch, Fr, fr_to_le};
 
 /// Limits of the record of senders. A sender that does not fit escapes blame for spam; nobody else is
-/// blamed for it.
+/// blamed instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NullifierSenderLimits {
-    /// Nullifiers whose senders are remembered, over all epochs; the oldest one is dropped.
+    /// Maximum number of nullifiers whose senders are remembered, over all epochs; beyond it the oldest
+    /// one is dropped.
     pub max_nullifiers: usize,
-    /// Senders remembered for one nullifier, the first ones.
+    /// Maximum number of senders remembered for one nullifier: the first ones.
     pub max_peers_per_nullifier: usize,
 }
 
@@ -56,7 +57,7 @@ impl NullifierSenders {
         }
     }
 
-    /// Records that a peer sent a message under a nullifier; to be called once for each message.
+    /// Records that a peer sent a message under a nullifier. Must be called once per message.
     pub(crate) fn record(&mut self, epoch: Epoch, nullifier: Fr, peer: PeerIx) {
         if self.limits.max_nullifiers == 0 {
             return;
@@ -95,7 +96,7 @@ impl NullifierSenders {
         self.order.retain(|(epoch, _)| keep.contains(epoch));
     }
 
-    /// Forgets a peer, whose index may be reused from now on.
+    /// Forgets a peer, because its index may be reused.
     pub(crate) fn forget(&mut self, peer: PeerIx) {
         self.nullifiers.retain(|_, senders| {
             senders.retain(|sender| sender.peer != peer);

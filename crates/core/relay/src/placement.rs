@@ -6,7 +6,7 @@ use bytes::Bytes;
 use undertone_gossip::{Placement, Topic};
 use undertone_message::{ContentTopic, PubsubTopic, WakuMessage, shard_of};
 
-/// Shard that carries a content topic; `None` for a text that automatic sharding cannot map.
+/// Returns the shard that carries a content topic; `None` for a text that automatic sharding cannot map.
 pub(crate) fn shard_of_content(content_topic: &str, num_shards: NonZeroU16) -> Option<u16> {
     let topic = ContentTopic::parse(content_topic).ok()?;
     Some(shard_of(&topic, num_shards))

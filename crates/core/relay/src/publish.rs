@@ -1,4 +1,4 @@
-//! Publishing messages of this node: timestamp, proof (made here, or given and checked), gossip.
+//! Publishing of this node's messages: timestamp, proof (made here, or supplied and checked), gossip.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use crate::relay::Relay;
 /// Maximum number of published messages that wait for their proof to be made or verified.
 const PROVING_MAX: usize = 64;
 
-/// Bytes that a proof adds to a message: its fields, their tags, and the tag of the proof field.
+/// Number of bytes that a proof adds to a message: its fields, their tags, and the tag of the proof field.
 pub(crate) const PROOF_FIELD_BYTES: usize = 128 + 6 * 32 + 3 + 6 * 2 + 2 + 2;
 
-/// Whether a message of this node may use a nullifier, given what the log knows of it. No peer is involved,
-/// so no repetition counts.
+/// Whether a message of this node may use a nullifier, given its status in the log. No peer is involved, so
+/// repetitions do not matter.
 pub(crate) fn unused(seen: &NullifierStatus) -> Result<(), Rejection> {
     match seen {
         NullifierStatus::New => Ok(()),
@@ -41,7 +41,7 @@ impl Relay {
             message.timestamp = Some(i64::try_from(self.unix_now_ns()).unwrap_or(i64::MAX));
         }
         if self.needs_proof(&message) {
-            // An empty proof field is removed, so that it does not count beside the proof that is made.
+            // An empty proof field is removed, so that it does not count in addition to the new proof.
             message.rate_limit_proof = None;
         }
         if let Err(error) = self.publishable(&topic, &message) {
@@ -96,7 +96,7 @@ impl Relay {
         message: &WakuMessage,
     ) -> Result<(), PublishError> {
         self.well_formed(topic, message)?;
-        // Before a proof is made, which would be spent for nothing.
+        // Checked before the proof is made, which would otherwise be wasted.
         let wait = self.bandwidth_wait(topic);
         if !wait.is_zero() {
             let topic = topic.clone();
@@ -114,13 +114,14 @@ impl Relay {
         Ok(())
     }
 
-    /// Time until the bandwidth of a topic has room for a message of this node; zero if it has.
+    /// Returns the time until the bandwidth of a topic has room for a message of this node; zero if it has
+    /// room now.
     pub fn bandwidth_wait(&self, topic: &PubsubTopic) -> Duration {
         let name = Topic::new(&topic.to_string());
         self.router.bandwidth_wait(self.now, &name)
     }
 
-    /// Checks what is wrong with a message at any time.
+    /// Checks what can be wrong with a message regardless of time.
     pub(crate) fn well_formed(
         &self,
         topic: &PubsubTopic,
@@ -165,9 +166,9 @@ impl Relay {
         }
     }
 
-    /// Checks that a message which gets its proof here has a timestamp that receivers accept. Otherwise a
-    /// message id would be wasted, in an epoch that is not the present one. The timestamp of a message
-    /// given with its proof is checked with the proof.
+    /// Checks that a message whose proof is made here has a timestamp that receivers accept. Otherwise a
+    /// message id would be wasted, in an epoch that is not the present one. For a message that comes with
+    /// its proof, the timestamp is checked with the proof.
     fn timely(&self, message: &WakuMessage) -> Result<(), PublishError> {
         let (Some(rln), true) = (&self.config.rln, self.needs_proof(message)) else {
             return Ok(());
@@ -196,7 +197,7 @@ impl Relay {
         }
     }
 
-    /// Handles the driver's answer to [`Output::Prove`]; one that is not expected is ignored.
+    /// Handles the driver's answer to [`Output::Prove`]; an unexpected one is ignored.
     pub(crate) fn proved(
         &mut self,
         request: RequestId,
@@ -245,14 +246,14 @@ impl Relay {
         }
     }
 
-    /// Whether a message under this nullifier was received or published, or is being verified. For a
-    /// nullifier of this node that it has not used, such a message was made with this node's secret.
+    /// Whether a message under this nullifier was received or published, or is being verified. If the
+    /// nullifier is one of this node that it has not used, such a message was made with this node's secret.
     pub fn knows_nullifier(&self, epoch: Epoch, nullifier: Fr) -> bool {
         self.nullifiers.contains(epoch, nullifier) || self.checks.holds(epoch, nullifier)
     }
 
-    /// Handles the result of verifying the proof that was given with a message of this node. Every
-    /// neighbour will verify it too, and blame us for a message that they have to refuse.
+    /// Handles the verification result of a proof that came with a message of this node. Every neighbour
+    /// will verify it too, and blame us for a message that they have to refuse.
     pub(crate) fn own_verified(
         &mut self,
         request: RequestId,
@@ -287,7 +288,7 @@ impl Relay {
         self.output(Output::Published { request, outcome });
     }
 
-    /// Gives a message to the router, with the proof that was made for it.
+    /// Passes a message to the router, with the proof made for it.
     pub(crate) fn send_own(
         &mut self,
         request: RequestId,

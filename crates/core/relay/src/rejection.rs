@@ -14,7 +14,7 @@ pub enum Rejection {
     /// The data is not a valid `WakuMessage`.
     #[error("not a WakuMessage: {0}")]
     Decode(DecodeError),
-    /// The message is known already, in another encoding if a peer sent it; nobody is blamed.
+    /// The message is already known; if a peer sent it, in another encoding. Nobody is blamed.
     #[error("the same message came before, in this or another encoding")]
     Duplicate,
     /// With automatic sharding, the content topic belongs to another shard than the one on which the
@@ -24,7 +24,7 @@ pub enum Rejection {
     /// The proof field cannot be decoded.
     #[error("proof: {0}")]
     MalformedProof(undertone_rln::ProofDecodeError),
-    /// The network demands a proof and the message has none.
+    /// The network requires a proof and the message has none.
     #[error("no proof on a network with RLN")]
     MissingProof,
     /// One of the checks before the zero-knowledge proof failed.
@@ -36,9 +36,8 @@ pub enum Rejection {
     /// The nullifier was used for another message in this epoch.
     #[error("more messages than the member's limit in this epoch")]
     Spam {
-        /// Whether the peer itself sent another message under the nullifier. Only then is it blamed:
-        /// an honest relay forwards the first of them that it sees, which may differ from the one
-        /// seen first here.
+        /// Whether the peer itself sent another message under the nullifier. Only then is it blamed: an
+        /// honest relay forwards the first one that it sees, which may differ from the first one seen here.
         repeated: bool,
     },
     /// The message is longer than the network allows.
@@ -49,7 +48,7 @@ pub enum Rejection {
         /// Longest allowed length, bytes.
         max: usize,
     },
-    /// The peer was disconnected, or a proof of it was invalid, before this message was judged.
+    /// The peer was disconnected, or sent an invalid proof, before this message was judged.
     #[error("not judged: the peer that sent the message was cut off before")]
     Unjudged,
     /// The topic does not belong to the network.
@@ -58,7 +57,8 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// Whether the reason says nothing about the message: a later copy is judged as if it were the first.
+    /// Whether the reason says nothing about the message, so that a later copy is judged as if it were the
+    /// first.
     pub fn is_no_judgement(&self) -> bool {
         self.is_unknown_root() || matches!(self, Self::Capacity | Self::OtherShard | Self::Unjudged)
     }
@@ -91,7 +91,8 @@ impl Rejection {
         }
     }
 
-    /// Label of the reason for metrics, one of a fixed set, so that the number of time series is bounded.
+    /// Returns the metrics label of the reason, one of a fixed set, so that the number of time series is
+    /// bounded.
     pub fn label(&self) -> &'static str {
         match self {
             Self::Capacity => "capacity",

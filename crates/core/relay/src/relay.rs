@@ -131,15 +131,15 @@ impl Relay {
         self
     }
 
-    /// Shares the external nullifiers that other relays have computed, as in a simulation. They must be those of the generation
-    /// and identifier of the relay's policy; on a network without a rate limit they are not used.
+    /// Shares the external nullifiers computed by other relays, as in a simulation. They must have the generation and
+    /// identifier of the relay's policy; on a network without a rate limit they are not used.
     #[must_use]
     pub fn with_external_nullifiers(mut self, externals: &ExternalNullifiers) -> Self {
         self.externals = self.externals.map(|_| externals.clone());
         self
     }
 
-    /// Makes room for exactly this many peers, numbered from 0. Without it, room grows as peers connect.
+    /// Reserves memory for exactly this many peers, numbered from 0. Without it, memory grows as peers connect.
     pub fn reserve_peers(&mut self, count: usize) {
         self.router.reserve_peers(count);
     }
@@ -211,15 +211,15 @@ impl Relay {
         next
     }
 
-    /// Latest time at which the driver must give [`Input::Tick`].
+    /// Returns the latest time at which the driver must pass [`Input::Tick`].
     pub fn next_timeout(&self) -> Time {
         let gossip = self.router.next_timeout();
         self.awaiting_root_until()
             .map_or(gossip, |until| until.min(gossip))
     }
 
-    /// Whether so many proofs wait for verification that the driver should read no frames from any peer
-    /// until some are done: the last resort, when [`Output::Reading`] has not been enough.
+    /// Whether so many proofs wait for verification that the driver should stop reading frames from all peers until
+    /// some are done: the last resort, when [`Output::Reading`] was not enough.
     pub fn is_saturated(&self) -> bool {
         self.checks.is_saturated()
     }
@@ -239,8 +239,8 @@ impl Relay {
         &self.roots
     }
 
-    /// Gives the router an input and converts its outputs to outputs of the relay. Its requests to validate
-    /// are answered here, so that a driver never sees them.
+    /// Passes an input to the router and converts its outputs to outputs of the relay. The router's validation requests
+    /// are answered here, so a driver never sees them.
     pub(crate) fn gossip(&mut self, input: gossip::Input) -> Result<(), ApiMisuse> {
         self.router.handle(self.now, input)?;
         let mut validate = Vec::new();
@@ -334,7 +334,7 @@ impl Relay {
                 return self.published(request, outcome);
             }
             gossip::Output::Copied { id, from } => return self.copied(&id, from),
-            // Only a frame causes validation, and `gossip` has taken these outputs out.
+            // Only a frame causes validation, and `gossip` has removed these outputs.
             gossip::Output::Validate { .. } => return,
         };
         self.outputs.push_back(output);
@@ -414,9 +414,9 @@ impl Relay {
         self.unix_ns_at_zero.saturating_add(self.now.as_nanos())
     }
 
-    /// Forgets the nullifiers of epochs whose messages are no longer acceptable, and their senders. The
-    /// previous epoch is kept as long as the clock gap admits its messages, and while a proof of it is
-    /// being verified: that proof is compared with the log once more at the end.
+    /// Forgets the nullifiers of epochs whose messages are no longer acceptable, and their senders. The previous epoch
+    /// is kept as long as the clock gap admits its messages, and while one of its proofs is being verified: that proof
+    /// is compared with the log again at the end.
     fn prune_nullifiers(&mut self) {
         let Some(rln) = &self.config.rln else { return };
         let (policy, now) = (&rln.policy, self.unix_now_ns());

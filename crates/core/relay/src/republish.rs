@@ -1,7 +1,7 @@
-//! Messages whose proof the driver asks for itself, and which it may publish more than once.
+//! Messages whose proof the driver requests itself, and which it may publish more than once.
 //!
-//! A driver that answers for its messages keeps each one with its proof, and gives it to the router again when nobody
-//! got it: the same bytes, so that neighbours that have it take it for the copy that it is.
+//! A driver that tracks delivery keeps each message with its proof, and passes it to the router again when nobody got
+//! it. The bytes are the same, so neighbours that have the message recognise the copy.
 
 use undertone_gossip::{ApiMisuse, RequestId};
 use undertone_message::{PubsubTopic, WakuMessage};
@@ -14,10 +14,10 @@ use crate::rejection::Rejection;
 use crate::relay::Relay;
 
 impl Relay {
-    /// Checks a message that is to be published later. One without a timestamp counts as one of now.
+    /// Checks a message to be published later. Without a timestamp it counts as a message of now.
     ///
     /// # Errors
-    /// The [`PublishError`] with which publishing it now would fail, but for a proof and for want of room.
+    /// The [`PublishError`] with which publishing it now would fail, apart from a missing proof or lack of room.
     pub fn check_message(
         &self,
         topic: &PubsubTopic,
@@ -31,8 +31,8 @@ impl Relay {
         self.well_formed(topic, &stamped)
     }
 
-    /// Returns what a proof for a message with a timestamp must contain: the epoch, and the signal hash. `None` on
-    /// a network without RLN.
+    /// Returns what a proof for a message with a timestamp must contain: the epoch, and the signal hash. `None` on a
+    /// network without RLN.
     ///
     /// # Errors
     /// [`PublishError`] for a message that receivers would refuse: no message id should be spent on it.
@@ -51,7 +51,7 @@ impl Relay {
         Ok(Some((epoch, self.signals.hash_of(message))))
     }
 
-    /// Whether receivers that know what this node knows would accept the proof of an own message: its epoch and its
+    /// Whether receivers with this node's knowledge would accept the proof of one of its messages: its epoch and its
     /// root are recent, and no other message has its nullifier. The zero-knowledge proof itself is not verified.
     pub fn is_own_proof_good(&mut self, message: &WakuMessage) -> bool {
         let checked = self.check_proof(message);
@@ -74,7 +74,7 @@ impl Relay {
                 let checked = self.check_proof(&message);
                 let seen = checked.map(|proof| self.look_up(&proof));
                 match seen.and_then(|seen| unused(&seen)) {
-                    // The nullifier is in the log because this very message has it.
+                    // The nullifier is in the log because of this very message.
                     Ok(()) | Err(Rejection::Duplicate) => None,
                     Err(reason) => Some(PublishError::InvalidProof(reason)),
                 }

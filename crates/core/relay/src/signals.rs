@@ -7,7 +7,7 @@ use undertone_rln::{Fr, signal_hash};
 
 /// Computes signal hashes. Every implementation must return what
 /// [`signal_hash`](undertone_rln::signal_hash()) returns. The trait exists for simulations: a thousand
-/// nodes that share the memory of one message need not hash it a thousand times.
+/// nodes that share one message in memory need not hash it a thousand times.
 pub trait SignalHashes: Debug + Send {
     /// Returns the hash by which the proof is bound to the message.
     fn hash_of(&mut self, message: &WakuMessage) -> Fr;

@@ -8,7 +8,7 @@ use undertone_gossip::{PeerIx, Time};
 /// Time for which a peer is a suspect after an invalid proof.
 const SUSPECT_FOR: Duration = Duration::from_secs(60);
 
-/// Trust in a peer, the least first.
+/// Trust in a peer, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standing {
     /// The peer delivered an invalid proof, which no relay that verifies proofs forwards.
@@ -23,7 +23,7 @@ pub(crate) enum Standing {
 #[derive(Debug, Default)]
 pub(crate) struct Standings {
     proven: BTreeSet<PeerIx>,
-    /// End of the suspicion, by peer.
+    /// Time at which the suspicion ends, by peer.
     suspects: BTreeMap<PeerIx, Time>,
 }
 
@@ -38,8 +38,8 @@ impl Standings {
         }
     }
 
-    /// Whether a valid proof of the peer is on record. An invalid one clears it, and so does a message whose
-    /// root stays unknown; during a suspicion none is set.
+    /// Whether a valid proof of the peer is on record. An invalid one clears the record, and so does a
+    /// message whose root stays unknown; while the peer is a suspect, no record is made.
     pub(crate) fn is_proven(&self, peer: PeerIx) -> bool {
         self.proven.contains(&peer)
     }
@@ -55,13 +55,13 @@ impl Standings {
         }
     }
 
-    /// Records that a message of a peer waited in vain for its root. No proof that it is at fault, because
-    /// this node may be the one that hears of no changes; but it has to prove itself again.
+    /// Records that a peer's message waited in vain for its root. The peer is not necessarily at fault,
+    /// because this node may be missing changes; but it has to prove itself again.
     pub(crate) fn root_stayed_unknown(&mut self, peer: PeerIx) {
         self.proven.remove(&peer);
     }
 
-    /// Forgets a peer, whose index may be reused from now on.
+    /// Forgets a peer, because its index may be reused.
     pub(crate) fn forget(&mut self, peer: PeerIx) {
         self.proven.remove(&peer);
         self.suspects.remove(&peer);

@@ -12,7 +12,8 @@ use crate::rejection::Rejection;
 use crate::relay::{Accepted, Relay};
 
 impl Relay {
-    /// Validates a message up to its proof. Returns `None` while the proof is verified or roots are awaited.
+    /// Validates a message up to its proof. Returns `None` while the proof is being verified or the roots
+    /// are awaited.
     pub(crate) fn validate(
         &mut self,
         id: MessageId,
@@ -30,7 +31,7 @@ impl Relay {
         self.settle(id, from, judged)
     }
 
-    /// Returns the verdict that follows from a judgement.
+    /// Returns the verdict for a judgement.
     pub(crate) fn settle(
         &mut self,
         id: MessageId,
@@ -97,8 +98,8 @@ impl Relay {
             .check(proof.epoch, proof.nullifier, proof.x, proof.y)
     }
 
-    /// Peer that sent the first copy of a message, which alone is blamed if the message is spam. It is
-    /// `from` unless the message was attributed to another sender while it waited.
+    /// Returns the peer that sent the first copy of a message, which alone is blamed if the message is spam.
+    /// It is `from` unless the message was attributed to another sender while it waited.
     fn first_sender(&self, id: &MessageId, from: PeerIx) -> PeerIx {
         self.router.first_sender(id).unwrap_or(from)
     }
@@ -138,7 +139,7 @@ impl Relay {
         .map_err(Rejection::Proof)
     }
 
-    /// Requests verification of a proof; the caller has made sure that there is room.
+    /// Requests verification of a proof. The caller must have checked that there is room.
     pub(crate) fn verify(&mut self, proof: CheckedProof, purpose: Purpose) {
         let statement = Box::new(proof.statement.clone());
         let from = purpose.from();
@@ -150,7 +151,7 @@ impl Relay {
         });
     }
 
-    /// Handles the driver's answer to [`Output::VerifyProof`]; one that is not expected is ignored.
+    /// Handles the driver's answer to [`Output::VerifyProof`]; an unexpected one is ignored.
     pub(crate) fn proof_verified(
         &mut self,
         ticket: ProofTicket,

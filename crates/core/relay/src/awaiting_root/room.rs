@@ -1,5 +1,5 @@
-//! The waiting room for messages with unknown roots: bounded, and shared fairly between the peers that the
-//! messages came from. Proven peers have places of their own, which no number of strangers can fill.
+//! Bounded waiting room for messages with unknown roots, shared fairly between the peers that sent them.
+//! Proven peers have their own slots, which no number of strangers can fill.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -33,12 +33,12 @@ pub(crate) struct RoomLimits {
     pub(crate) max_of_stranger: usize,
 }
 
-/// Knowledge about peers on which the room depends.
+/// What the room needs to know about peers.
 pub(crate) trait PeerKnowledge {
     /// Whether a valid proof of the peer is on record (and no invalid one since).
     fn is_proven(&self, peer: PeerIx) -> bool;
 
-    /// Peers that have sent a copy of a message.
+    /// Returns the peers that have sent a copy of a message.
     fn senders(&self, id: &MessageId) -> &[PeerIx];
 }
 
@@ -46,7 +46,7 @@ pub(crate) trait PeerKnowledge {
 #[derive(Debug)]
 pub(crate) struct WaitingMessage<T> {
     pub(crate) id: MessageId,
-    /// Peer whose share of the room the message uses: one of its senders.
+    /// Sender to whose share of the room the message counts.
     pub(crate) from: PeerIx,
     pub(crate) what: T,
 }
@@ -67,8 +67,7 @@ struct Holding {
     oldest: u64,
 }
 
-/// Claim of a peer to a place in the room, the best first: whether it is a stranger, and how many places it
-/// would have.
+/// A peer's claim to a slot; smaller is better: whether it is a stranger, and how many slots it would have.
 type Claim = (bool, usize);
 
 impl<T> Room<T> {
@@ -82,9 +81,10 @@ impl<T> Room<T> {
 
     /// Adds a message, and returns those that it displaces.
     ///
-    /// Where proven peers or strangers have too many messages, the one of them with the most loses its
-    /// oldest; among equals it is the one whose message has waited longest. A message that another peer has
-    /// sent as well is attributed to that peer instead, if that one is proven alone or has fewer.
+    /// If proven peers or strangers have too many messages, the one of them with the most loses its oldest;
+    /// on a tie, the one whose message has waited longest. If another peer has sent that message too, it is
+    /// attributed to that peer instead, provided that only that peer is proven or that it has fewer
+    /// messages.
     pub(crate) fn put(
         &mut self,
         message: WaitingMessage<T>,
@@ -103,13 +103,13 @@ impl<T> Room<T> {
         displaced
     }
 
-    /// Puts a message back that was just removed, behind all others.
+    /// Puts back a message that was just removed, after all others.
     pub(crate) fn put_back(&mut self, message: WaitingMessage<T>) {
         self.waiting.insert(self.next_number, message);
         self.next_number += 1;
     }
 
-    /// Removes the messages for which `is_it` returns true, and returns them, the oldest first.
+    /// Removes and returns the messages for which `is_it` returns true, the oldest first.
     pub(crate) fn take(
         &mut self,
         is_it: impl Fn(&WaitingMessage<T>) -> bool,
@@ -128,7 +128,7 @@ impl<T> Room<T> {
         self.waiting.is_empty()
     }
 
-    /// Peer that has to make room, while there are too many messages.
+    /// Returns the peer that has to make room, if there are too many messages.
     fn most_over(&self, known: &impl PeerKnowledge) -> Option<(PeerIx, Holding)> {
         let holdings = self.holdings(known);
         let is_over =
@@ -146,8 +146,8 @@ impl<T> Room<T> {
             .or_else(|| most_of(true, self.limits.max_of_proven))
     }
 
-    /// Another peer that has sent the oldest message of `peer`, and has a better claim to a place. Each
-    /// such change makes the shares more even, or gives a message to a proven peer.
+    /// Returns another sender of `peer`'s oldest message that has a better claim to a slot. Each such move
+    /// makes the shares more even, or gives a message to a proven peer.
     fn heir(&self, peer: PeerIx, holding: Holding, known: &impl PeerKnowledge) -> Option<PeerIx> {
         let holdings = self.holdings(known);
         let lost: Claim = (!holding.is_proven, holding.count);

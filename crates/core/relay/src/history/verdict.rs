@@ -1,4 +1,4 @@
-//! Verdicts on messages of the past.
+//! Verdicts on past messages.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::rejection::Rejection;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Verdict on a message of the past; its text says what the verdict rests on.
+/// Verdict on a past message; its text names the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HistoryVerdict {
@@ -20,24 +20,24 @@ pub enum HistoryVerdict {
         /// Time since a newer root had replaced that of the proof, nanoseconds; `None` if it was the newest.
         replaced_for_ns: Option<u64>,
     },
-    /// The message does not have the hash that the store says it has.
+    /// The message does not have the hash that the store states.
     WrongHash,
     /// A relay would have refused the message at any time.
     Rejected(Rejection),
     /// The registry never had the root of the proof.
     UnknownRoot,
-    /// The registry had the root of the proof only after the time of the message.
+    /// The registry got the root of the proof only after the time of the message.
     EarlyRoot {
         /// Time at which the registry first had the root, Unix nanoseconds.
         since_ns: u64,
     },
-    /// Relays did not accept the root of the proof any more at the time of the message.
+    /// Relays no longer accepted the root of the proof at the time of the message.
     ExpiredRoot {
         /// Time until which the root was accepted, Unix nanoseconds.
         until_ns: u64,
     },
-    /// An earlier message has the same content and proof, under another hash: topic or metadata, to which the
-    /// proof is not bound, were changed in one of them.
+    /// An earlier message has the same content and proof under another hash: in one of them, the topic or
+    /// metadata, which the proof does not cover, was changed.
     Repeated {
         /// The earlier message.
         first: MessageHash,
@@ -119,7 +119,7 @@ impl HistoryVerdict {
         matches!(self, Self::Valid { .. })
     }
 
-    /// Name of the verdict for programs and tables, one of [`Self::LABELS`].
+    /// Machine-readable name of the verdict, for programs and tables; one of [`Self::LABELS`].
     pub fn label(&self) -> &'static str {
         match self {
             Self::Valid { .. } => "valid",
