@@ -36,7 +36,8 @@ pub struct RelayConfig {
     pub rln: Option<RlnConfig>,
 }
 
-/// Relay configuration that many relays in one process share. A relay also accepts a configuration of its own.
+/// Relay configuration that many relays in one process can share. A [`RelayConfig`] for a single relay converts into
+/// it.
 #[derive(Clone, Debug)]
 pub struct SharedRelayConfig {
     pub(crate) relay: Arc<RelayConfig>,

@@ -85,7 +85,7 @@ impl HistoryJudge {
     ///
     /// `verify` verifies the proofs that passed all other checks, and returns a result for each
     /// ([`undertone_rln::Verifier::verify_batch`]). `unix_now_ns` is the present time in Unix nanoseconds; a
-    /// later timestamp is refused.
+    /// message's clock never exceeds it.
     pub fn judge(
         &mut self,
         messages: &[HistoricMessage<'_>],

@@ -1,4 +1,4 @@
-//! Computes the row tables of a circuit from its vendored key and writes them to the path given:
+//! Computes the row tables of a circuit from its vendored key and writes them to the given path:
 //! `cargo run --release -p undertone-rln --example row_tables -- <path> [circuit]`.
 
 use std::path::PathBuf;

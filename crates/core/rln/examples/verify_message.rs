@@ -1,4 +1,5 @@
-//! A member publishes, a receiver verifies; the member exceeds its limit, and its secret is recovered.
+//! A member publishes and a receiver verifies. Then the member exceeds its limit, and its secret is
+//! recovered.
 //!
 //! `cargo run -p undertone-rln --example verify_message`
 
@@ -28,7 +29,7 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// The four steps of a receiver: cheap checks, look at the log, pairing, entry in the log.
+    /// The four steps of a receiver: cheap checks, log lookup, pairing, log entry.
     fn receive(
         &mut self,
         payload: &[u8],
@@ -80,9 +81,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         receiver.receive(b"hello", &first)?,
         NullifierStatus::Duplicate
     );
-    // A proof holds for its message only.
+    // A proof is valid for its message only.
     assert!(receiver.receive(b"hallo", &first).is_err());
-    // A second message under the same id: two points of one line, whose value at zero is the secret.
+    // A second message with the same id gives two points of one line, whose value at zero is the
+    // secret.
     match receiver.receive(b"spam", &prove(b"spam", 0)?)? {
         NullifierStatus::Spam { secret } => {
             assert_eq!(secret.commitment(), identity.commitment());

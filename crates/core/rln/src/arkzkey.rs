@@ -11,9 +11,9 @@
 //! `[]` is a u64 count and that many items. Numbers are little-endian, field elements 32 bytes, G1
 //! points 64, G2 points 128.
 //!
-//! The points of the queries are not checked to lie on the curve: the caller has compared the
-//! file's SHA-256 with the one in the source, which fixes every byte, and a check of each would
-//! triple the time to start.
+//! The points of the queries are not checked to lie on the curve. The caller has compared the file's
+//! SHA-256 with the one in the source, which fixes every byte, and checking each point would triple
+//! the start-up time.
 
 use ark_bn254::{Bn254, G1Affine, G2Affine};
 use ark_groth16::VerifyingKey;
@@ -25,7 +25,7 @@ mod cursor;
 
 use cursor::ByteCursor;
 
-/// Defect of an artefact whose checksum is right but whose content is not what its name says.
+/// Defect of an artefact with the right checksum but unexpected content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Defect {
     /// The bytes end inside an item.
@@ -37,13 +37,13 @@ pub enum Defect {
     /// The file begins with another format's bytes.
     #[error("the magic bytes are missing")]
     Magic,
-    /// A count is larger than what the rest of the file could hold.
+    /// A count is larger than the rest of the file could hold.
     #[error("a count of {0} items is more than the file can hold")]
     Count(u64),
     /// A field element is not below its modulus.
     #[error("a field element is not canonical")]
     NonCanonical,
-    /// The verifying key's points are not of their groups.
+    /// The verifying key's points are not in their groups.
     #[error("the verifying key is not one over BN254")]
     VerifyingKey,
     /// The verifying key is for another number of public inputs.
@@ -66,7 +66,7 @@ pub enum Defect {
         /// Depth that the table of circuits states.
         expected: u64,
     },
-    /// The sizes do not fit each other.
+    /// The sizes are inconsistent.
     #[error("the sizes do not belong to one circuit")]
     Shape,
     /// An index points outside its table.
@@ -75,7 +75,7 @@ pub enum Defect {
     /// The witness calculator uses an operation that this evaluator does not have.
     #[error("operation {0} is unknown")]
     Operation(u64),
-    /// A protobuf field has another wire type or number than the format's.
+    /// A protobuf field has an unexpected wire type or number.
     #[error("unexpected protobuf tag {0}")]
     Tag(u64),
 }
@@ -101,11 +101,11 @@ pub(crate) struct Matrix {
 pub(crate) struct ProvingKey {
     pub(crate) beta_g1: G1Affine,
     pub(crate) delta_g1: G1Affine,
-    /// One point for each wire, as in `b_g1` and `b_g2`.
+    /// One point for each wire, also in `b_g1` and `b_g2`.
     pub(crate) a: Vec<G1Affine>,
     pub(crate) b_g1: Vec<G1Affine>,
     pub(crate) b_g2: Vec<G2Affine>,
-    /// One point for each wire but the constant 1 and the public ones.
+    /// One point for each wire except the constant 1 and the public ones.
     pub(crate) l: Vec<G1Affine>,
     /// Left sides of the constraints (matrix A); wires are the columns.
     pub(crate) left: Matrix,
@@ -190,7 +190,7 @@ pub(crate) fn parse(bytes: &[u8], public_inputs: usize) -> Result<Contents<'_>, 
     })
 }
 
-/// Parses the points of the H query, whose scalars are the quotient's values on the coset.
+/// Parses the points of the H query. Their scalars are the quotient's values on the coset.
 pub(crate) fn h_query(h_bytes: &[u8]) -> Result<Vec<G1Affine>, MalformedArtefact> {
     let mut cursor = ByteCursor::new(h_bytes, 0);
     let points = (0..h_bytes.len() / cursor::G1_BYTES)

@@ -1,14 +1,14 @@
-//! Scheduling of proof verification: which proofs are verified next, and whether singly or as a batch.
+//! Scheduling of proof verification: which proofs to verify next, and whether singly or as a batch.
 //!
-//! The policy has no clock, threads or cryptography, so that a node and a simulation run the same one.
+//! The policy has no clock, threads or cryptography, so that a node and a simulation share it.
 //!
 //! A lone proof is verified at once: waiting for a second one gains nothing. When several wait, they
 //! share one final exponentiation. A bad proof makes a batch expensive, so only proofs of peers that
 //! have delivered a good proof are batched.
 //!
-//! Peers are served round-robin, in three classes that share the verification time by weight: peers
-//! that have delivered a good proof, newcomers, and suspects. So neither a flood from one peer nor one
-//! from many invented peers delays the proofs of the others.
+//! Peers are served round-robin, in three classes that share the verification time by weight: peers that have
+//! delivered a good proof, newcomers, and suspects. So neither a flood from one peer nor one from many fake
+//! identities delays the proofs of others.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -65,8 +65,8 @@ impl<T> Job<T> {
     }
 }
 
-/// Maximum number of suspects at a time: bounds the memory that an attacker can take by inventing peer
-/// identities for bad proofs.
+/// Maximum number of suspects at a time. It bounds the memory that an attacker can use up with bad proofs
+/// from fake peer identities.
 pub const MAX_SUSPECTS: usize = 4096;
 
 /// Maximum number of proven peers; beyond it the peer whose last good proof is the oldest is dropped.
@@ -79,8 +79,8 @@ const PROVEN: usize = 0;
 const NEWCOMERS: usize = 1;
 const SUSPECTS: usize = 2;
 
-/// Factor by which work is counted against each class. While all three wait, proven peers get 12 parts
-/// of the time, newcomers 3 and suspects 1.
+/// Factor by which work is counted against each class. While all three classes have work, proven peers get 12
+/// parts of the time, newcomers 3 and suspects 1.
 const WEIGHTS: [u64; CLASSES] = [1, 4, 12];
 
 /// Queue of the proofs that wait for a worker. `T` identifies a proof, `P` the peer that sent the proof.
@@ -98,7 +98,7 @@ pub struct Batcher<T, P> {
     verdicts: u64,
     /// Peers that delivered a bad proof, each with the time at which its suspicion ends.
     suspects: BTreeMap<P, u64>,
-    /// Number of proofs being verified whose verdicts have not been settled, by peer.
+    /// Number of proofs taken for verification and not yet settled, by peer.
     in_hand: BTreeMap<P, u32>,
     /// Weighted time of the class served last, before that job was added.
     served_ns: u64,
@@ -134,9 +134,9 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
 
     /// Returns the next job for a free worker; `None` when no proof waits.
     ///
-    /// The class that is farthest behind its share of the time is served. Its peers take turns, and each
-    /// peer's oldest proof is taken first. Only proofs of proven peers are batched. A peer that is not proven
-    /// has one proof at a time in hand, see [`Batcher::taken`].
+    /// The class that is farthest behind its share of the time is served. Its peers take turns, each with its
+    /// oldest proof first. Only proofs of proven peers are batched. An unproven peer has at most one proof in
+    /// verification, see [`Batcher::taken`].
     pub fn next_job(&mut self, now_ns: u64) -> Option<Job<T>> {
         self.end_suspicions(now_ns);
         let waiting = (0..CLASSES).filter(|class| self.has_ready(*class));
@@ -170,13 +170,13 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
     }
 
     /// Records that a proof from `peer` is being verified. Until its verdict is [settled](Self::settled), no
-    /// other proof of the peer is taken unless the peer is proven: if the verdict cuts the peer off, no work
-    /// was spent on the next one.
+    /// other proof of an unproven peer is taken: if the verdict cuts the peer off, no work was wasted on the
+    /// next one.
     pub fn taken(&mut self, peer: P) {
         *self.in_hand.entry(peer).or_default() += 1;
     }
 
-    /// Records that the consequences of a verdict on a proof from `peer` have been drawn.
+    /// Records that the verdict on a proof from `peer` has been fully applied.
     pub fn settled(&mut self, peer: P) {
         if let Some(count) = self.in_hand.get_mut(&peer) {
             *count -= 1;
@@ -227,8 +227,7 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         self.classes.iter().map(ClassQueues::len).sum()
     }
 
-    /// Number of suspects. A suspicion that is over still counts until the next call of
-    /// [`Batcher::next_job`].
+    /// Number of suspects. An expired suspicion still counts until the next call of [`Batcher::next_job`].
     pub fn suspects(&self) -> usize {
         self.suspects.len()
     }
@@ -251,8 +250,8 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         }
     }
 
-    /// Returns a class that is about to receive a proof. An empty class gives up the time that it did
-    /// not use, so that it cannot be served exclusively to catch up.
+    /// Returns a class that is about to receive a proof. An empty class forfeits its unused time, so that it
+    /// cannot later be served exclusively to catch up.
     fn class_mut(&mut self, class: usize) -> &mut ClassQueues<T, P> {
         let class = &mut self.classes[class];
         if class.len() == 0 {
@@ -284,7 +283,8 @@ impl<T, P: Copy + Ord> Batcher<T, P> {
         }
     }
 
-    /// Largest batch that a worker finishes within the policy's delay, within the policy's bounds.
+    /// Returns the largest batch that a worker finishes within the policy's delay, limited by the policy's
+    /// bounds.
     fn batch_limit(&self) -> usize {
         let within_delay = self.costs.batch_within(self.policy.max_delay_ns);
         let least = self.policy.single_below.max(2);

@@ -1,4 +1,4 @@
-//! The cheap checks of a received proof, in their order. They precede the pairing check.
+//! The cheap checks of a received proof, in order. They precede the pairing check.
 
 use crate::epoch::{Epoch, MalformedEpoch};
 use crate::external::{ExternalNullifiers, Generation, RlnIdentifier};
@@ -77,11 +77,11 @@ pub enum ProofRejection {
         /// Epoch that the proof names.
         found: Epoch,
     },
-    /// The proof is for another application. A member has a separate nullifier for each application,
-    /// so accepting foreign proofs would lift the rate limit.
+    /// The proof is for another application. A member has a separate nullifier for each application, so
+    /// accepting foreign proofs would circumvent the rate limit.
     #[error("rln_identifier of the proof is not this network's")]
     ForeignIdentifier,
-    /// A field encodes a value of r or more, which is an alias of a smaller one.
+    /// A field encodes a value of r or more, an alias of a smaller one.
     #[error("{0} of the proof is not a canonical field element")]
     NonCanonical(ProofField),
     /// `share_x` is not the hash of this message.
@@ -147,8 +147,8 @@ pub fn check_with(
     Ok(checked)
 }
 
-/// Checks everything about a proof except the root, the nullifier log and the SNARK: for messages of the past,
-/// whose roots are not in a window. The order is that of [`check`].
+/// Checks everything about a proof except the root, the nullifier log and the SNARK, for past messages, whose
+/// roots are not in a window. The order is that of [`check`].
 ///
 /// `externals` must be of the policy's generation and identifier.
 ///

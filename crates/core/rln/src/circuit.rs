@@ -1,5 +1,5 @@
-//! Structure of the circuit, from its constraints and its witness calculator: which wires and rows
-//! depend on a message, and where the signal enters.
+//! Structure of the circuit, derived from its constraints and its witness calculator: which wires and
+//! rows depend on a message, and where the signal enters.
 
 use ark_ff::{AdditiveGroup, Field};
 
@@ -7,7 +7,7 @@ use crate::arkzkey::{Defect, ProvingKey};
 use crate::field::Fr;
 use crate::graph::{Inputs, Split, Wire, WitnessGraph};
 
-/// Wire of the public input y. The wires follow the verifier's order, after the constant 1.
+/// Wire of the public input y. The public wires have the verifier's order, after the constant 1.
 pub(crate) const WIRE_Y: usize = 1;
 pub(crate) const WIRE_ROOT: usize = 2;
 pub(crate) const WIRE_NULLIFIER: usize = 3;
@@ -42,8 +42,9 @@ impl Circuit {
     /// Derives the structure from the proving key and the witness calculator.
     ///
     /// # Errors
-    /// [`Defect::Shape`] when the sizes differ, or unless x and y enter as the token's algebra needs: x
-    /// is the only wire of exactly one right side, y is in no right side, and neither is in a left side.
+    /// [`Defect::Shape`] when the sizes differ, or unless x and y enter as the token's algebra requires:
+    /// x is the only wire of exactly one right side, y is in no right side, and neither is in a left
+    /// side.
     pub(crate) fn new(key: &ProvingKey, graph: &WitnessGraph) -> Result<Self, Defect> {
         let split = graph.split();
         let constraints = key.left.rows();

@@ -1,7 +1,8 @@
 //! Table of the circuits that this build knows: their files, checksums and sizes.
 //!
-//! Another circuit is one more entry, with its files under `artefacts/`: proving key and witness graph as zerokit writes
-//! them, and the row tables that the example `row_tables` makes of both. A network preset names its circuit.
+//! Another circuit takes one more entry, with its files under `artefacts/`: proving key and witness graph as zerokit
+//! writes them, and the row tables that the example `row_tables` computes from both. A network preset names its
+//! circuit.
 
 use sha2::{Digest, Sha256};
 
@@ -20,11 +21,11 @@ pub(crate) struct Artefact {
     pub(crate) sha256: &'static str,
 }
 
-/// One circuit: what a network's nodes must agree on to accept each other's proofs.
+/// A circuit. All nodes of a network must use the same one to accept each other's proofs.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct CircuitSpec {
-    /// Name by which a network preset chooses the circuit.
+    /// Name by which a network preset selects the circuit.
     pub name: &'static str,
     /// Depth of the membership tree.
     pub tree_depth: usize,

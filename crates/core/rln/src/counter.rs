@@ -1,7 +1,7 @@
-//! The message-id counter of an identity: never gives out an id twice in an epoch.
+//! The message-id counter of an identity, which never issues an id twice in an epoch.
 //!
-//! Using an id twice publishes two points of one line and so reveals the secret. Therefore an id leaves
-//! [`MessageIdCounter::next`] only after the disk holds a mark above it. A crash skips ids; it
+//! Using an id twice publishes two points of one line and so reveals the secret. Therefore
+//! [`MessageIdCounter::next`] returns an id only after the disk holds a mark above it. A crash skips ids; it
 //! never repeats one.
 
 use std::fs::{File, TryLockError};
@@ -26,7 +26,7 @@ const MAX_BLOCK: u32 = 8;
 /// Content of the lock file once the counter file exists.
 const MARKER: &[u8] = b"undertone message-id counter in use\n";
 
-/// Error of the message-id counter. No id was given out, so nothing was published and nothing is lost.
+/// Error of the message-id counter. No id was issued, so nothing was published and nothing is lost.
 #[derive(Debug, thiserror::Error)]
 pub enum CounterError {
     /// Another process holds the counter of this identity.
@@ -60,21 +60,21 @@ pub enum CounterError {
     /// The limit is outside the range that can be registered.
     #[error("limit {limit} is outside 1..={MAX_LIMIT}; use the limit that was registered")]
     LimitOutOfRange {
-        /// The limit asked for.
+        /// Limit that was requested.
         limit: u32,
     },
-    /// The epoch is later than that of any message of this moment.
+    /// The epoch is later than any message may use at present.
     #[error(
         "epoch {asked} is ahead of the clock, which allows epochs up to {newest}; publish with the \
          present time, and set the clock right if it is behind"
     )]
     AheadOfClock {
-        /// The epoch asked for.
+        /// Epoch that was requested.
         asked: Epoch,
-        /// The newest epoch that the clock allows.
+        /// Newest epoch that the clock allows.
         newest: Epoch,
     },
-    /// Ids of the epoch may have been given out before: a later epoch was begun, or the clock was ahead.
+    /// Ids of the epoch may have been issued before: a later epoch was begun, or the clock was ahead.
     #[error(
         "epoch {asked} is closed: its message ids may have been given out before the clock went \
          back, by an older version, or by another program before a migration; message ids are given \
@@ -82,9 +82,9 @@ pub enum CounterError {
          check that the clock is right"
     )]
     EpochClosed {
-        /// The epoch asked for.
+        /// Epoch that was requested.
         asked: Epoch,
-        /// Next epoch in which ids are given out.
+        /// Next epoch in which ids are issued.
         opens: Epoch,
     },
     /// All ids of the epoch are used up or were skipped by a crash.
@@ -102,7 +102,7 @@ pub enum CounterError {
 pub struct MessageIdCounter {
     path: PathBuf,
     limit: u32,
-    /// Record on the disk: ids below `durable.reserved` may have been given out.
+    /// Record on disk: ids below `durable.reserved` may have been issued.
     durable: CounterRecord,
     /// Next id of epoch `durable.epoch`, at most `durable.reserved`.
     next_id: u32,
@@ -133,7 +133,7 @@ impl Reserved {
 }
 
 impl MessageIdCounter {
-    /// Opens the counter of one identity, or creates it when there is none.
+    /// Opens the counter of an identity, or creates it if there is none.
     ///
     /// `limit` is the member's limit in messages per epoch.
     ///
@@ -176,7 +176,7 @@ impl MessageIdCounter {
         })
     }
 
-    /// Gives out an id of `epoch` that was never given out before and never will be again.
+    /// Issues an id of `epoch` that was never issued before and never will be again.
     ///
     /// # Errors
     /// [`CounterError::AheadOfClock`], [`CounterError::EpochClosed`], [`CounterError::Exhausted`],
@@ -197,8 +197,8 @@ impl MessageIdCounter {
         Ok(id)
     }
 
-    /// Closes all epochs up to `last`: no ids of theirs are given out. For an identity that another program has
-    /// used before, whose ids of the present epoch are not known.
+    /// Closes all epochs up to `last`, so that no ids of theirs are issued. For an identity that another
+    /// program has used before, whose used ids in the present epoch are unknown.
     ///
     /// # Errors
     /// [`CounterError::Io`] when this could not be written.
@@ -225,10 +225,10 @@ impl MessageIdCounter {
         Ok(Reserved { epoch, message_id })
     }
 
-    /// Returns the id that [`MessageIdCounter::reserve`] would give out in `epoch`. Reserves nothing.
+    /// Returns the id that [`MessageIdCounter::reserve`] would issue in `epoch`. Reserves nothing.
     ///
     /// # Errors
-    /// As [`MessageIdCounter::next`], but for [`CounterError::Io`].
+    /// As [`MessageIdCounter::next`], except [`CounterError::Io`].
     pub fn ready(&self, epoch: Epoch, clock: &WallClock) -> Result<u32, CounterError> {
         let newest = clock.newest_epoch();
         if epoch > newest {
@@ -259,12 +259,12 @@ impl MessageIdCounter {
         Ok(id)
     }
 
-    /// As [`MessageIdCounter::ready`], for callers to which the reason of an error does not matter.
+    /// As [`MessageIdCounter::ready`], for callers that do not need the reason of an error.
     pub fn upcoming(&self, epoch: Epoch, clock: &WallClock) -> Option<u32> {
         self.ready(epoch, clock).ok()
     }
 
-    /// Returns the record to write when the clock is behind the last epoch in which ids were given out.
+    /// Returns the record to write when the clock is behind the last epoch in which ids were issued.
     ///
     /// That epoch is closed. If the file is of the first version, which does not record earlier epochs,
     /// all epochs up to now are closed too. `None` when the clock is not behind, or when no epoch up to
@@ -311,7 +311,7 @@ impl MessageIdCounter {
         Ok(())
     }
 
-    /// Writes the record again as it is, to find out whether the disk takes it.
+    /// Writes the current record again, to test whether the disk is writable.
     ///
     /// # Errors
     /// [`CounterError::Io`] when it could not be written.
@@ -334,7 +334,7 @@ fn lock_path(path: &Path) -> PathBuf {
     durable::sibling(path, ".lock")
 }
 
-/// Takes the lock; also returns whether a counter was in use under it.
+/// Acquires the lock; also returns whether a counter was in use under it.
 fn lock(path: &Path) -> Result<(File, bool), CounterError> {
     let lock_path = lock_path(path);
     let io_error = io_error(&lock_path);

@@ -1,19 +1,19 @@
-//! Files that are read and replaced as a whole. Reading is bounded; a crash while a file is replaced leaves the old or
-//! the new content, never a mixture.
+//! Files that are read and replaced as a whole. Reading is bounded. A crash during replacement leaves the old or the
+//! new content, never a mixture.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write};
 use std::path::{Path, PathBuf};
 
-/// Reads a file of at most `max_bytes`. It has to be a regular one: a device may be endless, and a pipe without a writer
-/// would keep its reader waiting. The content is read into one allocation, so that no copy of a secret is left behind.
+/// Reads a file of at most `max_bytes`. It must be a regular file: a device may be endless, and a pipe without a writer
+/// would block the reader. The content is read into one allocation, so that no copy of a secret is left behind.
 ///
 /// # Errors
-/// [`io::ErrorKind::FileTooLarge`] for a longer file, [`io::ErrorKind::InvalidInput`] for one that is not regular, and any
-/// error of the operating system.
+/// [`io::ErrorKind::FileTooLarge`] for a longer file, [`io::ErrorKind::InvalidInput`] for one that is not regular, and
+/// any error of the operating system.
 pub fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
-    // Asked before it is opened, because to open a pipe waits for its writer.
+    // Checked before opening, because opening a pipe waits for its writer.
     let known = fs::metadata(path)?;
     if !known.is_file() {
         let reason = "not a regular file";
@@ -26,7 +26,7 @@ pub fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     if known.len() > max_bytes {
         return Err(too_large());
     }
-    // One byte more shows the end, and another one that the file has grown.
+    // One extra byte to detect the end, and another to detect that the file has grown.
     let length = usize::try_from(known.len()).unwrap_or(usize::MAX);
     let mut bytes = Vec::with_capacity(length.saturating_add(2));
     File::open(path)?
@@ -38,10 +38,10 @@ pub fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Reads text as [`read_bounded`] reads bytes.
+/// Reads a text file; otherwise like [`read_bounded`].
 ///
 /// # Errors
-/// Those of [`read_bounded`], and [`io::ErrorKind::InvalidData`] for what is not UTF-8.
+/// Those of [`read_bounded`], and [`io::ErrorKind::InvalidData`] for content that is not UTF-8.
 pub fn read_bounded_text(path: &Path, max_bytes: u64) -> io::Result<String> {
     let text = String::from_utf8(read_bounded(path, max_bytes)?);
     text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not a text in UTF-8"))
@@ -53,7 +53,7 @@ pub fn read_bounded_text(path: &Path, max_bytes: u64) -> io::Result<String> {
 /// callers for the same path must hold a lock around this function.
 ///
 /// # Errors
-/// Any error of the operating system; the old content stays, and nothing of the new one.
+/// Any error of the operating system; the old content stays unchanged.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let temporary = sibling(path, ".tmp");
     match fs::remove_file(&temporary) {
@@ -63,7 +63,7 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = owner_only().write(true).create_new(true).open(&temporary)?;
     let written = file.write_all(content).and_then(|()| file.sync_all());
     if let Err(error) = written.and_then(|()| fs::rename(&temporary, path)) {
-        // What is there is of no use, and may be secret.
+        // The partial file is useless, and may contain secrets.
         let _ = fs::remove_file(&temporary);
         return Err(error);
     }

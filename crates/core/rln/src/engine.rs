@@ -1,4 +1,4 @@
-//! Data shared by all members' proofs: the key, its tables, and the constants of the signal.
+//! Data shared by the proofs of all members: the key, its tables, and the constants of the signal.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(pub u64);
 
-/// Reading of the wall clock, with the network's parameters for epochs.
+/// Wall-clock reading with the network's epoch parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WallClock {
     /// Unix time in nanoseconds.

@@ -54,7 +54,7 @@ pub fn external_nullifier(generation: Generation, epoch: Epoch, identifier: &Rln
 /// clock gap admits, and one spare.
 const REMEMBERED: usize = 4;
 
-/// Cache of the external nullifiers of one application, each computed at its first use. Clones share what they know, as the
+/// Cache of the external nullifiers of one application, each computed at its first use. Clones share the cache, as the
 /// nodes of a simulation do.
 ///
 /// Only the last few epochs are remembered, so a peer that sends messages of many epochs costs
@@ -95,7 +95,7 @@ impl ExternalNullifiers {
         self.known().computed_total
     }
 
-    /// Entries of the cache, which are whole after a panic, too: one is stored in a single step.
+    /// Locks the cache. A poisoned lock is harmless, because an entry is stored in a single step.
     fn known(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -38,7 +38,7 @@ impl Identity {
         Self::from_parts(trapdoor, nullifier)
     }
 
-    /// Derives the identity of a seed: ChaCha20 keyed with Keccak-256 of the seed, as in zerokit's
+    /// Derives the identity from a seed: ChaCha20 keyed with Keccak-256 of the seed, as in zerokit's
     /// `ExtendedIdentityKeys::generate_seeded`.
     ///
     /// The identity is only as hard to guess as the seed.
@@ -49,7 +49,7 @@ impl Identity {
         identity
     }
 
-    /// Creates the identity of these two numbers; secret and commitment follow from them.
+    /// Creates the identity from its two random numbers; secret and commitment follow from them.
     pub fn from_parts(trapdoor: Fr, nullifier: Fr) -> Self {
         let secret = poseidon(&[trapdoor, nullifier]);
         Self {
@@ -70,7 +70,7 @@ impl Identity {
         &self.nullifier
     }
 
-    /// The secret that proofs are made with. Publishing more than the limit in an epoch reveals it.
+    /// The secret that proofs are made with. Exceeding the limit in an epoch reveals it.
     pub fn secret(&self) -> &Fr {
         &self.secret
     }

@@ -22,11 +22,10 @@ pub struct Key {
     rows: RowTables,
 }
 
-/// Error in the vendored artefacts or their table, which means that this build of the program is damaged or was made for
-/// other circuits.
+/// Error in the vendored artefacts or their table. This build of the program is damaged or was made for other circuits.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The circuit is for a tree of another depth than this build has.
+    /// The circuit's tree depth is not the one of this build.
     #[error(
         "circuit {circuit}: its tree has depth {found}, and this build has trees of depth {expected}; choose a network \
          whose circuit has that depth, or build with `tree::DEPTH` = {found}"
@@ -52,9 +51,9 @@ pub enum KeyError {
     /// No circuit has this name.
     #[error("no circuit is called {name:?}; known: {known}")]
     UnknownCircuit {
-        /// Name that was asked for.
+        /// Name that was requested.
         name: String,
-        /// Names that this build knows, with commas between them.
+        /// Names that this build knows, separated by commas.
         known: String,
     },
     /// The checksum of a file is not the one in the source.
@@ -72,7 +71,7 @@ pub enum KeyError {
     Malformed {
         /// Name of the file.
         file: &'static str,
-        /// Byte offset at which reading stopped; 0 where no single place is at fault.
+        /// Byte offset at which reading stopped; 0 if the defect has no single place.
         at_byte: usize,
         /// Defect that was found.
         what: Defect,

@@ -1,9 +1,8 @@
 //! Encrypted storage of memberships in one file: the keystore format of nwaku, version 0.2.
 //!
-//! One line of JSON holds any number of credentials, each encrypted separately: PBKDF2-HMAC-SHA256
-//! derives the key, AES-128-CTR encrypts the text, and Keccak-256 over half of the key and the
-//! ciphertext detects a wrong password (Web3 secret storage; Waku's `rln-keystore` specification).
-//! The number of the credentials and their names are not encrypted.
+//! One line of JSON holds any number of credentials, each encrypted separately: PBKDF2-HMAC-SHA256 derives the key,
+//! AES-128-CTR encrypts the text, and Keccak-256 over half of the key and the ciphertext detects a wrong password (Web3
+//! secret storage; Waku's `rln-keystore` specification). The number and names of the credentials are not encrypted.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,8 +27,8 @@ pub const MAX_FILE_BYTES: u64 = 2 << 20;
 /// Maximum number of credentials in a keystore.
 pub const MAX_CREDENTIALS: usize = 1000;
 
-/// Maximum number of PBKDF2 rounds of all credentials of a keystore together: a hundred of [`ROUNDS`],
-/// which take about a minute.
+/// Maximum total number of PBKDF2 rounds of a keystore's credentials: a hundred times [`ROUNDS`], about a minute of
+/// work.
 pub const MAX_TOTAL_ROUNDS: u64 = 100 * ROUNDS as u64;
 
 /// Application name that nwaku writes; a file with another name is refused.
@@ -118,7 +117,7 @@ impl Keystore {
         Ok(keystore)
     }
 
-    /// Checks the rounds of all credentials and `more` together.
+    /// Checks the total rounds of all credentials plus `more`.
     fn check_work(&self, more: u32) -> Result<(), KeystoreError> {
         let rounds = self
             .credentials
@@ -147,8 +146,7 @@ impl Keystore {
     /// Replaces the file at `path` by this keystore, with mode 0600. A crash leaves the old or the new
     /// file.
     ///
-    /// Processes that may change one keystore concurrently must hold a lock from reading it until this
-    /// function returns.
+    /// Processes that may change a keystore concurrently must hold a lock from reading it until this function returns.
     ///
     /// # Errors
     /// [`KeystoreError::Io`] when the operating system refuses.
@@ -167,7 +165,7 @@ impl Keystore {
                 .collect(),
         };
         let mut json = serde_json::to_vec(&file).expect("strings and numbers have a JSON form");
-        // nwaku ends the object with a line break and looks for it.
+        // nwaku ends the object with a line break and expects one when reading.
         json.push(b'\n');
         durable::replace(path, &json).map_err(|source| KeystoreError::io(path, source))
     }
@@ -201,7 +199,7 @@ impl Keystore {
         Ok(key)
     }
 
-    /// Decrypts a credential. With [`ROUNDS`] rounds, of two hashes each, this takes about half a second.
+    /// Decrypts a credential. With [`ROUNDS`] rounds of two hashes each, this takes about half a second.
     ///
     /// # Errors
     /// [`KeystoreError::Unknown`] when there is no credential of that name,
@@ -229,7 +227,7 @@ impl Keystore {
         Ok(credential)
     }
 
-    /// Encrypts all credentials again, under a new password. On an error nothing has changed.
+    /// Re-encrypts all credentials under a new password. On an error nothing has changed.
     ///
     /// # Errors
     /// As [`Keystore::open`] for any credential: all must have the same password.

@@ -1,4 +1,4 @@
-//! A member's cached share of proofs: the part that secret, limit and path decide.
+//! A member's cached share of proofs: the part determined by secret, limit and path.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -35,7 +35,7 @@ pub struct Member {
     signal: OnceLock<SignalShare>,
 }
 
-/// The part of a proof that the membership decides; values that depend on a message are 0.
+/// The part of a proof that the membership determines; values that depend on a message are 0.
 struct Share {
     /// Boundary values, which are inputs of the message's program.
     values: Vec<Fr>,
@@ -126,8 +126,8 @@ impl Member {
         self.secret == *identity.secret() && self.limit == limit
     }
 
-    /// Updates everything that the path decides by adding only differences to the previous sums: all
-    /// sums are linear in the wires and in the rows' products.
+    /// Updates everything that the path determines by adding only differences to the previous sums:
+    /// all sums are linear in the wires and in the rows' products.
     fn recompute(&mut self) {
         let engine = &*self.engine;
         let (key, circuit) = (engine.key.proving_key(), engine.key.circuit());

@@ -77,8 +77,8 @@ struct SharePoint {
     y: Fr,
 }
 
-/// Key of the log: the first half of a nullifier's bytes. A nullifier is a hash, so two with the same
-/// half are infeasible to find; only half is kept because a million entries have to fit in memory.
+/// Key of the log: the first half of a nullifier's bytes. A nullifier is a hash, so it is infeasible
+/// to find two with the same half. Only half is kept because a million entries must fit in memory.
 type NullifierKey = [u8; 16];
 
 fn key(nullifier: &Fr) -> NullifierKey {
@@ -100,7 +100,7 @@ impl EpochLog {
         self.newer.get(key).or_else(|| self.older.get(key))
     }
 
-    /// Adds a nullifier that is not in the log, and returns how many were dropped to make room.
+    /// Adds a nullifier that is not in the log; returns how many others were dropped to make room.
     fn enter(&mut self, key: NullifierKey, share: SharePoint, max_entries: usize) -> usize {
         let mut dropped = 0;
         if self.newer.len() >= (max_entries / 2).max(1) {
@@ -149,8 +149,8 @@ impl NullifierLog {
         log.is_some_and(|log| log.get(&key(&nullifier)).is_some())
     }
 
-    /// Looks up a nullifier and, when it is new, adds it, in one step: of two proofs verified at the
-    /// same time only the first is `New`.
+    /// Looks up a nullifier and adds it if it is new, in one step: of two proofs verified at the same
+    /// time only the first is `New`.
     ///
     /// Call this for verified proofs only: an entry made by a forged proof would let anyone silence
     /// others. For the same reason a full log refuses no nullifier: the older half of the epoch's
@@ -191,7 +191,7 @@ impl NullifierLog {
 }
 
 impl SharePoint {
-    /// Compares two points with one nullifier.
+    /// Compares two points with the same nullifier.
     ///
     /// With equal `x` no secret follows, and the message is the same; if `y` differs nevertheless,
     /// the second proof is invalid.

@@ -6,10 +6,10 @@
 //! The pool never blocks a send. [`Pool::take`] returns the token for the message id just reserved,
 //! or returns at once without one; the sender then makes a full proof.
 //!
-//! Tokens do not use up message ids: they are prepared for the ids that will be reserved next, in
-//! this epoch and, from [`PoolConfig::next_epoch_lead_ns`] before its start, in the next one. A
-//! token whose root has aged by [`PoolConfig::refresh_roots`] is prepared again, and stays usable
-//! until then; a token whose root receivers no longer accept is dropped.
+//! Tokens do not use up message ids. They are prepared for the ids that will be reserved next, in this
+//! epoch and, from [`PoolConfig::next_epoch_lead_ns`] before its start, in the next one. A token whose
+//! root has aged by [`PoolConfig::refresh_roots`] is prepared again, and stays usable until then. A
+//! token whose root receivers no longer accept is dropped.
 
 use std::collections::BTreeMap;
 
@@ -31,13 +31,13 @@ pub struct PoolConfig {
     pub root_window: u64,
     /// Time before an epoch's start from which the epoch's tokens may be prepared.
     pub next_epoch_lead_ns: u64,
-    /// Largest share of one processor's time, in percent; 0 is read as 1, and more than 100 as 100.
+    /// Maximum share of one processor's time, in percent; 0 is read as 1, and more than 100 as 100.
     pub max_cpu_percent: u8,
 }
 
 impl Default for PoolConfig {
-    /// Eight tokens, prepared again after half of a root window of 50, with at most a tenth of one
-    /// processor; those of the next epoch from one minute before its start.
+    /// Returns eight tokens, prepared again after half of a root window of 50, using at most a tenth of
+    /// one processor; those of the next epoch from one minute before its start.
     fn default() -> Self {
         Self {
             size: 8,
@@ -59,7 +59,7 @@ pub struct PoolInputs {
     /// Unix time at which the next epoch starts, nanoseconds.
     pub next_epoch_at_ns: u64,
     /// Message id that the counter would reserve next in this epoch, see
-    /// [`crate::MessageIdCounter::upcoming`]; `None` when the counter would give out none.
+    /// [`crate::MessageIdCounter::upcoming`]; `None` if it would issue none.
     pub upcoming: Option<u32>,
     /// The member's limit; message ids are less than it.
     pub limit: u32,
@@ -95,13 +95,14 @@ pub struct PoolSnapshot {
     pub ready: usize,
     /// Number of tokens put into the pool.
     pub prepared_total: u64,
-    /// Number of tokens given out.
+    /// Number of tokens handed out.
     pub taken_total: u64,
     /// Number of sends that found no token.
     pub missed_total: u64,
-    /// Number of tokens dropped unused: replaced, passed over, of a past epoch, or of a root too old.
+    /// Number of tokens dropped unused: replaced, skipped, of a past epoch, or with a root that is too
+    /// old.
     pub discarded_total: u64,
-    /// Time spent on preparing the tokens put in, nanoseconds.
+    /// Time spent preparing the added tokens, nanoseconds.
     pub spent_ns_total: u64,
 }
 
@@ -132,7 +133,7 @@ impl<T> Pool<T> {
         }
     }
 
-    /// Drops unusable tokens and returns which token to prepare: missing ones before those of old
+    /// Drops unusable tokens and returns which token to prepare: missing tokens before those with old
     /// roots, this epoch's before the next epoch's, low ids before high ones.
     pub fn next_work(&mut self, around: &PoolInputs) -> Work {
         self.drop_useless(around);

@@ -55,7 +55,7 @@ pub enum ProveError {
          the next epoch"
     )]
     MessageIdOutOfRange {
-        /// Message id that was asked for.
+        /// Message id that was requested.
         message_id: u32,
         /// The member's limit, in messages per epoch.
         limit: u32,
@@ -63,10 +63,11 @@ pub enum ProveError {
     /// The limit is 0 or larger than the circuit supports.
     #[error("limit {limit} is outside 1..={MAX_LIMIT}; use the limit that was registered")]
     LimitOutOfRange {
-        /// Limit that was asked for.
+        /// Limit that was requested.
         limit: u32,
     },
-    /// The operating system gave no random numbers, without which a proof would reveal its secrets.
+    /// The operating system provided no random numbers, without which a proof would reveal its
+    /// secrets.
     #[cfg(feature = "os-rng")]
     #[error("no random numbers from the operating system: {0}")]
     NoEntropy(getrandom::Error),

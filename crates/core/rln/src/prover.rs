@@ -1,8 +1,8 @@
 //! A Groth16 prover of our own over the vendored key.
 //!
-//! [`Prover`] holds the data shared by all proofs, [`Member`] that shared by the proofs of one member
-//! at one leaf of the tree, and a token ([`Member::prepare`]) the part of one message id's proof that
-//! can be computed before the message is known. No function here starts a thread.
+//! [`Prover`] holds the data shared by all proofs. [`Member`] holds that shared by the proofs of one member at one
+//! leaf of the tree. A token ([`Member::prepare`]) holds the part of one message id's proof that can be computed
+//! before the message is known. No function here starts a thread.
 
 use std::fmt;
 use std::path::Path;
@@ -29,8 +29,8 @@ pub struct Prover {
 struct ProverShared {
     key: Arc<Key>,
     engine: OnceLock<Arc<Engine>>,
-    /// Members of the last proofs, the newest last. A member is taken out while proving, so a panic elsewhere
-    /// leaves only complete ones.
+    /// Members of the last proofs, the newest last. A member is removed while proving, so a panic leaves only
+    /// complete ones.
     members: Mutex<Vec<Member>>,
 }
 
@@ -49,8 +49,8 @@ impl Prover {
         }
     }
 
-    /// Creates a prover whose tables are read from a file, in about 40 ms. If the file is missing,
-    /// damaged or of another key, the tables are computed and written to the file.
+    /// Creates a prover whose tables are read from a file, in about 40 ms. If the file is missing, damaged or for
+    /// another key, the tables are computed and written to it.
     pub fn with_table_file(key: Arc<Key>, path: &Path) -> (Self, TableFileOutcome) {
         let (tables, outcome) = ProverTables::open(&key, path);
         let prover = Self::new(Arc::clone(&key));
@@ -74,8 +74,8 @@ impl Prover {
         Member::new(self.engine(), identity, limit, path)
     }
 
-    /// Makes the proof for one message. With the tables computed it takes about 60 ms when one of the
-    /// last proofs was for the same member and path, less than 0.3 s otherwise.
+    /// Makes the proof for one message. Once the tables are computed it takes about 60 ms if one of the last
+    /// proofs was for the same member and path, otherwise less than 0.3 s.
     ///
     /// # Errors
     /// [`ProveError::LimitOutOfRange`] and [`ProveError::MessageIdOutOfRange`] before any work is

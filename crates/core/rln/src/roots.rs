@@ -25,7 +25,8 @@ impl RootWindow {
 
     /// Adds the newest root and drops the oldest when the window is full.
     ///
-    /// A root equal to the newest is ignored: a repeated report must not push out an older root.
+    /// A root equal to the newest is ignored, so that a repeated report does not push out an older
+    /// root.
     pub fn push(&mut self, root: Fr) {
         if self.capacity == 0 || self.newest() == Some(root) {
             return;

@@ -17,22 +17,22 @@ const SHORT_BITS: usize = 9;
 
 /// Tables of the points that a proof sums, which are the same for all proofs.
 ///
-/// The indices of [`ProverTables::long`] are, in this order: E of each row ([`ProverTables::lagrange`]), F of
-/// the constraints a message decides, L and then B of the wires a message decides.
+/// The table [`ProverTables::long`] holds, in this order: E of each row ([`ProverTables::lagrange`]), F of
+/// the message's constraints, then L and then B of the message's wires.
 pub(crate) struct ProverTables {
     /// Points of the long sum, in G1.
     pub(crate) long: MultiplesTable<g1::Config>,
-    /// Points A of the wires that a message decides.
+    /// Points A of the wires that depend on a message.
     pub(crate) a: MultiplesTable<g1::Config>,
-    /// Points B of the wires that a message decides, in G2.
+    /// Points B of the wires that depend on a message, in G2.
     pub(crate) b: MultiplesTable<g2::Config>,
     layout: TableLayout,
 }
 
-/// Starts of the parts of the long table, with the number of message wires.
+/// Start indices of the parts of the long table, with the number of message wires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TableLayout {
-    /// Checksums of the proving key and of the row tables, which files of tables name.
+    /// Checksums of the proving key and of the row tables, which table files record.
     sha256: [&'static str; 2],
     squares: usize,
     l: usize,

@@ -1,40 +1,40 @@
 //! Timeline of the membership roots: which root was accepted when.
 //!
-//! A relay compares the root of a proof with a window of the newest roots ([`crate::RootWindow`]). Whoever judges
-//! messages of the past needs the windows of the past instead.
+//! A relay compares the root of a proof with a window of the newest roots ([`crate::RootWindow`]). Judging past
+//! messages takes the windows of the past instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::field::{Fr, fr_to_le};
 
-/// All roots of a registry, in the order of its changes, and the times of changes as far as they are known.
+/// All roots of a registry, in the order of its changes, and the known times of the changes.
 ///
-/// Every root has a moment: a number in the order of the registry's log, such as a version or the height of a
-/// block, that several roots may share. Times are given for moments, and need not be complete: a root whose
-/// time is not known counts as accepted for as long as the known times before and after it allow.
+/// Every root has a moment: a number in the order of the registry's log, such as a version or a block height,
+/// which several roots may share. Times are assigned to moments, and may be incomplete: a root with an unknown
+/// time counts as accepted for as long as the known times before and after it allow.
 #[derive(Clone, Debug)]
 pub struct RootTimeline {
     /// Number of newest roots that are accepted at a time, at least 1.
     window: usize,
-    /// Moment of each root, never decreasing.
+    /// Moment of each root, non-decreasing.
     moments: Vec<u64>,
-    /// Each root with its index in `moments`; a root that came again has several.
+    /// Each root with its index in `moments`; a recurring root has several.
     indexes: BTreeSet<([u8; 32], u32)>,
     /// Known times of moments, Unix nanoseconds.
     times_ns: BTreeMap<u64, u64>,
 }
 
-/// Differences between the clocks and views of a publisher, a relay and the registry that are accepted.
+/// Accepted differences between the clocks and views of a publisher, a relay and the registry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RootTolerance {
-    /// Time by which a message may be older than its root, nanoseconds: the publisher's clock may be behind.
+    /// Time by which a message may precede its root, nanoseconds: the publisher's clock may be behind.
     pub early_ns: u64,
     /// Time for which a root is still accepted after it has left the window, nanoseconds: the views of relays
     /// may lag behind the registry.
     pub late_ns: u64,
-    /// Longest time for which a root is accepted after a newer one has replaced it, nanoseconds; `None` for as
-    /// long as it is in the window.
+    /// Maximum time for which a replaced root is accepted, nanoseconds; `None` for as long as it is in the
+    /// window.
     pub max_age_ns: Option<u64>,
 }
 
@@ -56,22 +56,22 @@ impl RootTolerance {
     }
 }
 
-/// Standing of a root at a time.
+/// Standing of a root at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RootStanding {
     /// The registry never had this root.
     Unknown,
-    /// The registry had the root only later.
+    /// The registry got the root only later.
     Early {
         /// Time at which the registry first had the root, Unix nanoseconds.
         since_ns: u64,
     },
     /// The root had left the window, or was replaced too long ago.
     Expired {
-        /// Time at which the root ceased to be accepted, Unix nanoseconds.
+        /// Time until which the root was accepted, Unix nanoseconds.
         until_ns: u64,
     },
-    /// The root was among those that are accepted.
+    /// The root was among the accepted ones.
     Accepted {
         /// Time since a newer root had replaced it, nanoseconds; `None` if it was the newest.
         replaced_for_ns: Option<u64>,
@@ -90,7 +90,7 @@ impl RootTimeline {
         }
     }
 
-    /// Adds the root after the next change. A moment before that of the last root is read as that one.
+    /// Adds the root after the next change. A moment before that of the last root is raised to it.
     pub fn push(&mut self, root: Fr, moment: u64) {
         let moment = self.moments.last().map_or(moment, |last| moment.max(*last));
         let index = u32::try_from(self.moments.len()).unwrap_or(u32::MAX);
@@ -98,12 +98,12 @@ impl RootTimeline {
         self.indexes.insert((fr_to_le(&root), index));
     }
 
-    /// Notes the time of a moment, Unix nanoseconds.
+    /// Records the time of a moment, Unix nanoseconds.
     pub fn set_time(&mut self, moment: u64, unix_ns: u64) {
         self.times_ns.insert(moment, unix_ns);
     }
 
-    /// Number of roots, with those that came again.
+    /// Number of roots, including recurrences.
     pub fn len(&self) -> usize {
         self.moments.len()
     }
@@ -113,7 +113,7 @@ impl RootTimeline {
         self.moments.is_empty()
     }
 
-    /// Moments without a known time that decide about the standing of a root at a time, Unix nanoseconds.
+    /// Returns the moments whose unknown times decide the standing of a root at a time, Unix nanoseconds.
     pub fn undated(&self, root: &Fr, at_ns: u64, tolerance: &RootTolerance) -> BTreeSet<u64> {
         let mut open = BTreeSet::new();
         for index in self.indexes(root) {
@@ -138,7 +138,8 @@ impl RootTimeline {
         let each = self
             .indexes(root)
             .map(|index| self.standing_of(index, at_ns, tolerance));
-        // Of a root that came again, the best time counts; the reason is that of the nearest one.
+        // For a recurring root, the best standing counts; if none is accepted, the reason of the nearest
+        // occurrence.
         each.fold(RootStanding::Unknown, |best, standing| {
             match (best, standing) {
                 (
@@ -197,31 +198,31 @@ impl RootTimeline {
                 .is_none_or(|latest_ns| latest_ns >= threshold_ns)
     }
 
-    /// Earliest time that a moment can have had, by the times known.
+    /// Returns the earliest possible time of a moment, given the known times.
     fn earliest_ns(&self, moment: u64) -> u64 {
         let known = self.times_ns.range(..=moment).next_back();
         known.map_or(0, |(_, unix_ns)| *unix_ns)
     }
 
-    /// Latest time that a moment can have had, by the times known.
+    /// Returns the latest possible time of a moment, given the known times; `None` if unbounded.
     fn latest_ns(&self, moment: u64) -> Option<u64> {
         let known = self.times_ns.range(moment..).next();
         known.map(|(_, unix_ns)| *unix_ns)
     }
 }
 
-/// Moments of a root's life, and the times that they are compared with.
+/// When a root was current, and the thresholds for accepting it.
 struct RootThresholds {
     since: u64,
     /// Moment at which a newer root replaced it.
     replaced: Option<u64>,
     /// Moment at which it left the window.
     left: Option<u64>,
-    /// A root of a later time came too late.
+    /// Latest acceptable time of the root's appearance.
     latest_since_ns: u64,
-    /// A root that left the window before this time left too early.
+    /// Earliest acceptable time of the root's leaving the window.
     earliest_end_ns: u64,
-    /// A root that was replaced before this time was replaced too early, if there is a limit.
+    /// Earliest acceptable time of the root's replacement, if there is a limit.
     earliest_replaced_ns: Option<u64>,
 }
 

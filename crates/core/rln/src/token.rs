@@ -42,10 +42,10 @@ pub struct PreparedToken {
     secrets: Secrets,
 }
 
-/// A token whose message id the disk records as used: it may sign once.
+/// A token whose message id is recorded on disk as used: it may sign once.
 pub struct Token(PreparedToken);
 
-/// Error for a reserved message id that is not the one that the token was prepared for.
+/// Error for a reserved message id that differs from the one the token was prepared for.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "a token for message id {of_token} of epoch {epoch_of_token} cannot use message id {reserved} \

@@ -1,7 +1,7 @@
 //! Number-theoretic transforms over the circuit's domain: the n = 8192 powers of a root of unity ω.
 //!
 //! A Groth16 prover interpolates the rows' values over the domain and evaluates the quotient on a
-//! coset. With [`crate::rows`] only one linear map of the values is left, [`Domain::row_sums`].
+//! coset. With [`crate::rows`] this reduces to one linear map of the values, [`Domain::row_sums`].
 
 use std::ops::{Add, Mul, Sub};
 

@@ -81,10 +81,10 @@ impl<T> Room<T> {
 
     /// Adds a message, and returns those that it displaces.
     ///
-    /// If proven peers or strangers have too many messages, the one of them with the most loses its oldest;
-    /// on a tie, the one whose message has waited longest. If another peer has sent that message too, it is
-    /// attributed to that peer instead, provided that only that peer is proven or that it has fewer
-    /// messages.
+    /// A peer loses its oldest message if it is a stranger over its own limit, or if it has the most of all
+    /// strangers or of all proven peers, and these together exceed their limit. Among equals, the one whose
+    /// message has waited longest loses. If another peer has sent that message too, the message is
+    /// attributed to that peer instead, provided that only that peer is proven or that it has fewer.
     pub(crate) fn put(
         &mut self,
         message: WaitingMessage<T>,

@@ -1,4 +1,4 @@
-//! Processor time of the process: other processes on the machine do not count, threads do.
+//! Processor time of the process: it includes all threads, but no other processes on the machine.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -7,15 +7,15 @@ fn now_ms() -> f64 {
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
 
-/// The processor time of `work`, and what it returns.
+/// Returns the processor time of `work`, and its result.
 pub(crate) fn once_ms<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let before = now_ms();
     let result = work();
     (now_ms() - before, result)
 }
 
-/// The median of `runs` runs after one that does not count. `prepare` makes each run's input and
-/// is not counted.
+/// Returns the median of `runs` runs after a warm-up run. `prepare` makes each run's input and is
+/// not measured.
 pub(crate) fn median_ms<I, T>(
     runs: usize,
     mut prepare: impl FnMut() -> I,

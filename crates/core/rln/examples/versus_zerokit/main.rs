@@ -1,7 +1,8 @@
-//! Ours beside zerokit 3.0.0, in one process on the same work: one thread, processor time, medians.
+//! Comparison with zerokit 3.0.0, in one process on the same work: one thread, processor time,
+//! medians.
 //!
-//! `cargo run --profile dist -p undertone-rln --example versus_zerokit` prints a table,
-//! `... -- --json` the same figures as one JSON object. A ratio is zerokit's time over ours.
+//! `cargo run --profile dist -p undertone-rln --example versus_zerokit` prints a table, `... --
+//! --json` the same figures as one JSON object. A ratio is zerokit's time divided by ours.
 
 use std::process::{Command, ExitCode};
 
@@ -11,7 +12,7 @@ mod report;
 mod tree;
 mod verifier;
 
-/// zerokit computes on rayon's pool, whose size is read from here.
+/// Environment variable with the size of rayon's pool, on which zerokit computes.
 const POOL: &str = "RAYON_NUM_THREADS";
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! Proving: zerokit's full and finishing proofs, our full proofs, tokens and starts.
+//! Proving: zerokit's full and finished partial proofs, our full proofs, tokens and start-up.
 
 use rln::prelude::{
     Hasher, PoseidonHash, RLNBuilder, RLNPartialWitnessInput, RLNWitnessInput, SecretFr,

@@ -1,4 +1,4 @@
-//! The figures and how they are printed.
+//! The figures and their output.
 
 use serde::Serialize;
 
@@ -6,37 +6,37 @@ use crate::prover::ProverFigures;
 use crate::tree::TreeFigures;
 use crate::verifier::VerifierFigures;
 
-/// One batch size.
+/// Result for one batch size.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct BatchFigure {
     /// Proofs in the batch.
     pub(crate) n: usize,
-    /// Milliseconds for each of them, decoding included.
+    /// Time per proof in milliseconds, including decoding.
     pub(crate) per_proof_ms: f64,
-    /// zerokit's time for one proof, decoding included, over that.
+    /// zerokit's time for one proof, including decoding, divided by that.
     pub(crate) ratio: f64,
 }
 
-/// All figures. Times are processor time in milliseconds, ratios zerokit's time over ours.
+/// All figures. Times are processor time in milliseconds; ratios are zerokit's time divided by ours.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Report {
-    /// zerokit's `generate_proof` over our proof with nothing prepared and the member cached.
+    /// zerokit's `generate_proof` divided by our proof with nothing prepared and the member cached.
     full_prove_ratio: f64,
-    /// zerokit's `finish_proof` over the same.
+    /// zerokit's `finish_proof` divided by the same.
     finish_ratio: f64,
     online_sign_ms: f64,
-    /// zerokit's `generate_proof` over signing with a token.
+    /// zerokit's `generate_proof` divided by signing with a token.
     online_sign_ratio: f64,
     token_prepare_ms: f64,
     verify_ratio: f64,
     batch: Vec<BatchFigure>,
     /// As `batch`, with one bad proof in each, for the sizes that the default policy forms. An attacker
-    /// gains nothing by it while the ratios are above `verify_ratio`.
+    /// gains nothing from bad proofs while the ratios are above `verify_ratio`.
     bad_proof_batch: Vec<BatchFigure>,
     tree_insert_10k_ms: f64,
     tree_1m_ms: f64,
     tree_1m_mb: f64,
-    /// From nothing to ready to sign, the tables on disk.
+    /// Time from start until ready to sign, with the tables on disk.
     key_load_ms: f64,
 }
 

@@ -4,7 +4,7 @@ use undertone_rln::{Fr, MerkleTree};
 
 use crate::clock::{median_ms, once_ms};
 
-/// What the tree's measurement gives.
+/// Results of the tree's measurement.
 pub(crate) struct TreeFigures {
     /// 10,000 leaves set in one batch.
     pub(crate) insert_10k_ms: f64,

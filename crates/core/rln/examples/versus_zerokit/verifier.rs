@@ -1,4 +1,5 @@
-//! Verifying: one proof, batches, batches with one bad proof. Decoding counts on both sides.
+//! Verification: one proof, batches, batches with one bad proof. Times include decoding on both
+//! sides.
 
 use ark_serialize::CanonicalDeserialize;
 use rln::prelude::{Proof, RLNBuilder, RLNProofValues};
@@ -13,12 +14,12 @@ use crate::report::BatchFigure;
 
 const LIMIT: u32 = 1000;
 const EPOCH: Epoch = Epoch(2_833_333);
-/// More proofs than in a batch would only repeat the same work.
+/// Number of distinct proofs; more would only repeat the same work.
 const DIFFERENT: u32 = 8;
 const SIZES: [usize; 9] = [2, 4, 5, 6, 8, 16, 32, 64, 128];
 const RUNS: usize = 15;
 
-/// What the verifier's measurement gives.
+/// Results of the verifier's measurement.
 pub(crate) struct VerifierFigures {
     /// One proof, decoded and checked.
     pub(crate) verify_ratio: f64,
@@ -71,7 +72,7 @@ pub(crate) fn measure() -> VerifierFigures {
         };
         sizes.iter().copied().map(figure).collect()
     };
-    // An attacker meets the batches that a node forms, no others.
+    // An attacker faces only the batch sizes that a node forms.
     let policy = BatchPolicy::default();
     let formed = policy.single_below..=policy.max_batch;
     let formed: Vec<_> = SIZES.into_iter().filter(|n| formed.contains(n)).collect();
@@ -82,7 +83,7 @@ pub(crate) fn measure() -> VerifierFigures {
     }
 }
 
-/// The medians of two kinds of work that take turns, so that a machine that is busy for a while slows
+/// Returns the medians of two kinds of work that alternate, so that a temporarily busy machine slows
 /// both.
 fn alternating_ms(runs: usize, mut theirs: impl FnMut(), mut ours: impl FnMut()) -> (f64, f64) {
     let mut times: [Vec<f64>; 2] = Default::default();

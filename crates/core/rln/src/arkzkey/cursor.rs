@@ -15,8 +15,8 @@ const ENTRY_BYTES: usize = 40;
 
 /// Flag in a point's last byte that marks the point at infinity.
 const INFINITY: u8 = 0x40;
-/// Both flag bits of a point's last byte. The other one tells the sign of y, which is not needed
-/// here because uncompressed points hold y in full.
+/// Both flag bits of a point's last byte. The other one gives the sign of y, which is not needed
+/// here because uncompressed points contain y in full.
 const FLAGS: u8 = 0xc0;
 
 pub(super) struct ByteCursor<'a> {

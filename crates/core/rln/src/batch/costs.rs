@@ -1,4 +1,4 @@
-//! Cost of verification: the policy uses it to bound delay, a simulation to advance its time.
+//! Cost of verification. The policy uses it to bound delay, and a simulation to advance its time.
 
 /// Processor time of verification, as an affine function of the number of proofs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
-//! Epochs in which no more ids are given out, stored as a few ranges.
+//! Epochs in which no more ids are issued, stored as a few ranges.
 
 use crate::epoch::Epoch;
 
-/// Maximum number of separate ranges. A jump of the clock makes a new one.
+/// Maximum number of separate ranges. Each jump of the clock adds one.
 pub(super) const RANGES_MAX: usize = 4;
 
-/// A set of epochs. It may contain more than was put in: beyond [`RANGES_MAX`] ranges, the two that are
-/// closest to each other are merged.
+/// Set of epochs. It may contain more than were added: beyond [`RANGES_MAX`] ranges, the two closest
+/// ones are merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ClosedEpochs {
     /// First and last epoch of each range, ascending, with at least one epoch between two ranges.
@@ -32,7 +32,7 @@ impl ClosedEpochs {
         ranges.any(|(first, last)| (*first..=*last).contains(&epoch.0))
     }
 
-    /// Closes the epochs `first` to `last`, both included.
+    /// Closes the epochs `first` to `last`, both inclusive.
     pub(super) fn close(&mut self, first: Epoch, last: Epoch) {
         self.ranges.push((first.0, last.0));
         self.ranges.sort_unstable();

@@ -31,16 +31,16 @@ const SUM_BYTES: usize = 12;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CounterRecord {
     pub(super) epoch: Epoch,
-    /// Bound on the ids of `epoch`: those below may have been given out.
+    /// Bound on the ids of `epoch`: those below may have been issued.
     pub(super) reserved: u32,
-    /// Other epochs in which ids may have been given out.
+    /// Other epochs in which ids may have been issued.
     pub(super) closed: ClosedEpochs,
 }
 
 /// Defect of a counter file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CounterDamage {
-    /// The file has another length than a counter file of either version.
+    /// The file's length is not that of a counter file of either version.
     #[error("neither {BYTES} nor {FIRST_BYTES} bytes long")]
     Length,
     /// The file does not begin with the magic of its version.
@@ -57,12 +57,12 @@ pub enum CounterDamage {
 /// A record and whether the first version wrote it.
 pub(super) struct DecodedRecord {
     pub(super) record: CounterRecord,
-    /// Whether the file is of the first version, which does not record the epochs used before `epoch`.
+    /// Whether the first version wrote the file. It does not record the epochs used before `epoch`.
     pub(super) is_first_version: bool,
 }
 
 impl CounterRecord {
-    /// Record of a new counter, before the first id.
+    /// Returns the record of a new counter, before the first id.
     pub(super) fn fresh() -> Self {
         Self {
             epoch: Epoch(0),

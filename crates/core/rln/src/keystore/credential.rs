@@ -209,7 +209,7 @@ impl fmt::Display for CredentialKey {
     }
 }
 
-/// Reads a chain id that is a text, as nwaku writes it, or a number, as others do.
+/// Reads a chain id that is a text, as written by nwaku, or a number, as written by others.
 fn text_or_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -65,7 +65,7 @@ pub enum KeystoreError {
     /// The keystore has no credential of this name.
     #[error("the keystore has no credential {key}; list them to see which it has")]
     Unknown {
-        /// Name that was asked for.
+        /// Name that was requested.
         key: CredentialKey,
     },
     /// The credential is not encrypted as the format requires.

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 /// Number of PBKDF2 rounds for a new credential.
 pub const ROUNDS: u32 = 1_000_000;
 
-/// Maximum number of PBKDF2 rounds accepted in a file; they take some seconds.
+/// Maximum number of PBKDF2 rounds accepted in a file; they take a few seconds.
 pub const MAX_ROUNDS: u32 = 10_000_000;
 
 /// Longest accepted ciphertext, bytes. Those written here have about 700.
@@ -31,7 +31,7 @@ const SALT_BYTES: usize = 16;
 /// Defect that makes a credential impossible to decrypt, whatever the password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealDefect {
-    /// A method is not the one that the format requires.
+    /// The file names another method than the format requires.
     #[error("{field} is {found:?}, {expected:?} is expected")]
     Method {
         /// Name of the field in the file.
@@ -141,8 +141,8 @@ impl Sealed {
 
     /// Decrypts the text; `None` when the password is wrong or the ciphertext was changed.
     ///
-    /// The code does not cover the initialisation vector: with another one the text is garbled, so it must be of
-    /// a form that can be recognised.
+    /// The code does not cover the initialisation vector: a changed vector garbles the text, so the caller must
+    /// be able to recognise a valid one.
     ///
     /// # Errors
     /// [`SealDefect`] when no password could open it.
@@ -154,7 +154,7 @@ impl Sealed {
             mac: expected,
         } = self.decode()?;
         let key = derive(password, &salt, self.kdfparams.c);
-        // Constant-time comparison: its duration must not show where the codes first differ.
+        // Constant-time comparison: its duration must not reveal where the codes first differ.
         if !bool::from(mac(&key, &ciphertext).ct_eq(&expected)) {
             return Ok(None);
         }

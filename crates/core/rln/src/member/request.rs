@@ -18,7 +18,7 @@ pub(super) struct ProofInputs {
     pub(super) x: Fr,
 }
 
-/// A full proof for one signal, its points not yet in their wire form.
+/// A full proof for one signal, before its points are encoded.
 pub(super) struct Assembly {
     pub(super) a: G1Projective,
     pub(super) b: G2Projective,
@@ -87,7 +87,7 @@ impl Member {
         engine.delta_g1.add_to(&mut a, r);
         let mut b = self.share.b_g2 + tables.b.sum(of_message().enumerate());
         engine.delta_g2.add_to(&mut b, s);
-        // s A + r B - r s δ, of which the δ in B and the last term cancel.
+        // Computes s A + r B - r s δ, in which the δ in B and the last term cancel.
         let c = self.share.c + long + a * s + self.share.b_g1 * r;
         Assembly {
             a,

@@ -1,4 +1,4 @@
-//! Fixed-base multiplication: with all digits' multiples of a point, no doubling is needed.
+//! Fixed-base multiplication: with the multiples of a point for all digits, no doubling is needed.
 
 use ark_ec::short_weierstrass::{Affine, Projective};
 use ark_ff::PrimeField;

@@ -12,7 +12,7 @@ use crate::field::Fr;
 /// nullifier exactly one gets [`NullifierStatus::New`].
 #[derive(Debug)]
 pub struct SharedNullifierLog {
-    /// An entry is made by one insertion into a map, so a panic elsewhere leaves the log consistent.
+    /// A panic elsewhere leaves the log consistent, because an entry is one insertion into a map.
     log: Mutex<NullifierLog>,
 }
 

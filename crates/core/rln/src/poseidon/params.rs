@@ -158,7 +158,7 @@ impl<const T: usize, const N: usize> Params<T, N> {
     }
 }
 
-/// Factors that turn the newest of `X` and `Y` back into `x` and `y`, the oldest first.
+/// Factors that convert the newest of `X` and `Y` back to `x` and `y`, the oldest first.
 struct Scales<const T: usize, const N: usize> {
     inverse_x: [Fr; N],
     inverse_y: [Fr; T],

@@ -49,7 +49,7 @@ pub enum TableFileDefect {
         /// Length that the file should have.
         expected_bytes: usize,
     },
-    /// The file is of another format or of another version of this one.
+    /// The file has another format or another version of this one.
     #[error("it does not start with \"UTRLNTB1\"")]
     Magic,
     /// The file holds tables of another key or of other sizes.
@@ -149,7 +149,7 @@ fn body_bytes(layout: TableLayout) -> usize {
     64 * (layout.end * long.windows + layout.wires * a.windows) + 128 * layout.wires * b.windows
 }
 
-/// Digest of the keys and shapes that a file's tables belong to.
+/// Digest of the keys and shapes for which a file's tables were made.
 fn binding(layout: TableLayout) -> [u8; 32] {
     let mut hasher = Sha256::new();
     let TableLayout {
@@ -203,7 +203,7 @@ fn coordinates<const N: usize>(bytes: &[u8]) -> Result<[Fq; N], TableFileDefect>
             *limb = u64::from_le_bytes(*chunk);
         }
         let number = BigInt::new(limbs);
-        // Arithmetic on larger numbers would silently give wrong results.
+        // Larger numbers would silently give wrong results.
         if number >= Fq::MODULUS {
             return Err(TableFileDefect::Checksum);
         }

@@ -1,4 +1,4 @@
-//! Storage of the tree in a file, so that a start neither reads the registry's whole log nor hashes it.
+//! Storage of the tree in a file, so that a start need not read and hash the registry's whole log.
 //!
 //! ```text
 //! 0    magic "UTRLNTRE"

@@ -7,8 +7,8 @@ use ark_serialize::{Compress, Validate};
 use super::{ProofPoint, SnarkInvalid};
 use crate::wire::PROOF_BYTES;
 
-/// The points of a proof: finite and on their curves. Whether `b` is in the subgroup is decided by
-/// [`super::lines`] at almost no cost; G1 has prime order, so it needs no such check.
+/// The points of a proof: finite and on their curves. [`super::lines`] checks at almost no cost
+/// whether `b` is in the subgroup; G1 has prime order, so it needs no such check.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DecodedPoints {
     pub(super) a: G1Affine,

@@ -1,9 +1,9 @@
 //! The G2 half of the optimal ate pairing: the lines through multiples of a point.
 //!
 //! The loop visits `T = [k]Q` up to `[6x + 2]Q` and then adds `psi(Q)` and `-psi^2(Q)`, with psi the
-//! Frobenius map carried over to the twist. A line with slope `s` through `(x, y)` is kept as
-//! `(-s, s x - y)`; its value at a point P of G1, divided by P's y (a factor in the base field, which
-//! the final exponentiation removes), is `1 - s (x_P / y_P) w + (s x - y) (1 / y_P) w^3`.
+//! Frobenius map carried over to the twist. A line with slope `s` through `(x, y)` is stored as `(-s,
+//! s x - y)`. Its value at a point P of G1, divided by P's y (a factor in the base field, which the
+//! final exponentiation removes), is `1 - s (x_P / y_P) w + (s x - y) (1 / y_P) w^3`.
 //!
 //! The loop also decides whether Q is in the subgroup of order r, at the cost of one comparison:
 //! there, and only there, the last sum is `-psi^3(Q)`. In the subgroup psi multiplies by p, and

@@ -86,9 +86,9 @@ pub enum ServerFault {
     /// The page has more messages than requested.
     #[error("the page has {count} messages, of {limit} asked for")]
     PageTooLong {
-        /// Number of messages requested.
+        /// Number of messages of the page.
         count: usize,
-        /// Messages asked for.
+        /// Number of messages requested.
         limit: u32,
     },
     /// The hash of a message is not the one that the server states.

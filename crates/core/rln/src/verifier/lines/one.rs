@@ -1,4 +1,4 @@
-//! Lines of a single point without an inversion at each step: homogeneous coordinates
+//! Lines of a single point without an inversion per step: homogeneous coordinates
 //! (`https://eprint.iacr.org/2013/722`, section 4), and one inversion for all lines at the end.
 
 use ark_bn254::{Fq2, G2Affine, g2};
