@@ -1,4 +1,4 @@
-//! What a frame costs in the router alone: time and allocations, by size and kind.
+//! Cost of a frame in the router alone: time and allocations, by size and kind.
 //!
 //! `cargo bench -p undertone-gossip --bench router`
 
@@ -12,7 +12,8 @@ static ALLOCATIONS: divan::AllocProfiler = divan::AllocProfiler::system();
 
 const SIZES: [usize; 3] = [2 << 10, 25 << 10, 150 << 10];
 
-/// A first copy: decoded, named, announced by IDONTWANT, accepted, forwarded to seven peers.
+/// First copy of a message: decoded, id computed, announced by IDONTWANT, accepted, forwarded to
+/// seven peers.
 #[divan::bench(args = SIZES)]
 fn new_message(bencher: divan::Bencher<'_, '_>, size: usize) {
     let mut bench = Bench::new();
@@ -23,7 +24,7 @@ fn new_message(bencher: divan::Bencher<'_, '_>, size: usize) {
     bencher
         .with_inputs(|| messages.next().expect("cycles"))
         .bench_local_values(|(id, frame)| {
-            // A fresh router before ids come round again.
+            // A new router before the ids repeat.
             if left == 0 {
                 bench = Bench::new();
                 left = 500;
@@ -37,7 +38,7 @@ fn new_message(bencher: divan::Bencher<'_, '_>, size: usize) {
         });
 }
 
-/// A further copy of an accepted message.
+/// Duplicate of an accepted message.
 #[divan::bench(args = SIZES)]
 fn duplicate(bencher: divan::Bencher<'_, '_>, size: usize) {
     let mut bench = Bench::new();
@@ -50,14 +51,14 @@ fn duplicate(bencher: divan::Bencher<'_, '_>, size: usize) {
     bencher.bench_local(|| bench.frame(PeerIx(1), frame.clone()));
 }
 
-/// Hashing alone, which both of the above contain: the floor.
+/// Hashing alone, which both benchmarks above include: the lower bound.
 #[divan::bench(args = SIZES)]
 fn message_id(bencher: divan::Bencher<'_, '_>, size: usize) {
     let data = vec![7; size];
     bencher.bench_local(|| MessageId::of(divan::black_box(&data)));
 }
 
-/// An upkeep of eight peers with a full advertisement window.
+/// Upkeep for eight peers with a full advertisement window.
 #[divan::bench]
 fn heartbeat(bencher: divan::Bencher<'_, '_>) {
     let mut bench = Bench::new();

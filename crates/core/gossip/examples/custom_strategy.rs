@@ -1,4 +1,4 @@
-//! A strategy of one's own: messages are forwarded to the best-scoring peers of the mesh first, and to the others a
+//! A custom strategy: messages are forwarded to the best-scoring peers of the mesh first, and to the others a
 //! little later, so that an IDONTWANT in between saves their copies.
 //!
 //! `cargo run -p undertone-gossip --example custom_strategy`
@@ -12,12 +12,12 @@ use undertone_gossip::{
     Strategy, StrategyChoice, StrategyFactory, Time, Topic, View, wire,
 };
 
-/// Parameters of the strategy, from which each router's own is built.
+/// Parameters of the strategy, from which each router builds its own.
 #[derive(Clone, Copy, Debug)]
 struct BestFirst {
     /// Number of peers that get a copy at once.
     at_once: usize,
-    /// Time after which the others get theirs.
+    /// Delay before the others get theirs.
     pause: Duration,
 }
 
@@ -27,7 +27,7 @@ impl StrategyFactory for BestFirst {
     }
 }
 
-/// Only how copies are spread over time differs from GossipSub; who gets them is left to the default methods.
+/// Differs from GossipSub only in how copies are spread over time; the default methods choose the receivers.
 impl Strategy for BestFirst {
     fn spread(
         &mut self,

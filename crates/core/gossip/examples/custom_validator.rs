@@ -1,4 +1,4 @@
-//! A validator of one's own: messages must carry a valid checksum, and the sender of one that does not is blamed.
+//! A custom validator: messages must carry a valid checksum, and the sender of an invalid one is blamed.
 //!
 //! `cargo run -p undertone-gossip --example custom_validator`
 
@@ -9,8 +9,8 @@ use undertone_gossip::{
     Config, Direction, Features, Input, NewPeer, Output, PeerIx, Router, Time, Topic, Verdict, wire,
 };
 
-/// Decides about a message, which may take as long as it needs: the router goes on meanwhile, and the verdict may
-/// come from another thread.
+/// Validates a message. This may take any time, because the router continues meanwhile, and the verdict may come
+/// from another thread.
 fn verdict(data: &[u8]) -> Verdict {
     match data.split_last() {
         // Not ours to judge: dropped without blame.

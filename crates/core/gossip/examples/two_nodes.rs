@@ -1,4 +1,4 @@
-//! Two routers in virtual time: the loop that every driver of this crate has.
+//! Two routers in virtual time: the loop that every driver of this crate implements.
 //!
 //! `cargo run -p undertone-gossip --example two_nodes`
 
@@ -33,12 +33,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         },
     ));
     let mut delivered = 0;
-    // 1. Time goes on to the next timer of any node. The first ones are heartbeats, which form the mesh.
+    // 1. Time advances to the next timer of any node. The first timers are heartbeats, which form the mesh.
     while let Some(now) = nodes.iter().map(Router::next_timeout).min()
         && now < Time::from_millis(3_000)
     {
         inputs.extend([(0, Input::Tick), (1, Input::Tick)]);
-        // When nothing is on its way any more, node 0 publishes.
+        // When nothing is in transit any more, node 0 publishes.
         while let Some((node, input)) = inputs.pop_front().or_else(|| publish.take()) {
             // 2. A node takes one input.
             nodes[node].handle(now, input)?;

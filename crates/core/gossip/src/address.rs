@@ -2,8 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Smallest network that an access provider gives to one customer: one IPv4 address, or one IPv6 network of
-/// 64 bits. A customer with one address of the group has all of them, so limits by address count groups.
+/// Smallest network that an access provider assigns to one customer: one IPv4 address, or one IPv6 network
+/// of 64 bits. A customer with one address of the group controls all of them, so limits by address count
+/// groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressGroup {
     /// A single IPv4 address.

@@ -50,13 +50,15 @@ impl Backoffs {
         }
     }
 
-    /// Time of the PRUNE, if the backoff is still running; a GRAFT from the peer is judged by it.
+    /// Returns the time of the PRUNE if the backoff is still running; a GRAFT from the peer is judged by
+    /// it.
     pub(crate) fn active(&self, topic: TopicIx, peer: PeerIx, now: Time) -> Option<Time> {
         let entry = self.entries.get(&(topic, peer))?;
         (now < entry.until).then_some(entry.pruned_at)
     }
 
-    /// Whether this node must not graft the peer yet: until the end of the backoff plus the slack.
+    /// Whether this node must not graft the peer yet; this lasts until the end of the backoff plus the
+    /// slack.
     pub(crate) fn blocks_graft(&self, topic: TopicIx, peer: PeerIx, now: Time) -> bool {
         let entry = self.entries.get(&(topic, peer));
         entry.is_some_and(|entry| now < entry.until.after(self.slack))

@@ -18,7 +18,7 @@ struct Cached {
     served: Vec<(PeerIx, u8)>,
 }
 
-/// Messages added to the cache between two heartbeats: none, in most.
+/// Messages added to the cache between two heartbeats. Most windows are empty.
 #[derive(Debug, Default)]
 #[expect(
     clippy::box_collection,
@@ -107,7 +107,7 @@ impl Cache {
         Some((message.topic, message.frame.clone()))
     }
 
-    /// Ids of `topic` in the windows that are advertised.
+    /// Returns the ids of `topic` in the advertised windows.
     pub(crate) fn advertised(&self, topic: TopicIx) -> Vec<MessageId> {
         let windows = self.windows.iter().take(self.history_gossip);
         let windows = windows.flat_map(CacheWindow::ids);

@@ -48,37 +48,37 @@ pub struct Config {
     pub backoff_slack: Duration,
     /// A GRAFT sooner than this after the PRUNE counts as a flood.
     pub graft_flood_threshold: Duration,
-    /// How messages published by this node are flooded.
+    /// How widely messages published by this node are flooded.
     pub flood_publish: FloodPublish,
-    /// Heartbeats between opportunistic grafts and exchanges of idle mesh members; 0 turns them off.
+    /// Number of heartbeats between opportunistic grafts and replacements of idle mesh members; 0 turns them off.
     pub opportunistic_graft_heartbeats: u64,
-    /// Maximum number of peers grafted, or members exchanged, on such a heartbeat.
+    /// Maximum number of peers grafted, or members replaced, on such a heartbeat.
     pub opportunistic_graft_peers: usize,
     /// Time after which another peer is asked for a message that one has not delivered.
     pub iwant_give_up: Duration,
-    /// Shorter limit for a peer that left an earlier request unanswered.
+    /// Shorter time for a peer that left an earlier request unanswered.
     pub iwant_give_up_dubious: Duration,
-    /// Time in which a requested message must arrive before the promise counts as broken.
+    /// Time within which a requested message must arrive; afterwards the promise counts as broken.
     pub iwant_followup: Duration,
     /// Maximum number of times that one message is sent to one peer on request.
     pub gossip_retransmissions: u8,
-    /// Peers asked for the same message at the same time; other holders are asked later.
+    /// Maximum number of peers asked for the same message at the same time; other holders are asked later.
     pub iwant_in_flight_max: usize,
-    /// Upper limit of that number when it grows by one for each request that a peer of no proven
-    /// reliability left unanswered.
+    /// Upper limit when that number grows: it grows by one for each request left unanswered by a peer of unproven
+    /// reliability.
     pub iwant_in_flight_retry_max: usize,
-    /// Number of consecutive overdue requests at which broken promises of a peer become an offence (P7).
-    /// Fewer are an accident: a stream was reset, or an answer was too long for the peer's queue.
+    /// Number of consecutive overdue requests from which a peer's broken promises become an offence (P7). Fewer
+    /// count as an accident: a stream was reset, or an answer was too long for the peer's queue.
     pub broken_promises_habit: u32,
     /// Data longer than this is announced by IDONTWANT, bytes; `usize::MAX` turns it off.
     pub idontwant_threshold_bytes: usize,
     /// Number of heartbeats for which an IDONTWANT is honoured.
     pub idontwant_ttl_heartbeats: u64,
-    /// Rules by which implementations differ.
+    /// Rules on which implementations differ.
     pub policy: RouterPolicy,
     /// Whether PRUNE offers other peers, and whether peers offered to this node are used.
     pub peer_exchange: bool,
-    /// Maximum number of peers offered in a PRUNE, and taken from one.
+    /// Maximum number of peers offered in a PRUNE, and accepted from one.
     pub peer_exchange_peers: usize,
     /// Score thresholds for privileges of peers.
     pub thresholds: Thresholds,
@@ -186,10 +186,10 @@ impl Config {
         }
     }
 
-    /// Checks every rule that the parameters must obey.
+    /// Checks all rules for the parameters.
     ///
     /// # Errors
-    /// Returns [`ConfigError`] with the first rule that does not hold.
+    /// Returns [`ConfigError`] with the first violated rule.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let degrees = &self.degrees;
         rule(
@@ -323,11 +323,11 @@ pub enum Rule {
         .d_low.saturating_sub(1).min(.d / 2), .d_out + 1, .d_out * 2
     )]
     OutboundDegree {
-        /// Connections of the mesh that the node has dialled.
+        /// Number of mesh connections that the node must have dialled.
         d_out: usize,
-        /// Least degree of the mesh.
+        /// Minimum size of the mesh.
         d_low: usize,
-        /// Degree of the mesh.
+        /// Target size of the mesh.
         d: usize,
     },
     /// Sign of the weights of P3, P3b, P4, P6, P7 and slow peers.

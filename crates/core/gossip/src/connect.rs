@@ -84,7 +84,7 @@ impl Router {
         }
     }
 
-    /// Returns the index of a topic and creates the topic if needed; `None` when there is no room.
+    /// Returns the index of a topic, creating the topic if needed; `None` when there is no room.
     pub(crate) fn intern(&mut self, name: &Topic) -> Option<TopicIx> {
         self.intern_as(name, Topic::clone)
     }

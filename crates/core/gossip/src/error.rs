@@ -110,7 +110,7 @@ pub enum Penalty {
 }
 
 impl PeerMisbehaved {
-    /// Cost of this misbehaviour in the score function.
+    /// Returns the cost of this misbehaviour in the score function.
     pub fn penalty(&self) -> Penalty {
         match self {
             Self::BrokenPromises { .. } | Self::EmptyFrames { .. } | Self::Malformed(_) => {

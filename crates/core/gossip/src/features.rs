@@ -1,4 +1,4 @@
-//! Wire features of each protocol id, as data instead of `if`s.
+//! Wire features of each protocol id, as data instead of conditionals.
 
 /// Wire features of a peer, determined by its protocol id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Features {
     pub prune_details: bool,
     /// IDONTWANT is understood (v1.2).
     pub idontwant: bool,
-    /// Copies of large messages may be delayed, or replaced by their ids (IHAVE) at first.
+    /// Copies of large messages may be delayed, or first replaced by their ids (IHAVE).
     pub large_messages: bool,
 }
 
@@ -48,14 +48,14 @@ const LARGE: Features = Features {
     ..V1_2
 };
 
-/// Protocol id by which nodes agree on other ways to spread large messages, whichever way each of them
-/// uses; the wire format is that of v1.2.
+/// Protocol id by which nodes agree on alternative ways of sending large messages, whichever each of
+/// them uses; the wire format is that of v1.2.
 pub const LARGE_MESSAGES_ID: &str = "/undertone/relay-large/1.0.0";
 
 /// Protocol ids that the router knows, the preferred one first.
 ///
-/// Waku's id has IDONTWANT although it is not a meshsub id: nim-libp2p excludes only meshsub 1.0 and 1.1
-/// from it, and an implementation that does not know the field skips it.
+/// Waku's id has IDONTWANT although it is not a meshsub id: nim-libp2p withholds it only on meshsub 1.0
+/// and 1.1, and an implementation that does not know the field skips it.
 pub const PROTOCOLS: &[Protocol] = &[
     Protocol {
         id: LARGE_MESSAGES_ID,

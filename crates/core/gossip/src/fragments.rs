@@ -1,9 +1,8 @@
-//! Fragmentation: a large payload as several messages, each of which is forwarded as soon as it has arrived.
+//! Fragmentation: a large payload sent as several messages, each of which is forwarded as soon as it has arrived.
 //!
-//! Every fragment carries the hashes of all fragments, and the hash of that list identifies the payload. So
-//! a fragment is verified when it arrives, and nobody can corrupt a payload with a part of another.
-//! Fragments are messages like any others: each is validated (and rate-limited) before it is forwarded, and
-//! a node that does not know fragments relays them.
+//! Every fragment carries the hashes of all fragments, and the hash of that list identifies the payload. So a fragment
+//! is verified when it arrives, and nobody can corrupt a payload with a foreign part. Fragments are ordinary messages:
+//! each is validated (and rate-limited) before it is forwarded, and a node that does not know fragments relays them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -19,10 +18,10 @@ pub const FRAGMENTS_MAX: usize = 64;
 
 const MAGIC: [u8; 4] = *b"UFR1";
 const HASH_BYTES: usize = 32;
-/// Bytes of magic number, index and count.
+/// Number of bytes of magic number, index and count.
 const FIXED_BYTES: usize = MAGIC.len() + 2;
 
-/// Bytes that a fragment adds to its part when there are `count` fragments.
+/// Returns the number of bytes that a fragment adds to its part when there are `count` fragments.
 pub const fn overhead_bytes(count: usize) -> usize {
     FIXED_BYTES + count * HASH_BYTES
 }
@@ -97,10 +96,10 @@ impl Fragment {
 /// Reason why bytes are not a fragment, or why a payload cannot be split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum FragmentError {
-    /// The payload cannot be split into so many parts, or the fragment's index or count is out of range.
+    /// The payload cannot be split into this many parts, or the fragment's index or count is out of range.
     #[error("{count} fragments: there must be 2 to 64, of at least one byte each")]
     Count {
-        /// Number of parts asked for or stated.
+        /// Number of parts requested or stated.
         count: usize,
     },
     /// The hash of the part is not the one in the list.
@@ -121,12 +120,12 @@ pub enum FragmentError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AssemblerLimits {
-    /// Maximum number of incomplete payloads; of the source with most of them, the one that has waited longest for a part
-    /// is dropped. As many complete ones are remembered.
+    /// Maximum number of incomplete payloads. Beyond it, the source with the most of them loses the one that has waited
+    /// longest for a part. The same number of complete payloads is remembered.
     pub wholes_max: usize,
-    /// Maximum bytes of parts held; payloads of the source with most bytes are dropped as above.
+    /// Maximum number of bytes of parts held. Beyond it, the source with the most bytes loses payloads in the same way.
     pub bytes_max: usize,
-    /// Time for which parts of an incomplete payload are kept after the last one that came.
+    /// Time after which an incomplete payload is dropped if no further part arrives.
     pub timeout: Duration,
 }
 
@@ -145,7 +144,7 @@ type WholeKey = [u8; HASH_BYTES];
 
 #[derive(Debug)]
 struct Partial {
-    /// Source of the part that came first.
+    /// Source of the first part received.
     source: Bytes,
     parts: Vec<Option<Bytes>>,
     missing: usize,
@@ -158,9 +157,9 @@ struct Partial {
 pub struct Assembler {
     limits: AssemblerLimits,
     partial: BTreeMap<WholeKey, Partial>,
-    /// Keys of `partial`; the one that got a part last is the last.
+    /// Keys of `partial`, ordered by their latest part; the most recent one is last.
     order: VecDeque<WholeKey>,
-    /// Keys of complete payloads, the oldest first: another copy of a part must not start them again.
+    /// Keys of complete payloads, the oldest first, so that another copy of a part does not start them again.
     done: VecDeque<WholeKey>,
     bytes: usize,
 }
@@ -177,9 +176,9 @@ impl Assembler {
         }
     }
 
-    /// Adds a part; returns the payload when it was the last missing one. `scope` separates equal payloads
-    /// that were published to different places. `source` names the peer that the part came from: one that sends many
-    /// drops its own payloads, not those that others began.
+    /// Adds a part; returns the payload if it was the last missing one. `scope` separates equal payloads published to
+    /// different places. `source` names the peer that the part came from: a source that sends too much displaces its
+    /// own payloads, not those of others.
     pub fn take(
         &mut self,
         now: Time,
@@ -246,7 +245,7 @@ impl Assembler {
         self.partial.is_empty()
     }
 
-    /// Bytes of parts held of incomplete payloads.
+    /// Returns the number of bytes of parts of incomplete payloads.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -8,7 +8,7 @@ use crate::types::{MessageId, PeerIx};
 use crate::wire;
 
 impl Router {
-    /// Number of ids that fit one control frame.
+    /// Returns the number of ids that fit one control frame.
     pub(crate) fn ids_per_frame(&self) -> usize {
         let id_field = wire::ids_bytes(&[MessageId([0; MessageId::LEN])]);
         let room = self.config.limits.control_frame_bytes_max;
@@ -39,7 +39,7 @@ impl Router {
         self.rng.choose(&mut candidates, count);
         let (per_frame, ids_max) = (self.ids_per_frame(), self.config.limits.ids_per_rpc_max);
         for peer in candidates.into_iter().take(count) {
-            // Shuffled for each peer, so that a truncated list omits different ids for each.
+            // Shuffled for each peer, so that truncation omits different ids each time.
             self.rng.shuffle(&mut ids);
             let ids = &ids[..ids.len().min(ids_max)];
             self.stats.sent.ihave += ids.len() as u64;

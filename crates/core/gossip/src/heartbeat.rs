@@ -63,7 +63,8 @@ impl Router {
         }
     }
 
-    /// Prunes the mesh to D peers: the best by score and random others, with enough outbound ones among them.
+    /// Prunes the mesh to D peers: the best by score, then random others, with enough outbound ones among
+    /// them.
     fn trim_mesh(&mut self, ix: TopicIx) {
         let degrees = self.config.degrees.clone();
         let mut mesh = self.topics.get(ix).mesh.as_slice().to_vec();
@@ -96,7 +97,7 @@ impl Router {
         }
     }
 
-    /// Prunes from the members that are not among the best: see [`MeshTrim::AllBelowScore`].
+    /// Prunes members outside the best-scoring ones: see [`MeshTrim::AllBelowScore`].
     fn trim_below_score(&mut self, ix: TopicIx, rest: Vec<PeerIx>) {
         let degrees = self.config.degrees.clone();
         let (mut outbound, mut dropped): (Vec<_>, Vec<_>) = rest
@@ -135,7 +136,7 @@ impl Router {
         }
     }
 
-    /// Grafts peers with better scores than the median of the mesh, when that is below the threshold.
+    /// Grafts peers whose scores exceed the mesh's median, when that is below the threshold.
     fn graft_opportunistically(&mut self, ix: TopicIx) {
         let mesh = self.topics.get(ix).mesh.as_slice();
         let threshold = self.config.thresholds.opportunistic_graft;

@@ -1,4 +1,4 @@
-//! A map keyed by message id, with a keyed hash of its own and without iteration.
+//! A map keyed by message id, with its own keyed hash and without iteration.
 
 use std::hash::{BuildHasher, Hasher};
 

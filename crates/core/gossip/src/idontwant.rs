@@ -5,8 +5,8 @@ use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx};
 
 impl Router {
-    /// Tells the mesh that the message has arrived, before it is validated: the copies that are saved do
-    /// not depend on the verdict.
+    /// Tells the mesh that the message has arrived, before it is validated: the saved copies do not
+    /// depend on the verdict.
     pub(crate) fn announce_idontwant(
         &mut self,
         ix: TopicIx,

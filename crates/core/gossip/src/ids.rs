@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::types::{MessageId, Topic};
 
 /// Computes [`MessageId`]s. Every implementation must return what [`MessageId::of`] returns. The trait exists
-/// for simulations: a thousand nodes that share the memory of one message need not hash it a thousand times.
+/// for simulations: a thousand nodes that share one message in memory need not hash it a thousand times.
 pub trait MessageIds: Debug + Send {
     /// Returns the id of a message that carries `data`.
     fn id_of(&mut self, data: &Bytes) -> MessageId;
@@ -23,12 +23,12 @@ impl MessageIds for Hashed {
     }
 }
 
-/// Decides which messages belong on which topics. The router asks before it marks the id of a message as
-/// seen: an id does not name the topic, so a peer that sends a message on another topic first could
-/// otherwise keep it from being accepted where it belongs.
+/// Decides which messages belong on which topics. The router asks before it marks a message id as seen. An id
+/// does not cover the topic, so otherwise a peer could send a message on the wrong topic first to keep it
+/// from being accepted on the right one.
 pub trait Placement: Debug + Send {
-    /// Whether a message that carries `data` may be accepted on `topic`. If not, the message is dropped
-    /// without a trace in the router's state.
+    /// Whether a message that carries `data` may be accepted on `topic`. If not, the message is dropped and
+    /// leaves no trace in the router's state.
     fn belongs(&mut self, topic: &Topic, data: &Bytes) -> bool;
 }
 

@@ -20,18 +20,18 @@ pub enum Input {
     /// Frames of a connected peer, or frames to it, use another stream from now on. Frames in transit on
     /// the old stream may be lost, so the router sends the peer its subscriptions and GRAFTs again.
     Renewed(NewPeer),
-    /// A long incoming frame (longer than [`crate::LargeMessages::transfer_bytes`]) from the peer started.
-    /// While one is in transit no IWANT is sent, for [`crate::LargeMessages::transfer_wait`] at most, because
-    /// the frame may hold the wanted message. Without this input, IWANTs are sent at once.
+    /// A long incoming frame (longer than [`crate::LargeMessages::transfer_bytes`]) from the peer started. While
+    /// one is in transit no IWANT is sent, for at most [`crate::LargeMessages::transfer_wait`], because the
+    /// frame may contain the wanted message. Without this input, IWANTs are sent at once.
     TransferStarted(PeerIx),
-    /// No long incoming frame from the peer is in transit any more. To be given after the frame itself.
+    /// No long incoming frame from the peer is in transit any more. Must be passed after the frame itself.
     TransferEnded(PeerIx),
     /// A frame arrived from a peer, with its length prefix as in [`Output::Send`], so that the router can
-    /// forward a message in the memory that the frame was received into.
+    /// forward a message from the memory into which the frame was received.
     Frame {
         /// Peer that sent the frame.
         peer: PeerIx,
-        /// One RPC with its length prefix; made of `Bytes` by `into()`.
+        /// One RPC with its length prefix; `into()` makes it from `Bytes`.
         frame: Frame,
     },
     /// The validator's verdict on an [`Output::Validate`].
@@ -50,8 +50,8 @@ pub enum Input {
         /// Number of the request, repeated in the answer.
         request: RequestId,
     },
-    /// Publish a message as [`Input::Publish`] does, also if it was published or received before: it goes to the
-    /// peers of this moment that are not known to have it. Answered by [`Output::Published`].
+    /// Publish a message as [`Input::Publish`] does, even if it was published or received before. It goes to the
+    /// current peers that are not known to have it. Answered by [`Output::Published`].
     Republish {
         /// Topic to publish on.
         topic: Topic,
@@ -100,14 +100,14 @@ pub struct NewPeer {
     pub features: Features,
     /// IP address of the peer, for P6.
     pub ip: Option<IpAddr>,
-    /// Whether the peer is one of the operator's own: it is sent every message, is never in a mesh and
-    /// is never graylisted.
+    /// Whether the peer is explicit (one of the operator's own): it is sent every message, is never in a mesh
+    /// and is never graylisted.
     pub explicit: bool,
 }
 
 impl NewPeer {
-    /// Describes a peer without identity, record and known address, which is not one of the operator's own. The
-    /// caller sets the fields that differ.
+    /// Describes a peer without identity, record and known address that is not explicit. The caller sets the
+    /// fields that differ.
     pub fn new(peer: PeerIx, features: Features, direction: Direction) -> Self {
         Self {
             peer,
@@ -157,7 +157,7 @@ pub enum Class {
     Forward,
 }
 
-/// Action that the driver has to take, or event that it is told of.
+/// Action for the driver, or event for its information.
 ///
 /// The enum is exhaustive on purpose: a driver that overlooks a new action is wrong, so it must not compile.
 #[derive(Clone, Debug)]
@@ -221,7 +221,7 @@ pub enum Output {
     Connect {
         /// Peer that sent the PRUNE.
         from: PeerIx,
-        /// Topic of the PRUNE, to which the offered peer is subscribed as `from` says.
+        /// Topic of the PRUNE, to which the offered peer is subscribed according to `from`.
         topic: Topic,
         /// Identity of the offered peer.
         identity: Bytes,
@@ -230,7 +230,7 @@ pub enum Output {
     },
     /// Close the connection to a peer whose score is below the graylist threshold.
     Disconnect(PeerIx),
-    /// The router holds no more state for a disconnected peer: its index may be given to another.
+    /// The router holds no more state for a disconnected peer: its index may be reused.
     Forgotten(PeerIx),
     /// An event for logs, metrics and tests.
     Report(Report),
@@ -296,9 +296,9 @@ pub struct Stats {
     pub messages_received: u64,
     /// Further copies of known messages received.
     pub duplicates_received: u64,
-    /// Ids asked for although a long frame was in transit, because their deadline had passed.
+    /// Ids requested although a long frame was in transit, because their deadline had passed.
     pub iwant_after_deadline: u64,
-    /// Copies sent: forwarded, published or asked for by IWANT.
+    /// Copies sent: forwarded, published or requested by IWANT.
     pub messages_sent: u64,
     /// Copies cancelled before they were started.
     pub sends_cancelled: u64,

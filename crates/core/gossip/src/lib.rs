@@ -2,10 +2,10 @@
 //!
 //! # Where to start
 //!
-//! [`Router`] is the state machine, [`Input`] and [`Output`] are its interface, [`Config`] holds its
-//! parameters and [`Limits`] the bounds on what remote peers can make it hold or do. [`SendQueue`] is the
-//! outbound queue for drivers. The table [`PROTOCOLS`] says what may be sent on which protocol id. [`Strategy`] is
-//! what a strategy of one's own implements, [`View`] what it sees.
+//! [`Router`] is the state machine, [`Input`] and [`Output`] are its interface. [`Config`] holds its parameters
+//! and [`Limits`] the bounds on what remote peers can make it hold or do. [`SendQueue`] is the outbound queue for
+//! drivers. The table [`PROTOCOLS`] says what may be sent on which protocol id. A custom strategy implements
+//! [`Strategy`] and reads [`View`].
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod address;

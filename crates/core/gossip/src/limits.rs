@@ -1,7 +1,7 @@
 //! Limits on what remote peers can make the router hold or do.
 
-/// Limits on remote input. Those of the decoder are checked before memory is allocated; a store that is
-/// full drops its oldest entries or refuses new ones. Start from [`Limits::default`] and set the fields that differ.
+/// Limits on remote input. Those of the decoder are checked before memory is allocated; a full store drops its
+/// oldest entries or refuses new ones. Start from [`Limits::default`] and set the fields that differ.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -9,25 +9,25 @@ pub struct Limits {
     pub frame_bytes_max: usize,
     /// Longest accepted topic name, bytes.
     pub topic_bytes_max: usize,
-    /// Maximum of SUBSCRIBE and UNSUBSCRIBE entries in one RPC (CVE-2026-46679).
+    /// Maximum number of SUBSCRIBE and UNSUBSCRIBE entries in one RPC (CVE-2026-46679).
     pub subscriptions_per_rpc_max: usize,
     /// Topics that one peer may be subscribed to.
     pub subscriptions_per_peer_max: usize,
     /// Topics known to the router, its own and remote ones together.
     pub topics_max: usize,
-    /// Maximum of messages in one RPC.
+    /// Maximum number of messages in one RPC.
     pub messages_per_rpc_max: usize,
-    /// Maximum of IHAVE, IWANT, GRAFT, PRUNE or IDONTWANT entries in one RPC, for each kind.
+    /// Maximum number of IHAVE, IWANT, GRAFT, PRUNE or IDONTWANT entries in one RPC, for each kind.
     pub control_entries_per_rpc_max: usize,
-    /// Maximum of message ids in one RPC, for each kind; further ones are skipped, and more skipped ids
-    /// than this refuse the frame.
+    /// Maximum number of message ids in one RPC, for each kind. Further ids are skipped; if more than this number
+    /// would be skipped, the frame is refused.
     pub ids_per_rpc_max: usize,
-    /// Maximum of unknown fields in one RPC; further ones refuse the frame.
+    /// Maximum number of unknown fields in one RPC; a frame with more is refused.
     pub unknown_fields_per_rpc_max: usize,
-    /// Frames without content that one peer may send between two heartbeats; the first one above this
-    /// number is an offence, and so is one after every as many more.
+    /// Number of frames without content that one peer may send between two heartbeats. The first one above this
+    /// number is an offence, and then each time the same number is exceeded again.
     pub empty_frames_per_heartbeat_max: usize,
-    /// Maximum of peers offered in one PRUNE; further ones count as unknown fields.
+    /// Maximum number of peers offered in one PRUNE; further ones count as unknown fields.
     pub px_peers_per_prune_max: usize,
     /// Longest signed peer record or peer id in peer exchange, bytes; longer ones are skipped.
     pub px_record_bytes_max: usize,
@@ -66,10 +66,10 @@ pub struct Limits {
     /// Messages with delayed copies (staggered sending, interval flooding); copies of further ones are sent
     /// at once.
     pub delayed_messages_max: usize,
-    /// Open IWANT requests, over all peers; also the limit on ids waiting to be asked for.
+    /// Open IWANT requests, over all peers; also the limit on ids waiting to be requested.
     pub promises_max: usize,
-    /// Disconnected peers whose index, score or backoff is still remembered; the one that has been gone for
-    /// longest is dropped first.
+    /// Disconnected peers whose index, score or backoff is still remembered; beyond it, the longest-departed one is
+    /// dropped.
     pub retained_peers_max: usize,
     /// Backoffs remembered, over all topics and peers.
     pub backoffs_max: usize,

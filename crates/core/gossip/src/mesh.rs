@@ -59,8 +59,8 @@ impl Router {
         }
     }
 
-    /// Whether this node may graft the peer: it supports a mesh, is not explicit, is not in the mesh, is
-    /// under no backoff, and its score is not negative.
+    /// Whether this node may graft the peer: it supports a mesh, is not explicit, is not in the mesh, has
+    /// no backoff, and its score is not negative.
     pub(crate) fn may_graft(&self, ix: TopicIx, peer: PeerIx) -> bool {
         let Some(state) = self.peers.get(peer) else {
             return false;
@@ -93,7 +93,7 @@ impl Router {
         }
     }
 
-    /// Grafts a peer that has just subscribed if the mesh is short, without waiting for the heartbeat.
+    /// Grafts a newly subscribed peer if the mesh is too small, without waiting for the heartbeat.
     pub(crate) fn graft_newcomer(&mut self, ix: TopicIx, peer: PeerIx) {
         let topic = self.topics.get(ix);
         let short = topic.joined && topic.mesh.len() < self.config.degrees.d_low;
@@ -160,8 +160,8 @@ impl Router {
             .prune(&name, backoff_s, &offered);
     }
 
-    /// Handles all GRAFTs of one frame. Those during a backoff are one offence together: a peer that grafts
-    /// eight topics at once errs once, not eight times.
+    /// Handles all GRAFTs of one frame. Those during a backoff are a single offence: a peer that grafts
+    /// eight topics at once makes one mistake, not eight.
     pub(crate) fn on_grafts(&mut self, peer: PeerIx, topics: &[Topic]) {
         let offences = topics.iter().filter_map(|topic| self.on_graft(peer, topic));
         let flood = offences.map(|offence| offence.flood).max();
@@ -189,8 +189,8 @@ impl Router {
             self.send_prune(ix, peer, backoff, false);
             return None;
         }
-        // A backoff from an earlier connection binds only this node. The peer may have been restarted since
-        // then: it has forgotten a PRUNE from us, or no longer wants the backoff that it asked for.
+        // A backoff from an earlier connection binds only this node. The peer may have restarted since
+        // then, so it may have forgotten our PRUNE, or no longer want the backoff that it requested.
         let pruned_at = self.backoffs.active(ix, peer, self.now);
         if let Some(pruned_at) = pruned_at.filter(|at| *at >= connected_at) {
             let flood = self.now.since(pruned_at) < self.config.graft_flood_threshold;

@@ -1,4 +1,4 @@
-//! Parameters that strategies read; the configuration holds them.
+//! Parameters that strategies read; they are part of the configuration.
 
 use std::time::Duration;
 
@@ -20,15 +20,15 @@ pub struct Degrees {
     pub d_lazy: usize,
 }
 
-/// How a message published by this node is flooded.
+/// How widely a message published by this node is flooded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FloodPublish {
     /// Send to the mesh (or fanout) only.
     Off,
     /// Send to every subscriber with a score at or above the publish threshold.
     On,
-    /// As `On`, but to no more peers than this rate can serve within a heartbeat (and at least `d_low`), as
-    /// nim-libp2p bounds it; its estimate is 12 500 bytes per millisecond.
+    /// As `On`, but to no more peers than this rate can serve within a heartbeat (and at least `d_low`).
+    /// nim-libp2p bounds flooding in this way, with an estimate of 12 500 bytes per millisecond.
     BoundedByRate {
         /// Assumed uplink rate, bytes per millisecond.
         rate_bytes_per_ms: usize,
@@ -51,10 +51,10 @@ pub struct LargeMessages {
     pub iwant_delay: Duration,
     /// Time after which the next peer is asked.
     pub iwant_retry: Duration,
-    /// Frame length above which an incoming frame counts as long and may delay IWANTs, bytes. The default
-    /// is what a connection's initial window of ten segments carries at once.
+    /// Length above which an incoming frame counts as long and may delay IWANTs, bytes. The default is the
+    /// amount that a connection's initial window of ten segments carries at once.
     pub transfer_bytes: usize,
-    /// Longest time for which an IWANT is delayed by long frames in transit; zero turns the delay off.
+    /// Maximum time for which long frames in transit delay an IWANT; zero turns the delay off.
     pub transfer_wait: Duration,
 }
 

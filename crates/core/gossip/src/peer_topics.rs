@@ -2,7 +2,7 @@
 
 use crate::topics::TopicIx;
 
-/// Sorted topics of a peer. Most peers are subscribed to one, which needs no memory of its own.
+/// Sorted topics of a peer. Most peers are subscribed to one, which is stored inline.
 #[derive(Clone, Debug, Default)]
 #[expect(
     clippy::box_collection,

@@ -12,11 +12,11 @@ use crate::peer_topics::PeerTopics;
 use crate::time::Time;
 use crate::types::{Direction, MessageId, PeerIx, SendHandle};
 
-/// State of one connected peer. A large network in one process has millions of these, of which most are quiet most of
-/// the time, so what only a busy peer needs is apart.
+/// State of one connected peer. A large network in one process has millions of these, most of them quiet most of the
+/// time, so data that only busy peers need is stored separately.
 #[derive(Debug)]
 pub(crate) struct PeerState {
-    /// Identity and signed record as sent in peer exchange, if the driver gave any; not interpreted here.
+    /// Identity and signed record as sent in peer exchange, if the driver provided any; not interpreted here.
     pub(crate) introduction: Option<Box<Introduction>>,
     pub(crate) direction: Direction,
     pub(crate) features: Features,
@@ -28,7 +28,7 @@ pub(crate) struct PeerState {
     pub(crate) topics: PeerTopics,
     /// The peer's record of answering requests for announced messages.
     pub(crate) answers: AnswerRecord,
-    /// Recent activity; present exactly if the next heartbeat has to visit the peer.
+    /// Recent activity; present exactly when the next heartbeat must visit the peer.
     activity: Option<Box<PeerActivity>>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct PeerActivity {
     pub(crate) used: Budget,
     /// Ids that the peer does not want (IDONTWANT), with the heartbeat at which that expires.
     pub(crate) dont_send: FewMap<MessageId, u64>,
-    /// Copies given to the driver and, as far as we know, not yet started; with the heartbeat.
+    /// Copies handed to the driver and, as far as is known, not yet started; with the heartbeat.
     pub(crate) cancellable: VecDeque<(MessageId, SendHandle, u64)>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Budget {
     pub(crate) ihave_messages: usize,
     /// Ids requested from the peer.
     pub(crate) iwant_ids: usize,
-    /// Ids announced by the peer that wait to be asked for.
+    /// Ids announced by the peer that wait to be requested.
     pub(crate) waiting_ids: usize,
     pub(crate) idontwant_ids: usize,
     pub(crate) empty_frames: usize,
@@ -124,7 +124,7 @@ impl Peers {
         self.slots.get_mut(peer.slot())?.as_mut()
     }
 
-    /// Recent activity of a connected peer, to be changed; the next heartbeat visits the peer.
+    /// Returns the recent activity of a connected peer for modification; the next heartbeat visits the peer.
     pub(crate) fn get_busy(&mut self, peer: PeerIx) -> Option<&mut PeerActivity> {
         let state = self.slots.get_mut(peer.slot())?.as_mut()?;
         if state.activity.is_none() {
@@ -138,7 +138,7 @@ impl Peers {
         self.busy.is_empty()
     }
 
-    /// Heartbeat: resets budgets and drops expired entries. Copies given to the driver more than `history`
+    /// Heartbeat: resets budgets and drops expired entries. Copies handed to the driver more than `history`
     /// heartbeats ago have been started, or were dropped without a report.
     pub(crate) fn renew(&mut self, heartbeat: u64, history: u64) {
         let slots = &mut self.slots;
@@ -169,7 +169,7 @@ impl Peers {
         }
     }
 
-    /// Makes room for exactly this many peers.
+    /// Reserves memory for exactly this many peers.
     pub(crate) fn reserve(&mut self, count: usize) {
         let more = count.saturating_sub(self.slots.len());
         self.slots.reserve_exact(more);

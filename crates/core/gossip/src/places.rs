@@ -1,5 +1,5 @@
-//! Replacement of mesh members. A mesh that is full of peers from few addresses, or of peers that deliver
-//! nothing first, must not keep out those that would deliver messages.
+//! Replacement of mesh members. A mesh full of peers from few addresses, or of peers that never deliver a
+//! message first, must not keep out those that would.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,29 +9,29 @@ use crate::router::Router;
 use crate::topics::TopicIx;
 use crate::types::{Direction, PeerIx};
 
-/// Maximum number of members exchanged for peers of other addresses at one heartbeat.
+/// Maximum number of members replaced by peers from other addresses at one heartbeat.
 const EXCHANGES_PER_HEARTBEAT: usize = 2;
 
 /// Time in the mesh after which a member without first deliveries is called idle.
 const IDLE_AFTER: Duration = Duration::from_secs(60);
 
-/// Number of first deliveries in a topic, over all peers and after decay, from which on idle members are
-/// exchanged. With fewer, a member may have none by chance.
+/// Number of first deliveries in a topic, over all peers and after decay, from which idle members are
+/// replaced. With fewer, a member may have none by chance.
 const BUSY_FIRST_DELIVERIES: f64 = 4.0;
 
 /// Inbound members of a mesh, by address group.
 type Crowd = BTreeMap<AddressGroup, Vec<PeerIx>>;
 
 impl Router {
-    /// Returns the member of a full mesh that makes room for an inbound newcomer: the one with the lowest
-    /// score at the most crowded address, if the newcomer's address is less crowded even with it. Outbound
-    /// peers stay, because an attacker cannot make this node dial.
+    /// Returns the member of a full mesh to replace by an inbound newcomer: the one with the lowest score
+    /// at the most crowded address, if the newcomer's address is less crowded even with it. Outbound peers
+    /// stay, because an attacker cannot make this node dial.
     pub(crate) fn makes_room_for(&self, ix: TopicIx, newcomer: PeerIx) -> Option<PeerIx> {
         let address = self.peers.get(newcomer)?.address?;
         self.worst_of_a_larger_crowd(&self.crowd(ix), address)
     }
 
-    /// Whether members of the mesh that dialled us share an address.
+    /// Whether inbound members of the mesh share an address.
     pub(crate) fn is_crowded(&self, ix: TopicIx) -> bool {
         let mesh = self.topics.get(ix).mesh.as_slice().iter();
         let mut addresses: Vec<_> = mesh
@@ -41,7 +41,7 @@ impl Router {
         addresses.windows(2).any(|two| two[0] == two[1])
     }
 
-    /// Address of a peer that dialled us.
+    /// Returns the address of an inbound peer.
     fn inbound_address(&self, peer: PeerIx) -> Option<AddressGroup> {
         let state = self.peers.get(peer);
         state
@@ -70,7 +70,7 @@ impl Router {
         worst.copied()
     }
 
-    /// Exchanges members at crowded addresses for subscribers at others.
+    /// Replaces members at crowded addresses by subscribers at others.
     pub(crate) fn even_out_addresses(&mut self, ix: TopicIx) {
         for _ in 0..EXCHANGES_PER_HEARTBEAT {
             let crowd = self.crowd(ix);
@@ -95,7 +95,7 @@ impl Router {
         self.worst_of_a_larger_crowd(crowd, address)
     }
 
-    /// Exchanges members without first deliveries, while others have some, for peers outside the mesh:
+    /// Replaces members without first deliveries, while others have some, by peers outside the mesh:
     /// preferably those that delivered messages first on request.
     pub(crate) fn exchange_idle_members(&mut self, ix: TopicIx) {
         let topic = self.topics.get(ix);

@@ -1,14 +1,14 @@
-//! Rules by which implementations of GossipSub differ where the specification leaves a choice.
+//! Rules on which implementations of GossipSub differ, because the specification leaves a choice.
 
-/// Choices of an implementation. The default is this one's.
+/// Choices of an implementation. The defaults are this router's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RouterPolicy {
-    /// Name of the profile that the choices are from, for results.
+    /// Name of the profile that defines the choices, for results.
     pub profile: &'static str,
-    /// When and how far a mesh is pruned.
+    /// When a mesh is pruned, and to what size.
     pub trim: MeshTrim,
-    /// Whether a peer that subscribes is grafted at once while the mesh is short, and not only at the next heartbeat.
+    /// Whether a newly subscribed peer is grafted at once while the mesh is too small, not only at the next heartbeat.
     pub grafts_newcomers: bool,
     /// Whether a copy that waits in the send queue is dropped when its receiver is known to have the message.
     pub cancels_queued: bool,
@@ -16,15 +16,15 @@ pub struct RouterPolicy {
     pub send_order: SendOrder,
 }
 
-/// When and how far a mesh is pruned.
+/// When a mesh is pruned, and to what size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MeshTrim {
     /// Above `d_high`, to D members.
     AboveToD,
     /// At `d_high` or above, to D members.
     ReachedToD,
-    /// Above `d_high`, to no certain size: the `d_score` best members stay, and as many outbound ones among the others as
-    /// `d_out` says; of the rest, those beyond D are pruned, or all of it if there are no more than D.
+    /// Above `d_high`, to no fixed size. The `d_score` best members stay, and up to `d_out` outbound ones among the
+    /// others. Of the rest, those beyond D are pruned, or all of it if there are no more than D.
     AllBelowScore,
 }
 
@@ -50,7 +50,7 @@ impl Default for RouterPolicy {
 }
 
 impl MeshTrim {
-    /// Whether a mesh of `members` has too many.
+    /// Whether a mesh of `members` must be trimmed.
     pub(crate) fn is_due(self, members: usize, d_high: usize) -> bool {
         match self {
             Self::AboveToD | Self::AllBelowScore => members > d_high,

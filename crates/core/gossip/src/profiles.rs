@@ -1,14 +1,14 @@
-//! Profiles of other implementations of GossipSub as data, for networks that are compared with theirs.
+//! Profiles of other implementations of GossipSub as data, to compare networks with theirs.
 
 use std::time::Duration;
 
 use crate::config::Config;
 use crate::policy::{MeshTrim, RouterPolicy, SendOrder};
 
-/// More peers than announce a message: each is asked as it does.
+/// More peers than ever announce a message, so that each announcer is asked at once.
 const ALL_AT_ONCE: usize = 1_000;
 
-/// Behaviour of one implementation, as far as this router can take it on.
+/// Behaviour of one implementation, as far as this router can imitate it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RouterProfile {
@@ -16,7 +16,7 @@ pub struct RouterProfile {
     pub name: &'static str,
     /// Origin of every number and rule.
     pub source: &'static str,
-    /// Rules that differ from those of this router; `None` for this one itself.
+    /// Rules that differ from this router's; `None` for its own profile.
     pub differs: Option<ProfileRules>,
 }
 
@@ -26,21 +26,22 @@ pub struct RouterProfile {
 pub struct ProfileRules {
     /// Rules of [`RouterPolicy`].
     pub policy: RouterPolicy,
-    /// Members that a trimmed mesh keeps for their score, unless the network's preset says it.
+    /// Number of members that a trimmed mesh keeps for their score, unless the network's preset sets it.
     pub d_score: usize,
-    /// Outbound members of a mesh, unless the network's preset says it.
+    /// Number of outbound members of a mesh, unless the network's preset sets it.
     pub d_out: usize,
-    /// Peers asked for one message at a time; `ALL_AT_ONCE` if each is asked as it announces the message.
+    /// Maximum number of peers asked for one message at a time; `ALL_AT_ONCE` if each is asked when it announces the
+    /// message.
     pub iwant_in_flight_max: usize,
-    /// Time after which another peer is asked, where not all are asked at once.
+    /// Time after which another peer is asked, unless all are asked at once.
     pub iwant_retry: Duration,
-    /// Ids that one peer is asked for between two heartbeats.
+    /// Maximum number of ids requested from one peer between two heartbeats.
     pub iwant_ids_per_heartbeat_max: usize,
-    /// Times that one message is sent to one peer on request.
+    /// Maximum number of times that one message is sent to one peer on request.
     pub gossip_retransmissions: u8,
     /// Data longer than this is announced by IDONTWANT, bytes.
     pub idontwant_threshold_bytes: usize,
-    /// Heartbeats for which an IDONTWANT is honoured.
+    /// Number of heartbeats for which an IDONTWANT is honoured.
     pub idontwant_ttl_heartbeats: u64,
     /// Time from the start to the first heartbeat.
     pub heartbeat_delay: Duration,
@@ -62,7 +63,7 @@ const fn policy(
     }
 }
 
-/// Profiles that are known; the first is the default.
+/// Known profiles; the first is the default.
 pub const PROFILES: [RouterProfile; 5] = [
     RouterProfile {
         name: "undertone",
@@ -146,8 +147,8 @@ pub const PROFILES: [RouterProfile; 5] = [
 ];
 
 impl RouterProfile {
-    /// Sets what differs in a configuration. The degrees of its preset stay if `keeps_degrees`, as a network's preset says them
-    /// for every implementation.
+    /// Applies the differing rules to a configuration. With `keeps_degrees`, the degrees of its preset stay: a
+    /// network's preset sets them for every implementation.
     pub fn apply(&self, config: &mut Config, keeps_degrees: bool) {
         let Some(rules) = &self.differs else {
             return;
@@ -162,7 +163,7 @@ impl RouterProfile {
         config.large.iwant_retry = rules.iwant_retry;
         config.iwant_give_up = rules.iwant_retry;
         config.iwant_give_up_dubious = rules.iwant_retry;
-        // None of them waits for copies that are coming in, or asks less of a peer that left requests unanswered.
+        // None of them waits for incoming copies, or asks less of a peer that left requests unanswered.
         config.large.transfer_wait = Duration::ZERO;
         config.limits.iwant_ids_per_heartbeat_max = rules.iwant_ids_per_heartbeat_max;
         config.limits.iwant_ids_of_dubious_per_heartbeat_max = rules.iwant_ids_per_heartbeat_max;

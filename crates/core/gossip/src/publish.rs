@@ -40,7 +40,7 @@ impl Router {
         self.seen.contains(&id)
     }
 
-    /// Returns the index of a topic that this node uses itself; the topic keeps its index from now on.
+    /// Returns the index of a topic that this node uses itself; from now on the topic keeps this index.
     pub(crate) fn own_topic(&mut self, topic: &Topic) -> Result<TopicIx, ApiMisuse> {
         let ix = self
             .intern(topic)
@@ -93,7 +93,7 @@ impl Router {
         Ok((id, sent))
     }
 
-    /// Fills the fanout of a topic that is published to without a subscription: D peers that stay the same.
+    /// Fills the fanout of a topic that is published to without a subscription: D peers that are kept.
     fn fill_fanout(&mut self, ix: TopicIx) {
         if self.topics.get(ix).joined || !self.strategy.keeps_mesh() {
             return;

@@ -9,7 +9,7 @@ use crate::types::{PeerIx, Topic};
 use crate::wire::PxPeer;
 
 impl Router {
-    /// Peers to offer in a PRUNE, as (identity, signed record): random subscribers without a negative
+    /// Returns the peers to offer in a PRUNE, as (identity, signed record): random subscribers without a negative
     /// score. Empty when exchange is off or the pruned peer has a negative score.
     pub(crate) fn px_offer(&mut self, ix: TopicIx, pruned: PeerIx) -> Vec<(Bytes, Bytes)> {
         if !self.config.peer_exchange || self.scores.score(pruned) < 0.0 {
@@ -32,8 +32,8 @@ impl Router {
             .collect()
     }
 
-    /// Uses the peers offered by `from`, if its score is high enough. The caller has made sure that `from` was in the mesh:
-    /// a peer that was not cannot make this node verify and dial what it names, PRUNE after PRUNE.
+    /// Uses the peers offered by `from`, if its score is high enough. The caller must have checked that `from` was in
+    /// the mesh. Otherwise any peer could make this node verify and dial arbitrary peers, PRUNE after PRUNE.
     pub(crate) fn accept_px(&mut self, from: PeerIx, topic: &Topic, offered: &[PxPeer]) {
         if !self.config.peer_exchange || self.scores.score(from) < self.config.thresholds.accept_px
         {

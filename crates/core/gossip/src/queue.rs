@@ -129,7 +129,7 @@ impl SendQueue {
         false
     }
 
-    /// Drops all waiting control frames: a peer with a new session is sent its control again.
+    /// Drops all waiting control frames: on a new session the peer gets its control entries again.
     pub fn drop_control(&mut self) {
         self.control.clear();
     }

@@ -36,7 +36,8 @@ impl Router {
         for change in &rpc.subscriptions {
             self.subscription(peer, change);
         }
-        // Before messages, so that an IDONTWANT counts that arrives in one frame with the message it names.
+        // Before messages, so that an IDONTWANT takes effect if it arrives in one frame with the message it
+        // names.
         self.on_idontwant(peer, &rpc.idontwant);
         for message in rpc.messages {
             self.message(peer, message, frame);
@@ -54,7 +55,8 @@ impl Router {
         Ok(())
     }
 
-    /// Counts an empty frame. Some implementations send one as a greeting; many are an attempt to waste time.
+    /// Counts an empty frame. Some implementations send one as a greeting; many of them are an attempt to
+    /// waste time.
     fn empty_frame(&mut self, peer: PeerIx) {
         let max = self.config.limits.empty_frames_per_heartbeat_max.max(1);
         let Some(busy) = self.peers.get_busy(peer) else {
@@ -150,8 +152,8 @@ impl Router {
         }
     }
 
-    /// Handles the validator's verdict. It is ignored if the message does not wait for one, as after an
-    /// earlier verdict. If the topic was left in the meantime, the verdict counts for scores only.
+    /// Handles the validator's verdict. It is ignored if the message does not wait for one, for instance
+    /// after an earlier verdict. If the topic was left in the meantime, the verdict only affects scores.
     pub(crate) fn validated(&mut self, id: MessageId, verdict: Verdict) {
         let Some(waiting) = self.pending.take(&id) else {
             return;
@@ -216,7 +218,7 @@ impl Router {
         senders: &[PeerIx],
     ) {
         let topic = self.topics.get(ix);
-        // The received frame is forwarded as it is if the message came alone, and re-encoded otherwise.
+        // The received frame is forwarded unchanged if the message came alone, and re-encoded otherwise.
         let frame = frame.unwrap_or_else(|| wire::message_frame(&topic.name, data));
         let view = View {
             parameters: self.config.parameters(),

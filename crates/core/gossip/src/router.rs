@@ -27,9 +27,9 @@ use crate::wire::{self, Encoder};
 
 /// A GossipSub (or flooding) router without clock, socket, thread or hash order.
 ///
-/// Driving it: [`handle`](Self::handle) an input, drain [`poll`](Self::poll) until it returns
-/// `None`, then call `handle` with [`Input::Tick`] no later than
-/// [`next_timeout`](Self::next_timeout). The same seed and inputs give the same outputs.
+/// To drive it, [`handle`](Self::handle) an input, drain [`poll`](Self::poll) until it returns `None`, then call
+/// `handle` with [`Input::Tick`] no later than [`next_timeout`](Self::next_timeout). The same seed and inputs give
+/// the same outputs.
 #[derive(Debug)]
 pub struct Router {
     pub(crate) config: Arc<Config>,
@@ -41,7 +41,7 @@ pub struct Router {
     pub(crate) started: Time,
     pub(crate) heartbeats: u64,
     pub(crate) next_heartbeat: Time,
-    /// Time until which upkeep can wait; not after `now` if it cannot.
+    /// Time until which upkeep can wait; not later than `now` if it cannot.
     pub(crate) rests_until: Time,
     pub(crate) topics: Topics,
     pub(crate) peers: Peers,
@@ -68,7 +68,7 @@ impl Router {
     /// share a configuration.
     ///
     /// # Errors
-    /// Returns [`ConfigError`] with the rule that the configuration breaks.
+    /// Returns [`ConfigError`] with the violated rule.
     pub fn new(
         config: impl Into<Arc<Config>>,
         seed: [u8; 32],
@@ -126,7 +126,7 @@ impl Router {
         self
     }
 
-    /// Makes room for exactly this many peers, numbered from 0. Without it, room grows as peers connect.
+    /// Reserves memory for exactly this many peers, numbered from 0. Without it, memory grows as peers connect.
     pub fn reserve_peers(&mut self, count: usize) {
         self.peers.reserve(count);
         self.scores.reserve(count);
@@ -194,7 +194,7 @@ impl Router {
         next
     }
 
-    /// Latest time at which the driver must give the next input, e.g. [`Input::Tick`].
+    /// Returns the latest time at which the driver must pass the next input, e.g. [`Input::Tick`].
     pub fn next_timeout(&self) -> Time {
         let upkeep = self.upkeep_timeout();
         upkeep.min(self.send_schedule.next()).min(self.next_iwant())
@@ -224,13 +224,13 @@ impl Router {
         self.outputs.push_back(Output::Report(report));
     }
 
-    /// Control encoder of a peer, with room for one entry with the longest topic name; the frame is sent at
-    /// the end of the current input.
+    /// Returns the control encoder of a peer, with room for one entry with the longest topic name; its frame is
+    /// sent at the end of the current input.
     pub(crate) fn control(&mut self, peer: PeerIx) -> &mut Encoder {
         self.control_with_room(peer, 0)
     }
 
-    /// Control encoder of a peer, with room for `bytes` more; if they do not fit, the collected entries
+    /// Returns the control encoder of a peer, with room for `bytes` more; if they do not fit, the collected entries
     /// are sent first.
     pub(crate) fn control_with_room(&mut self, peer: PeerIx, bytes: usize) -> &mut Encoder {
         let limits = &self.config.limits;
@@ -281,7 +281,7 @@ impl Router {
         if busy.cancellable.len() >= max {
             busy.cancellable.pop_front();
         } else if busy.cancellable.capacity() == 0 {
-            // Usually there is one, and a queue begins with room for four.
+            // Usually there is one, and a queue starts with room for four.
             busy.cancellable.reserve_exact(1);
         }
         busy.cancellable.push_back((id, handle, self.heartbeats));
@@ -355,7 +355,7 @@ impl Router {
         self.scores.score(peer)
     }
 
-    /// Whether a peer is below the graylist threshold only because many share its address (P6).
+    /// Whether a peer is below the graylist threshold only because too many peers share its address (P6).
     pub fn is_graylisted_for_address(&self, peer: PeerIx) -> bool {
         self.is_graylisted(peer)
             && self.scores.score_without_address(peer) >= self.config.thresholds.graylist
@@ -418,7 +418,7 @@ impl Router {
         self.strategy.keeps_mesh()
     }
 
-    /// How much of each bound is in use.
+    /// Returns the current use of each limit.
     pub fn usage(&self) -> Usage {
         let per_peer = |count: fn(&crate::peers::PeerState) -> usize| {
             self.peers
@@ -450,7 +450,7 @@ impl Router {
     }
 }
 
-/// Current use of each bound of [`crate::Limits`]; maxima over peers for the last three.
+/// Current use of each limit of [`crate::Limits`]; the last three are maxima over peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {

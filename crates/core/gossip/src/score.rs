@@ -1,11 +1,11 @@
-//! The score function: a number for each peer that sums up its behaviour (GossipSub v1.1, "Peer Scoring").
+//! The score function: one number per peer that sums up its behaviour (GossipSub v1.1, "Peer Scoring").
 //!
 //! Counters are in `counters`, parameters in `params`; the seen cache records which peer delivered what.
 //! Where the text and the implementations of the specification differ, this crate follows the
 //! implementations: a positive score is lost at disconnect, a negative one is kept for `retain_score`, and
 //! nothing decays while the peer is disconnected. It deviates where the implementations let strangers harm
-//! a peer that did nothing: see [`Scores::disconnected`] for what is kept, and `colocation` for which peers
-//! are charged when many share an address.
+//! an innocent peer: see [`Scores::disconnected`] for what is kept, and `colocation` for which peers are
+//! charged when many share an address.
 
 mod colocation;
 mod counters;
@@ -28,7 +28,7 @@ use crate::time::Time;
 use crate::topics::TopicIx;
 use crate::types::{PeerIx, Topic};
 
-/// Score that was computed last, in eight bytes: not a number when there is none.
+/// Last computed score, in eight bytes: NaN when there is none.
 #[derive(Clone, Debug)]
 struct ScoreMemo(Cell<f64>);
 
@@ -65,7 +65,7 @@ struct Record {
 }
 
 impl Record {
-    /// Whether the peer is connected and has nothing against it; its address was not looked at.
+    /// Whether the peer is connected and has no penalties; its address is not considered.
     fn is_spotless(&self) -> bool {
         let mut topics = self.topics.iter();
         self.retained_until.is_none()
@@ -87,9 +87,9 @@ pub(crate) struct Scores {
     config: Arc<Config>,
     /// Parameters per topic, resolved when the topic gets its index.
     topics: Vec<Option<TopicScoreParams>>,
-    /// Records of peers with anything to remember: of most peers there is nothing most of the time.
+    /// Records of peers with anything to remember, which most peers rarely have.
     peers: Vec<Option<Box<Record>>>,
-    /// Whether a peer is connected or remembered, by its index.
+    /// Whether a peer is connected or remembered, by index.
     known: Vec<bool>,
     colocation: Colocation,
     next_decay: Time,
@@ -111,7 +111,7 @@ impl Scores {
         }
     }
 
-    /// Makes room for exactly this many peers.
+    /// Reserves memory for exactly this many peers.
     pub(crate) fn reserve(&mut self, count: usize) {
         let more = count.saturating_sub(self.peers.len());
         self.peers.reserve_exact(more);
@@ -132,7 +132,7 @@ impl Scores {
             let named = named.clone();
             if self.topics.len() <= ix.slot() {
                 if self.topics.is_empty() {
-                    // Most routers know one topic, and a vector begins with room for four.
+                    // Most routers know one topic, and a vector starts with room for four.
                     self.topics.reserve_exact(ix.slot() + 1);
                 }
                 self.topics.resize_with(ix.slot() + 1, || None);
@@ -177,7 +177,7 @@ impl Scores {
 
     /// Records that the peer disconnected; it no longer counts at its address. Only its own offences are
     /// kept, for `retain_score`: invalid messages, failed mesh deliveries, misbehaviour. A peer without any
-    /// is forgotten, even if its score was negative because of too many neighbours at its address.
+    /// is forgotten, even if its score was negative because too many peers shared its address.
     pub(crate) fn disconnected(&mut self, peer: PeerIx, now: Time) {
         let config = Arc::clone(&self.config);
         let Some(params) = &config.score else {
@@ -214,7 +214,7 @@ impl Scores {
         }
     }
 
-    /// Removes the peer from its address: those that connected after it have one peer less before them.
+    /// Removes the peer from its address; peers that connected after it move up by one.
     fn leave_address(&mut self, peer: PeerIx) {
         let ip = record(&mut self.peers, peer).and_then(|record| record.ip.take());
         if let Some(ip) = ip {
@@ -241,7 +241,7 @@ impl Scores {
         let at = match record.topics.binary_search_by_key(&topic, |(t, _)| *t) {
             Ok(at) => at,
             Err(at) => {
-                // Most peers share one topic with this node, and a vector begins with room for four.
+                // Most peers share one topic with this node, and a vector starts with room for four.
                 record.topics.reserve_exact(1);
                 record.topics.insert(at, (topic, TopicCounters::default()));
                 at
@@ -288,7 +288,7 @@ impl Scores {
         }
     }
 
-    /// Record of a known peer that is about to change; its cached score is invalidated.
+    /// Returns the record of a known peer for modification, and invalidates its cached score.
     fn known_record(&mut self, peer: PeerIx) -> Option<&mut Record> {
         if !self.remembers(peer) {
             return None;
@@ -356,7 +356,7 @@ impl Scores {
         score
     }
 
-    /// Part of a score that is for the peers that share the address (P6).
+    /// Returns the part of a score due to peers that share the address (P6).
     fn colocation_part(&self, params: &ScoreParams, peer: PeerIx, record: &Record) -> f64 {
         let ip = record.ip;
         let Some(ip) = ip.filter(|ip| !params.ip_colocation_allowed.contains(ip)) else {
@@ -367,7 +367,7 @@ impl Scores {
         surplus * surplus * params.ip_colocation_weight
     }
 
-    /// Score of the peer without the part for a shared address (P6), from the live counters.
+    /// Returns the score of the peer without the part for a shared address (P6), from the live counters.
     pub(crate) fn score_without_address(&self, peer: PeerIx) -> f64 {
         let record = self.peers.get(peer.slot()).and_then(Option::as_deref);
         let parts = self.config.score.as_ref().zip(record);
@@ -376,7 +376,7 @@ impl Scores {
         })
     }
 
-    /// Whether no score is negative, and none becomes so by the passage of time alone.
+    /// Whether no score is negative, or can become so by the passage of time alone.
     pub(crate) fn cannot_sink(&self) -> bool {
         let wants_deliveries = |topic: &TopicScoreParams| topic.mesh_deliveries_weight != 0.0;
         if self.topics.iter().flatten().any(wants_deliveries) {
@@ -390,7 +390,7 @@ impl Scores {
         })
     }
 
-    /// Runs one decay tick if one is due. Returns whether it did.
+    /// Runs a decay tick if one is due; returns whether it did.
     pub(crate) fn decay(&mut self, now: Time) -> bool {
         if now < self.next_decay {
             return false;
@@ -399,7 +399,7 @@ impl Scores {
         let Some(params) = &config.score else {
             return false;
         };
-        // Only one tick even after a long pause: missed ticks are not made up for, as in go and rust.
+        // Only one tick even after a long pause: missed ticks are not caught up, as in go and rust.
         self.next_decay = now.after(params.decay_interval);
         let held = (0..).map(PeerIx).zip(&self.peers);
         let held = held.filter_map(|(peer, record)| Some((peer, record.as_deref()?)));
@@ -448,7 +448,7 @@ impl Scores {
     }
 }
 
-/// Record of a peer that is about to change, if there is one; its cached score is invalidated.
+/// Returns the record of a peer for modification, if there is one, and invalidates its cached score.
 fn record(peers: &mut [Option<Box<Record>>], peer: PeerIx) -> Option<&mut Record> {
     let record = peers.get_mut(peer.slot())?.as_deref_mut()?;
     record.touched();

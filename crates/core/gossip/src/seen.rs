@@ -1,5 +1,5 @@
 //! Seen messages: which peers delivered them while their validity was unknown, and how further copies are
-//! treated. One record serves the duplicate check and the delivery states of the score function.
+//! treated. One record serves both the duplicate check and the delivery states of the score function.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -93,7 +93,7 @@ impl Seen {
     }
 
     /// Forgets a message without a verdict, so that its next copy is a first one; returns the peers that
-    /// sent a copy. The place in the order stays until its time, unless it is the newest.
+    /// sent a copy. The position in the order stays until it expires, unless it is the newest.
     pub(crate) fn remove(&mut self, id: &MessageId) -> Vec<PeerIx> {
         let Some(record) = self.records.remove(id) else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Sending of a message to its receivers: at once, delayed, or only its id.
+//! Sending of a message to its receivers: at once, delayed, or as an id only.
 
 use bytes::Bytes;
 
@@ -63,7 +63,7 @@ impl Router {
         count
     }
 
-    /// Announces one id by IHAVE at once.
+    /// Announces one id by IHAVE immediately.
     fn tell(&mut self, ix: TopicIx, peer: PeerIx, id: MessageId) {
         let name = self.topics.get(ix).name.clone();
         self.stats.sent.ihave += 1;

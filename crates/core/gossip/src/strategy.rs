@@ -1,8 +1,8 @@
 //! Dissemination strategies: which peers get a copy of a message, and when.
 //!
-//! A strategy of one's own implements [`Strategy`] in one's own crate, see `examples/custom_strategy.rs`. To add a
-//! built-in one: a file here, a variant of [`StrategyKind`] with its name in `kind.rs` and its arm in `choice.rs`,
-//! and a scenario.
+//! A custom strategy implements [`Strategy`] in its own crate, see `examples/custom_strategy.rs`. A built-in one
+//! takes a file here, a variant of [`StrategyKind`] with its name in `kind.rs`, an arm in `choice.rs`, and a
+//! scenario.
 //!
 //! Fragmentation does not choose receivers and has its own module, `fragments`.
 

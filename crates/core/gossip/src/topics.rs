@@ -92,7 +92,7 @@ pub(crate) struct TopicState {
     pub(crate) meter: Meter,
 }
 
-/// Number of topics up to which there is room for just these.
+/// Number of topics up to which memory is reserved exactly.
 const FEW_TOPICS: usize = 8;
 
 /// All known topics, bounded by `topics_max`.
@@ -108,8 +108,8 @@ impl Topics {
         self.by_name.get(name).copied()
     }
 
-    /// Returns the index of a topic, which is created if there is room. The flag tells whether
-    /// it was created; its name is then what `keep` makes of `name`, after the limits were checked.
+    /// Returns the index of a topic, which is created if there is room. The flag tells whether it was
+    /// created; its name is then `keep(name)`, computed after the limits were checked.
     pub(crate) fn intern(
         &mut self,
         name: &Topic,
@@ -145,7 +145,7 @@ impl Topics {
         Some((ix, true))
     }
 
-    /// Removes a topic that this node does not use and no peer is subscribed to. Returns whether it did.
+    /// Removes a topic that this node does not use and no peer is subscribed to; returns whether it did.
     pub(crate) fn release(&mut self, ix: TopicIx) -> bool {
         let topic = self.get(ix);
         if topic.ours || !topic.subscribers.is_empty() {

@@ -1,10 +1,10 @@
 //! Bytes of each topic, and the bandwidth that a topic may use.
 //!
-//! All messages of a topic are charged to its budget, in both directions: received copies, also further ones, and copies
-//! queued for peers. When the budget is used up, messages of others are dropped before they are validated, and none is
-//! asked for, which no peer is blamed for. A message that is let in may overdraw the budget, so that long messages pass,
-//! too; what is overdrawn is never more than the burst. Own messages are charged and never dropped: whoever publishes
-//! asks [`Router::bandwidth_wait`] before, and may have to make something for the message meanwhile.
+//! All messages of a topic are charged to its budget, in both directions: received copies, including duplicates, and
+//! copies queued for peers. When the budget is used up, messages of others are dropped before validation, and none is
+//! requested; no peer is blamed for that. An admitted message may overdraw the budget, so that long messages pass too;
+//! the overdraft never exceeds the burst. Own messages are charged but never dropped. The publisher asks
+//! [`Router::bandwidth_wait`] first, since preparing the message may be costly.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const NS_PER_S: i128 = 1_000_000_000;
 pub struct TopicBudget {
     /// Bytes per second in the long run, at least 1.
     pub bytes_per_s: u64,
-    /// Bytes that may pass at once after a time of silence; also the most that can be overdrawn.
+    /// Bytes that may pass at once after a period of silence; also the maximum overdraft.
     pub burst_bytes: u64,
 }
 
@@ -34,33 +34,33 @@ impl TopicBudget {
     }
 }
 
-/// Totals of one topic since it was first used by this node; lengths are those of message and topic name.
+/// Totals of one topic since this node first used it; lengths cover the message and the topic name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TopicTraffic {
     /// Bytes of all received copies, valid or not.
     pub received_bytes: u64,
-    /// Bytes of the messages of peers that were found valid, each counted once.
+    /// Bytes of valid messages from peers, each counted once.
     pub accepted_bytes: u64,
     /// Bytes of the copies queued for peers; some are cancelled before they are written.
     pub sent_bytes: u64,
     /// Copies of unknown messages that were dropped because the budget was used up.
     pub dropped: u64,
-    /// Announced ids that were not asked for because the budget was used up.
+    /// Announced ids that were not requested because the budget was used up.
     pub not_requested: u64,
 }
 
-/// Account of one topic.
+/// Byte account of one topic.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Meter {
     pub(crate) totals: TopicTraffic,
-    /// Used bytes times nanoseconds per second; the budget is used up from the burst on.
+    /// Used bytes times nanoseconds per second; at the burst the budget is used up.
     used: i128,
     settled: Time,
 }
 
 impl Meter {
-    /// Whether the topic may use more.
+    /// Whether the topic may use more bandwidth.
     pub(crate) fn has_room(&mut self, now: Time, budget: &TopicBudget) -> bool {
         let elapsed = i128::from(now.as_nanos().saturating_sub(self.settled.as_nanos()));
         self.settled = self.settled.max(now);
@@ -117,13 +117,13 @@ impl Router {
         bytes
     }
 
-    /// Totals of a topic; zero for one that is not known.
+    /// Returns the totals of a topic; zero for an unknown one.
     pub fn traffic(&self, topic: &Topic) -> TopicTraffic {
         let ix = self.topics.find(topic);
         ix.map_or_else(TopicTraffic::default, |ix| self.topics.get(ix).meter.totals)
     }
 
-    /// Time until a topic may use bandwidth again; zero if it may at `now`.
+    /// Returns the time until a topic may use bandwidth again; zero if it may at `now`.
     pub fn bandwidth_wait(&self, now: Time, topic: &Topic) -> Duration {
         let (Some(ix), Some(budget)) = (self.topics.find(topic), self.config.budget_of(topic))
         else {

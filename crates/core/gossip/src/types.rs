@@ -105,6 +105,6 @@ impl From<&str> for Topic {
     }
 }
 
-/// Handle of a frame given to the driver, by which it can be cancelled while it waits.
+/// Handle of a frame passed to the driver, by which it can be cancelled while it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SendHandle(pub u64);

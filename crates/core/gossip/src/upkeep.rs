@@ -1,19 +1,19 @@
-//! Upkeep at fixed intervals, heartbeats and the decay of scores, and when it can wait.
+//! Upkeep at fixed intervals (heartbeats and score decay), and when it can be deferred.
 //!
-//! Most upkeep of a router that is at rest changes nothing that others could see: no mesh is too small, nothing is to be
-//! advertised, nobody is in arrears. After such a heartbeat the driver need not wake the router for the next ones, until
-//! there is an input. What was due meanwhile is made up for before that input, each heartbeat with the time at which it was
-//! due, so that the router is in the state that it would be in had it been woken.
+//! Most upkeep of a router at rest has no visible effect: no mesh is too small, nothing is to be advertised, and no
+//! requests are open. After such a heartbeat the driver need not wake the router for the next ones, until there is an
+//! input. The deferred upkeep is caught up before that input, each heartbeat with the time at which it was due, so that
+//! the router is in the same state as if it had been woken.
 
 use crate::router::Router;
 use crate::time::Time;
 use crate::topics::{TopicIx, TopicState};
 
-/// Heartbeats for which a router without opportunistic grafting rests at most.
+/// Maximum number of heartbeats for which a router without opportunistic grafting rests.
 const REST_HEARTBEATS_MAX: u64 = 60;
 
 impl Router {
-    /// Time of the next heartbeat or decay, whether it can wait or not.
+    /// Returns the time of the next heartbeat or decay, whether it can be deferred or not.
     pub(crate) fn next_upkeep(&self) -> Time {
         self.next_heartbeat.min(self.scores.next_decay())
     }
@@ -23,7 +23,7 @@ impl Router {
         self.next_upkeep().max(self.rests_until)
     }
 
-    /// Makes up for the upkeep that was due before `now` and could wait.
+    /// Catches up on the deferred upkeep that was due before `now`.
     pub(crate) fn catch_up(&mut self, now: Time) {
         let end = now.min(self.rests_until);
         while self.next_upkeep() < end {
@@ -43,14 +43,14 @@ impl Router {
         }
         if self.now >= self.next_heartbeat {
             self.heartbeat();
-            // Looked at once in a heartbeat and not after every input, of which a busy router has many.
+            // Checked once per heartbeat, not after every input, of which a busy router has many.
             if self.is_at_rest() {
                 self.rests_until = self.next_graft_by_score();
             }
         }
     }
 
-    /// Time of the next heartbeat at which meshes change although they have enough members.
+    /// Returns the time of the next heartbeat at which meshes change although they have enough members.
     fn next_graft_by_score(&self) -> Time {
         let every = match self.config.opportunistic_graft_heartbeats {
             0 => REST_HEARTBEATS_MAX,
@@ -62,12 +62,12 @@ impl Router {
         self.next_heartbeat.after(heartbeat.saturating_mul(between))
     }
 
-    /// Whether heartbeats and decays change nothing that others could see, whenever they come.
+    /// Whether heartbeats and decays have no visible effect, whenever they occur.
     fn is_at_rest(&self) -> bool {
         self.cache.is_empty()
             && self.departed.is_empty()
             && self.fetcher.is_idle()
-            // What was counted since a heartbeat ago takes memory until the next.
+            // Counts since the last heartbeat take memory until the next one.
             && self.peers.are_idle()
             && self.topics.iter().all(|(ix, topic)| {
                 let keeps_mesh = topic.joined && self.strategy.keeps_mesh();
@@ -76,7 +76,7 @@ impl Router {
             && self.scores.cannot_sink()
     }
 
-    /// Whether a heartbeat leaves the mesh of a topic as it is, provided that no member has a negative score.
+    /// Whether a heartbeat leaves the mesh of a topic unchanged, provided that no member has a negative score.
     fn has_settled_mesh(&self, ix: TopicIx, topic: &TopicState) -> bool {
         let (degrees, mesh) = (&self.config.degrees, topic.mesh.as_slice());
         let trim = self.config.policy.trim;

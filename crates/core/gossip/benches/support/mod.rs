@@ -1,4 +1,4 @@
-//! Router in a mesh, as the benchmarks drive it.
+//! Router in a mesh, as driven by the benchmarks.
 
 use bytes::Bytes;
 use undertone_gossip::{
@@ -44,7 +44,7 @@ impl Bench {
         bench
     }
 
-    /// Gives the router one input and takes all its outputs.
+    /// Passes one input to the router and discards all its outputs.
     pub(crate) fn input(&mut self, input: Input) {
         self.router
             .handle(self.now, input)
@@ -54,7 +54,7 @@ impl Bench {
         }
     }
 
-    /// Gives the router a frame of a peer.
+    /// Passes a peer's frame to the router.
     pub(crate) fn frame(&mut self, peer: PeerIx, frame: Bytes) {
         self.input(Input::Frame {
             peer,
@@ -62,12 +62,12 @@ impl Bench {
         });
     }
 
-    /// Returns a message that was never seen, as a frame.
+    /// Returns a new message, as a frame.
     pub(crate) fn message(&mut self, size: usize) -> (MessageId, Bytes) {
         let mut data = vec![0; size];
         data[..8].copy_from_slice(&self.next.to_be_bytes());
         self.next += 1;
-        // Time moves on, so that caches turn over as they do in life.
+        // Time advances, so that caches turn over as in real use.
         self.now = self.now.after(std::time::Duration::from_millis(10));
         self.input(Input::Tick);
         (

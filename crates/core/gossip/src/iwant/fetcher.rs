@@ -1,4 +1,4 @@
-//! Missing messages: their holders, the open requests for them, and the time of the next request.
+//! Missing messages: their holders, their open requests, and the time of the next request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::types::{MessageId, PeerIx};
 /// Limits on what the fetcher remembers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FetcherLimits {
-    /// Open requests, over all peers and messages.
+    /// Maximum number of open requests, over all peers and messages.
     pub(crate) requests_max: usize,
-    /// Missing messages with holders that are to be asked later.
+    /// Maximum number of missing messages with holders to ask later.
     pub(crate) waiting_max: usize,
-    /// Holders that are to be asked later, for each message.
+    /// Maximum number of holders to ask later, for each message.
     pub(crate) holders_max: usize,
 }
 
@@ -72,7 +72,7 @@ impl Fetcher {
         self.missing.get(id).is_some_and(|m| m.is_asked(peer))
     }
 
-    /// Number of further peers of that reliability that may be asked for `id` now.
+    /// Returns how many more peers of that reliability may be asked for `id` now.
     pub(crate) fn places(
         &self,
         id: &MessageId,
@@ -84,7 +84,7 @@ impl Fetcher {
         missing.places(reliability, limits)
     }
 
-    /// Number of requests for `id` that were given up, without those to trusted peers.
+    /// Returns the number of requests for `id` that were given up, except those to trusted peers.
     pub(crate) fn failed(&self, id: &MessageId, now: Time) -> usize {
         self.missing.get(id).map_or(0, |m| m.failed(now))
     }
@@ -94,7 +94,7 @@ impl Fetcher {
         self.missing.get(id)?.dubious_until(now)
     }
 
-    /// Number of requests that may still be made.
+    /// Returns the number of requests that may still be made.
     pub(crate) fn room(&self) -> usize {
         self.limits.requests_max.saturating_sub(self.requests)
     }
@@ -116,7 +116,7 @@ impl Fetcher {
         }
     }
 
-    /// Records that `holder` has a missing message, to be asked for in `window` or at the time already set if
+    /// Records that `holder` has a missing message, to be requested in `window` or at the time already set if
     /// that is sooner. If the list of holders is full, one that is worse by `is_worse` is replaced.
     pub(crate) fn ask_later(
         &mut self,
@@ -160,8 +160,8 @@ impl Fetcher {
         self.retain_requests(|request| request.peer != peer);
     }
 
-    /// Drops expired requests, and counts for each peer those that were not answered in time. Requests that
-    /// did not bind the peer are not counted.
+    /// Drops expired requests, and counts the unanswered ones per peer. Requests that did not bind the peer
+    /// are not counted.
     pub(crate) fn unanswered(&mut self, now: Time) -> Unanswered {
         let mut unanswered = Unanswered::default();
         self.retain_requests(|request| {
@@ -186,7 +186,7 @@ impl Fetcher {
         self.due.first().map_or(Time::MAX, |(due, _)| *due)
     }
 
-    /// Returns one id that is due with the holders that are to be asked for it, which it forgets.
+    /// Removes and returns one due id, with the holders to ask for it.
     pub(crate) fn take_due(&mut self, now: Time) -> Option<(MessageId, Vec<Holder>)> {
         let (due, id) = *self.due.first().filter(|(due, _)| *due <= now)?;
         self.due.remove(&(due, id));
@@ -199,7 +199,7 @@ impl Fetcher {
         Some((id, waiting.holders))
     }
 
-    /// Postpones the ids that are due until `until`, but none beyond its own deadline.
+    /// Postpones the due ids until `until`, but none beyond its own deadline.
     pub(crate) fn hold(&mut self, now: Time, until: Time) {
         let due = self.due.iter().take_while(|(due, _)| *due <= now);
         let due: Vec<_> = due.map(|(_, id)| *id).collect();
@@ -214,12 +214,12 @@ impl Fetcher {
         }
     }
 
-    /// Whether an id waits for a transfer to end.
+    /// Whether any id waits for a transfer to end.
     pub(crate) fn is_any_on_hold(&self) -> bool {
         !self.on_hold.is_empty()
     }
 
-    /// Makes all ids due that waited for transfers.
+    /// Makes all ids due that were waiting for transfers.
     pub(crate) fn release(&mut self, now: Time) {
         for id in std::mem::take(&mut self.on_hold) {
             self.reschedule(id, now);

@@ -45,14 +45,14 @@ impl Ranking<'_> {
     }
 }
 
-/// Time for which a holder can be relied on to have an announced message.
+/// Time after its announcement for which a holder certainly has a message.
 fn binding_for(config: &Config) -> Duration {
     // Implementations that follow the specification keep a message for two heartbeats after the last
     // heartbeat at which they announce it; nwaku and this one keep it for three.
     config.heartbeat * 2
 }
 
-/// Time after its announcement for which a holder may have the message at all.
+/// Time after its announcement for which a holder may still have the message.
 fn kept_for(config: &Config) -> Duration {
     let heartbeats = u32::try_from(config.history_length).unwrap_or(u32::MAX);
     config.heartbeat.saturating_mul(heartbeats)
@@ -192,16 +192,16 @@ impl Router {
         }
     }
 
-    /// Number of ids in one IWANT. The answer has to stay small, because some implementations answer each
-    /// IWANT with one frame and drop what does not fit. The lengths of the messages are not known in
-    /// advance; the longest recent message is taken as an estimate.
+    /// Returns the number of ids in one IWANT. The answer must stay small, because some implementations
+    /// answer each IWANT with one frame and drop what does not fit. Message lengths are unknown in advance,
+    /// so the longest recent message serves as an estimate.
     fn ids_per_iwant(&self) -> usize {
         let limits = &self.config.limits;
         (limits.iwant_answer_bytes_max / self.expected_message_bytes()).max(1)
     }
 
-    /// Number of ids that one peer may be asked for between two heartbeats. Answers that do not fit the
-    /// peer's send queue would be dropped there, which is nobody's fault.
+    /// Returns the number of ids that may be requested from one peer between two heartbeats. Answers that do
+    /// not fit the peer's send queue would be dropped there, which is nobody's fault.
     fn ids_per_heartbeat(&self) -> usize {
         let limits = &self.config.limits;
         let by_bytes = limits.iwant_bytes_per_heartbeat_max / self.expected_message_bytes();
@@ -223,14 +223,14 @@ impl Router {
         }
     }
 
-    /// Time window of an IWANT that is due after `delay` and may then wait for transfers.
+    /// Returns the window of an IWANT that is due after `delay` and may then wait for transfers.
     fn ask_in(&self, delay: Duration) -> AskWindow {
         let due = self.now.after(delay);
         let deadline = due.after(self.config.large.transfer_wait);
         AskWindow { due, deadline }
     }
 
-    /// Asks for the ids that are due: as many holders as may be asked now, the others later.
+    /// Requests the due ids: from as many holders as may be asked now, and from the others later.
     pub(crate) fn ask_due(&mut self) {
         let transfer_until = self.transfer_until();
         if let Some(until) = transfer_until {
@@ -258,7 +258,7 @@ impl Router {
         }
     }
 
-    /// Adds the best of `holders` to `asking`, one and one more for each failed request, and returns those
+    /// Moves the best of `holders` to `asking`, one plus one more for each failed request, and returns those
     /// to keep for later. Candidates are kept until the requests in progress have ended.
     fn choose_holders(
         &self,
@@ -322,7 +322,7 @@ impl Router {
         self.peers.get(peer).is_some_and(|state| used(state) < max)
     }
 
-    /// Records that a message arrived, from a peer or from this node: no peer is asked for it any more.
+    /// Records that a message arrived, from a peer or from this node: no more peers are asked for it.
     pub(crate) fn on_message_received(&mut self, id: &MessageId, sender: Option<PeerIx>) {
         // The request counts as answered even if there is no room for the message: the peer kept its promise.
         let was_asked = self.fetcher.on_received(id, sender);
@@ -334,7 +334,7 @@ impl Router {
         }
     }
 
-    /// Counts the requests that were not answered in time, and penalises peers with a habit of it. While a
+    /// Counts the overdue requests, and penalises peers that repeatedly leave requests unanswered. While a
     /// long frame from a peer is in transit, its overdue requests are not counted.
     pub(crate) fn judge_unanswered(&mut self) {
         let unanswered = self.fetcher.unanswered(self.now);
@@ -378,9 +378,9 @@ impl Router {
         }
     }
 
-    /// Latest time until which a wanted message may be in transit; `None` if no transfer counts. Transfers
-    /// from peers below the gossip threshold are not counted, nor are those longer than `transfer_wait`: a
-    /// peer that trickles a frame must not keep us from asking others.
+    /// Returns the latest time until which a wanted message may be in transit; `None` if no transfer counts.
+    /// Transfers from peers below the gossip threshold do not count, nor do those longer than
+    /// `transfer_wait`: a peer that trickles a frame must not keep us from asking others.
     fn transfer_until(&self) -> Option<Time> {
         let gossip = self.config.thresholds.gossip;
         let counted = |peer| self.scores.score(peer) >= gossip;

@@ -1,4 +1,4 @@
-//! Record of one missing message: its holders and the open requests for it.
+//! Record of one missing message: its holders and its open requests.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) struct Holder {
     pub(crate) heard_at: Time,
 }
 
-/// Time window in which an id is asked for.
+/// Time window for requesting an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AskWindow {
     /// Earliest time of the IWANT.
@@ -31,7 +31,7 @@ impl AskWindow {
     }
 }
 
-/// One id that a peer is about to be asked for.
+/// One id about to be requested from a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) id: MessageId,
@@ -39,12 +39,12 @@ pub(crate) struct Asked {
     pub(crate) is_binding: bool,
 }
 
-/// Peer that is asked, and the times that apply to its answer.
+/// Peer to ask, and how long to wait for its answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AskedPeer {
     pub(crate) peer: PeerIx,
     pub(crate) reliability: Reliability,
-    /// Time after which another peer may be asked instead.
+    /// Time after which another peer may be asked.
     pub(crate) patience: Duration,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct InFlightLimits {
 pub(super) struct OpenRequest {
     pub(super) peer: PeerIx,
     pub(super) reliability: Reliability,
-    /// Time from which on another peer may be asked instead.
+    /// Time from which another peer may be asked.
     pub(super) given_up: Time,
     /// Time at which the promise counts as broken.
     pub(super) expires: Time,
@@ -73,7 +73,7 @@ pub(super) struct OpenRequest {
     pub(super) is_overdue: bool,
 }
 
-/// Holders of a missing message that are to be asked at a later time.
+/// Holders of a missing message to ask later.
 #[derive(Debug)]
 pub(super) struct Waiting {
     /// Peers that have the message, in the order of their first announcements.
@@ -113,7 +113,8 @@ impl Missing {
         self.requests.iter().any(|request| request.peer == peer)
     }
 
-    /// Number of requests that were given up, without those to trusted peers, which are only late.
+    /// Returns the number of requests that were given up, except those to trusted peers, which are only
+    /// late.
     pub(super) fn failed(&self, now: Time) -> usize {
         let given_up = self.requests.iter().filter(|r| now >= r.given_up);
         given_up
@@ -121,9 +122,9 @@ impl Missing {
             .count()
     }
 
-    /// Number of further peers of that reliability that may be asked now. A request that was given up does
-    /// not count, and none counts against more reliable peers. For each failed request one more may be in
-    /// flight at a time, so that many unreliable peers together cannot hide a message until the others have
+    /// Returns how many more peers of that reliability may be asked now. A request that was given up does
+    /// not count, and none counts against more reliable peers. Each failed request allows one more in flight
+    /// at a time. Otherwise many unreliable peers together could hide a message until the others have
     /// dropped it from their caches.
     pub(super) fn places(&self, reliability: Reliability, limits: InFlightLimits) -> usize {
         let in_flight = self.requests.iter().filter(|r| limits.now < r.given_up);
@@ -133,7 +134,8 @@ impl Missing {
         max.saturating_sub(taken.count())
     }
 
-    /// Time at which the first of the current requests to dubious peers is given up; `None` without any.
+    /// Returns when the first of the current requests to dubious peers is given up; `None` if there are
+    /// none.
     pub(super) fn dubious_until(&self, now: Time) -> Option<Time> {
         let dubious = |r: &&OpenRequest| r.reliability == Reliability::Dubious && now < r.given_up;
         let requests = self.requests.iter().filter(dubious);

@@ -39,7 +39,7 @@ impl TopicCounters {
         self.mesh_delivery(params);
     }
 
-    /// Whether nothing is counted that lowers the score, but for missing deliveries (P3).
+    /// Whether no counter lowers the score, except for missing deliveries (P3).
     pub(crate) fn is_spotless(&self) -> bool {
         self.mesh_failure == 0.0 && self.invalid_messages == 0.0
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-/// Time at which a score is computed from its counters.
+/// When a score is computed from its counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evaluation {
     /// At every query, from the live counters (go-libp2p-pubsub, rust-libp2p).
@@ -17,7 +17,7 @@ pub enum Evaluation {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ScoreParams {
-    /// Time at which scores are computed.
+    /// When scores are computed.
     pub evaluation: Evaluation,
     /// Upper bound on the sum of the topic scores; 0 for none.
     pub topic_score_cap: f64,
@@ -58,8 +58,8 @@ pub struct ScoreParams {
 }
 
 impl ScoreParams {
-    /// Exempts the loopback addresses from P6: peers that connect from them are other nodes of this machine, or clients of
-    /// a proxy in front of this one.
+    /// Exempts the loopback addresses from P6: peers that connect from them are other nodes on this machine, or clients
+    /// of a proxy in front of this one.
     pub fn allow_loopback(&mut self) {
         let loopback: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         self.ip_colocation_allowed.extend(loopback);
@@ -159,7 +159,7 @@ impl Default for ScoreParams {
     }
 }
 
-/// Score thresholds of privileges. All are at or below 0 except the last two.
+/// Score thresholds for privileges. All are at or below 0 except the last two.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Thresholds {
@@ -169,7 +169,7 @@ pub struct Thresholds {
     pub publish: f64,
     /// Score below which everything from the peer is ignored (graylist).
     pub graylist: f64,
-    /// Score from which on peers offered in a PRUNE are used.
+    /// Score from which peers offered in a PRUNE are used.
     pub accept_px: f64,
     /// Median mesh score below which better peers are grafted; 0 turns it off.
     pub opportunistic_graft: f64,

@@ -1,4 +1,4 @@
-//! Guard around a strategy of the caller's own: what it returns never breaks the protocol.
+//! Guard around a custom strategy: whatever it returns, the protocol is never violated.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::view::View;
 use crate::rng::Rng;
 use crate::types::PeerIx;
 
-/// Strategy of the caller's own whose answers are checked.
+/// Custom strategy whose answers are checked.
 #[derive(Debug)]
 pub(super) struct Checked {
     strategy: Box<dyn Strategy>,
@@ -37,8 +37,8 @@ impl Strategy for Checked {
         subscribed(view, self.strategy.publish(view, len, rng))
     }
 
-    /// Keeps each receiver in one place, the first of `now`, `later` and `ihave_only`. Ids go only to peers that
-    /// understand them.
+    /// Keeps each receiver in only one place, the first of `now`, `later` and `ihave_only`. Ids go only to peers
+    /// that understand them.
     fn spread(
         &mut self,
         view: &View<'_>,
@@ -59,7 +59,7 @@ impl Strategy for Checked {
     }
 }
 
-/// Keeps the first of each peer that is subscribed to the topic.
+/// Keeps the first occurrence of each peer that is subscribed to the topic.
 fn subscribed(view: &View<'_>, mut receivers: Vec<PeerIx>) -> Vec<PeerIx> {
     let mut left: BTreeSet<PeerIx> = view.subscribers().iter().copied().collect();
     receivers.retain(|peer| left.remove(peer));

@@ -20,18 +20,18 @@ fn built_in(kind: StrategyKind) -> Box<dyn Strategy> {
     }
 }
 
-/// Strategy of a configuration: a built-in one, or one of the caller's own.
+/// Strategy of a configuration: a built-in or a custom one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StrategyChoice {
     /// A built-in strategy.
     BuiltIn(StrategyKind),
-    /// A strategy of the caller's own, created once for each router.
+    /// A custom strategy, created once for each router.
     Custom(Arc<dyn StrategyFactory>),
 }
 
 impl StrategyChoice {
-    /// Chooses a strategy of the caller's own.
+    /// Chooses a custom strategy.
     pub fn custom(factory: impl StrategyFactory + 'static) -> Self {
         Self::Custom(Arc::new(factory))
     }
@@ -50,7 +50,7 @@ impl From<StrategyKind> for StrategyChoice {
     }
 }
 
-/// Built-in strategies are equal by kind; a caller's own is equal to clones of the same choice only.
+/// Built-in strategies are equal by kind; a custom choice is equal only to its own clones.
 impl PartialEq for StrategyChoice {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

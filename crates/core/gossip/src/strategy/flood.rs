@@ -1,8 +1,8 @@
 //! Flooding, as Waku v1 and floodsub do it: every subscriber gets every message.
 //!
 //! nim-eth's Waku v1 sends its queued messages every 300 ms
-//! ([`flood_interval`](crate::Config::flood_interval)). By then it need not send to peers that have sent
-//! the message themselves in the meantime: most connections carry a message once instead of twice.
+//! ([`flood_interval`](crate::Config::flood_interval)). By then it can skip peers that have sent the
+//! message themselves in the meantime: most connections carry a message once instead of twice.
 
 use super::interface::Strategy;
 use super::send_plan::SendPlan;

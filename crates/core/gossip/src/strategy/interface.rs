@@ -1,4 +1,4 @@
-//! The two traits that a strategy of one's own implements.
+//! The two traits that a custom strategy implements.
 
 use std::fmt;
 
@@ -10,23 +10,23 @@ use crate::types::PeerIx;
 /// Choice of the receivers of messages. The default methods behave as GossipSub.
 ///
 /// The router removes the senders of a message, and peers that do not want it, from the receivers before it calls
-/// [`spread`](Self::spread). From what a strategy of one's own returns it removes repeated peers and peers that are
-/// not subscribed to the topic, so a mistake costs deliveries and never breaks the protocol.
+/// [`spread`](Self::spread). From a custom strategy's result it removes repeated peers and peers that are not
+/// subscribed to the topic, so a mistake costs deliveries and never violates the protocol.
 ///
-/// A strategy must be deterministic: its choices follow from its arguments and its own state, and all its randomness
-/// comes from the [`Rng`] that it is given. Otherwise a run cannot be replayed from its seed.
+/// A strategy must be deterministic: its choices may depend only on its arguments, its own state, and the [`Rng`]
+/// passed to it. Otherwise a run cannot be replayed from its seed.
 pub trait Strategy: fmt::Debug + Send {
-    /// Whether meshes are maintained and ids are gossiped. Must always return the same.
+    /// Whether meshes are maintained and ids are gossiped. Must always return the same value.
     fn keeps_mesh(&self) -> bool {
         true
     }
 
-    /// Receivers of a forwarded message.
+    /// Returns the receivers of a forwarded message.
     fn forward(&mut self, view: &View<'_>) -> Vec<PeerIx> {
         view.receivers_of_forwarded()
     }
 
-    /// Receivers of a message published by this node, `len` bytes long.
+    /// Returns the receivers of a message published by this node, `len` bytes long.
     fn publish(&mut self, view: &View<'_>, len: usize, rng: &mut Rng) -> Vec<PeerIx> {
         view.receivers_of_published(len, rng)
     }
@@ -43,8 +43,8 @@ pub trait Strategy: fmt::Debug + Send {
     }
 }
 
-/// Constructor of a [`Strategy`], held by configurations: each router that is created from a configuration gets a
-/// strategy with its own state.
+/// Constructor of a [`Strategy`], stored in configurations: each router created from a configuration gets a strategy
+/// with its own state.
 pub trait StrategyFactory: fmt::Debug + Send + Sync {
     /// Creates the strategy of one router.
     fn build(&self) -> Box<dyn Strategy>;

@@ -1,10 +1,10 @@
-//! Names of the strategies, as configurations and scenarios write them.
+//! Names of the strategies, as used in configurations and scenarios.
 
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Built-in strategies, which a configuration can choose by name.
+/// Built-in strategies, which a configuration selects by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StrategyKind {
@@ -18,11 +18,11 @@ pub enum StrategyKind {
     Reduced,
 }
 
-/// Error for a name that no strategy has.
+/// Error for an unknown strategy name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("no strategy is called {name:?}")]
 pub struct UnknownStrategy {
-    /// The name that was given.
+    /// Name that was requested.
     pub name: String,
 }
 

@@ -1,8 +1,8 @@
-//! Reduced sending: the full copy goes to some peers of the mesh, the id to the others, which ask for the
-//! message if they do not get it from elsewhere (nim-libp2p's experiment sends `d_low - 1` copies).
+//! Reduced sending: the full copy goes to some peers of the mesh, and the id to the others, which request
+//! the message if they do not get it from elsewhere (nim-libp2p's experiment sends `d_low - 1` copies).
 //!
-//! With one copy and no IWANT delay this is what GossipSub v2.0 drafts as lazy announcing, expressed with
-//! IHAVE and IWANT.
+//! With one copy and no IWANT delay this is the lazy announcing that GossipSub v2.0 drafts, expressed
+//! with IHAVE and IWANT.
 
 use super::interface::Strategy;
 use super::send_plan::SendPlan;

@@ -19,7 +19,7 @@ pub struct SendPlan {
 }
 
 impl SendPlan {
-    /// Creates a plan by which each of these peers gets a copy at once.
+    /// Creates a plan in which each of these peers gets a copy at once.
     pub fn at_once(receivers: Vec<PeerIx>) -> Self {
         Self {
             now: receivers,
@@ -30,9 +30,9 @@ impl SendPlan {
         }
     }
 
-    /// Adds peers that get a copy later, in this order: the first `group` of them (at least one) at `at`, and as
-    /// many more after each [`gap`](crate::LargeMessages::gap). A peer that says by then that it does not want the
-    /// message gets no copy. Replaces peers that were to get a copy later before.
+    /// Adds peers that get a copy later, in this order: the first `group` of them (at least one) at `at`, and the
+    /// same number after each further [`gap`](crate::LargeMessages::gap). A peer that announces by then that it
+    /// does not want the message gets no copy. Replaces the peers from an earlier call.
     #[must_use]
     pub fn later(mut self, receivers: Vec<PeerIx>, at: Time, group: usize) -> Self {
         self.later = receivers;
@@ -41,8 +41,8 @@ impl SendPlan {
         self
     }
 
-    /// Adds peers that get only the id (IHAVE) and ask for the message if they lack it. Replaces peers that were to
-    /// get only the id before.
+    /// Adds peers that get only the id (IHAVE) and request the message if they lack it. Replaces the peers from an
+    /// earlier call.
     #[must_use]
     pub fn ihave_only(mut self, receivers: Vec<PeerIx>) -> Self {
         self.ihave_only = receivers;

@@ -1,9 +1,9 @@
 //! Staggered sending: copies of a large message are sent a few at a time, so that an IDONTWANT that arrives
-//! in between saves the copies that still wait.
+//! in between saves the waiting copies.
 //!
-//! nim-libp2p's experiments keep two large copies in transit at once; here a group is sent every
-//! [`gap`](crate::LargeMessages::gap), however much the transport has sent by then, so no feedback from
-//! it is needed.
+//! nim-libp2p's experiments keep two large copies in transit at once. Here a group is sent every
+//! [`gap`](crate::LargeMessages::gap), regardless of the transport's progress, so no feedback from it is
+//! needed.
 
 use super::interface::Strategy;
 use super::send_plan::SendPlan;

@@ -57,7 +57,7 @@ impl<'a> View<'a> {
         self.peers.get(peer).map(|state| state.features)
     }
 
-    /// Whether a connected peer is one of the operator's own, see [`explicit`](crate::NewPeer::explicit).
+    /// Whether a connected peer is explicit, see [`explicit`](crate::NewPeer::explicit).
     pub fn is_explicit(&self, peer: PeerIx) -> bool {
         self.peers.get(peer).is_some_and(|state| state.explicit)
     }
@@ -108,8 +108,8 @@ impl<'a> View<'a> {
             .filter(|p| !chosen.contains(p) && self.is_publishable(*p))
             .collect();
         let room = max.saturating_sub(chosen.len()).min(flood.len());
-        // Random only if some are left out. A fixed order keeps those connections in front that carried the
-        // last message, and whose congestion windows are therefore open.
+        // Random only if some are left out. A fixed order puts the connections that carried the last message first;
+        // their congestion windows are therefore open.
         if room < flood.len() {
             rng.choose(&mut flood, room);
         }
@@ -117,8 +117,8 @@ impl<'a> View<'a> {
         chosen
     }
 
-    /// Whether the peer gets a copy without being in the mesh: the operator's own peers, and peers without
-    /// mesh support whose score is not below the publish threshold.
+    /// Whether the peer gets a copy without being in the mesh: explicit peers, and peers without mesh support whose
+    /// score is not below the publish threshold.
     pub fn is_always_sent(&self, peer: PeerIx) -> bool {
         self.peers.get(peer).is_some_and(|state| {
             state.explicit || (!state.features.mesh && self.is_publishable(peer))
@@ -143,7 +143,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// Maximum number of peers to flood a message of `len` bytes to; `None` when flooding is off.
+/// Returns the maximum number of peers to flood a message of `len` bytes to; `None` when flooding is off.
 fn flood_max(parameters: &Parameters<'_>, len: usize) -> Option<usize> {
     match parameters.flood_publish {
         FloodPublish::Off => None,

@@ -110,11 +110,11 @@ fn push_id(
 
 /// Decodes one RPC (without its length prefix).
 ///
-/// A few unknown fields are skipped. Lists of ids are truncated at their limit, and as many ids may be
-/// skipped; anything else over a limit refuses the frame.
+/// A few unknown fields are skipped. Lists of ids are truncated at their limit, and the same number of ids may
+/// be skipped; anything else over a limit refuses the frame.
 ///
 /// # Errors
-/// Returns [`Malformed`] with the reason for which the frame is refused.
+/// Returns [`Malformed`] with the reason why the frame is refused.
 pub fn decode(frame: &Bytes, limits: &Limits) -> Result<Rpc, Malformed> {
     if frame.len() > limits.frame_bytes_max {
         return Err(Malformed::FrameTooLarge {

@@ -10,8 +10,8 @@ use crate::types::MessageId;
 /// Tag of `publish` in an RPC and of `data` in a message: both are length-delimited fields with number 2.
 const FIELD_2_BYTES: u8 = 0x12;
 
-/// Hashes the data of the message at the start of a frame, as far as the frame has been received. A frame
-/// that starts with anything else yields no id; its messages are hashed when it is decoded.
+/// Hashes the data of the message at the start of a frame while the frame is being received. A frame that
+/// starts with anything else yields no id; its messages are hashed when it is decoded.
 #[derive(Clone, Debug, Default)]
 pub struct EarlyId(State);
 

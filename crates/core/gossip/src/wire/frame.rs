@@ -1,4 +1,4 @@
-//! A received frame, with the message id that was computed while the frame arrived.
+//! A received frame, with the message id computed while it arrived.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::early::EarlyId;
 use crate::types::MessageId;
 
-/// Received frame: one RPC with its length prefix, and the id of its first message if that is known.
+/// Received frame: one RPC with its length prefix, and the id of its first message if known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     bytes: Bytes,
@@ -16,8 +16,8 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Makes a frame whose first message was hashed as far as `early` says. `early` must have been advanced
-    /// with these bytes; what it has not seen yet is hashed now.
+    /// Creates a frame. `early` must have been advanced with these bytes; the remaining bytes of the first
+    /// message are hashed now.
     pub fn with_early_id(bytes: Bytes, mut early: EarlyId) -> Self {
         early.advance(&bytes);
         let hashed = early.finish();
