@@ -10,7 +10,7 @@ mod tests;
 
 pub use prefetch::prefetch;
 
-/// Largest number of entries that are kept in a vector.
+/// Maximum number of entries stored in a vector.
 const FEW_MAX: usize = 8;
 
 /// Ordered map that takes little memory while it holds few entries. Order and results are those of a [`BTreeMap`].
@@ -23,9 +23,9 @@ pub struct FewMap<K, V>(Entries<K, V>);
     reason = "a tree beside a vector would make every map eight bytes larger"
 )]
 enum Entries<K, V> {
-    /// At most [`FEW_MAX`] entries, sorted by key, in a vector without room for more.
+    /// At most [`FEW_MAX`] entries, sorted by key, in a vector without spare capacity.
     Few(Vec<(K, V)>),
-    /// More entries, or fewer that once were more.
+    /// More entries, or fewer if there once were more.
     Many(Box<BTreeMap<K, V>>),
 }
 
@@ -41,7 +41,7 @@ impl<K, V> FewMap<K, V> {
         Self(Entries::Few(Vec::new()))
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         match &self.0 {
             Entries::Few(few) => few.len(),
@@ -54,7 +54,7 @@ impl<K, V> FewMap<K, V> {
         self.len() == 0
     }
 
-    /// Entries in the order of their keys.
+    /// Iterates over the entries in the order of their keys.
     pub fn iter(&self) -> Iter<'_, K, V> {
         Iter(match &self.0 {
             Entries::Few(few) => IterOf::Few(few.iter()),
@@ -62,14 +62,14 @@ impl<K, V> FewMap<K, V> {
         })
     }
 
-    /// Values in the order of their keys.
+    /// Iterates over the values in the order of their keys.
     pub fn values(&self) -> impl Iterator<Item = &V> {
         self.iter().map(|(_, value)| value)
     }
 }
 
 impl<K: Ord, V> FewMap<K, V> {
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &K) -> Option<&V> {
         match &self.0 {
             Entries::Few(few) => position(few, key).ok().map(|at| &few[at].1),
@@ -77,7 +77,7 @@ impl<K: Ord, V> FewMap<K, V> {
         }
     }
 
-    /// The value of a key, to be changed.
+    /// Returns the value of a key for modification.
     pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
         match &mut self.0 {
             Entries::Few(few) => position(few, key).ok().map(|at| &mut few[at].1),
@@ -106,7 +106,7 @@ impl<K: Ord, V> FewMap<K, V> {
         }
     }
 
-    /// The value of a key, which is `value()` if the key has none yet.
+    /// Returns the value of a key, after inserting `value()` if it has none.
     pub fn get_or_insert_with(&mut self, key: K, value: impl FnOnce() -> V) -> &mut V {
         self.make_room();
         match &mut self.0 {
@@ -143,7 +143,7 @@ impl<K: Ord, V> FewMap<K, V> {
         first
     }
 
-    /// Removes the entries for which `keep` is false; it is asked in the order of the keys.
+    /// Removes the entries for which `keep` is false, calling it in the order of the keys.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         match &mut self.0 {
             Entries::Few(few) => few.retain_mut(|(key, value)| keep(key, value)),
@@ -162,7 +162,7 @@ impl<K: Ord, V> FewMap<K, V> {
         }
     }
 
-    /// Gives back the memory of a map without entries.
+    /// Frees the memory of an empty map.
     fn release(&mut self) {
         if self.is_empty() {
             *self = Self::new();
@@ -170,7 +170,7 @@ impl<K: Ord, V> FewMap<K, V> {
     }
 }
 
-/// Position of a key in sorted entries, or the one at which it would be inserted.
+/// Returns the position of a key in sorted entries, or where it would be inserted.
 fn position<K: Ord, V>(few: &[(K, V)], key: &K) -> Result<usize, usize> {
     few.binary_search_by(|(known, _)| known.cmp(key))
 }

@@ -1,7 +1,7 @@
 //! Metadata exchange `/vac/waku/metadata/1.0.0` (RFC 66): cluster and shards of a peer.
 //!
 //! Request and response have the same form. nwaku sends a request to every new peer and disconnects
-//! those that do not answer or are of another cluster.
+//! those that do not answer or belong to another cluster.
 
 use thiserror::Error;
 use undertone_wire::{FieldReader, FieldValue, put_bytes_field, put_varint, put_varint_field};

@@ -12,7 +12,7 @@ mod tests;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NetworkPreset {
-    /// Name by which the network is chosen.
+    /// Name by which the network is selected.
     pub name: &'static str,
     /// Cluster id, the first number of the network's pubsub topics; peers of another
     /// cluster are disconnected.
@@ -30,7 +30,7 @@ pub struct NetworkPreset {
     pub rln: Option<RlnParams>,
     /// Membership contract of the network; `None` when each node has its own registry.
     pub chain: Option<ChainParams>,
-    /// Signed lists of nodes in DNS to begin discovery with (EIP-1459), `enrtree://KEY@DOMAIN`.
+    /// Signed DNS lists of nodes to start discovery with (EIP-1459), `enrtree://KEY@DOMAIN`.
     pub node_lists: &'static [&'static str],
 }
 
@@ -38,7 +38,8 @@ pub struct NetworkPreset {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RlnParams {
-    /// Name of the circuit, which says with which keys proofs are made and verified, and the depth of the tree.
+    /// Name of the circuit, which determines the keys for making and verifying proofs, and the depth of the
+    /// tree.
     pub circuit: &'static str,
     /// Construction of the external nullifier.
     pub generation: RlnGeneration,
@@ -46,8 +47,8 @@ pub struct RlnParams {
     pub epoch_size_s: u64,
     /// Maximum number of messages that one membership may send in an epoch.
     pub user_message_limit: u64,
-    /// Maximum number of messages that all memberships together may send in an epoch: the largest
-    /// total rate limit that a registry of the network has.
+    /// Maximum number of messages that all memberships together may send in an epoch: the largest total rate
+    /// limit of any of the network's registries.
     pub max_messages_per_epoch: usize,
     /// Number of recent membership roots that are accepted.
     pub root_window: usize,
@@ -127,14 +128,14 @@ pub const PRESETS: [NetworkPreset; 3] = [
     },
 ];
 
-/// Error of a name that no preset has.
+/// Error for an unknown network name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "no network is called {name:?}; did you mean {nearest:?}? known: {}",
     known()
 )]
 pub struct UnknownNetwork {
-    /// The name that was asked for.
+    /// Name that was requested.
     pub name: String,
     /// The known name closest to the requested one.
     pub nearest: &'static str,

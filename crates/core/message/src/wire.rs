@@ -1,4 +1,4 @@
-//! Error of bytes that are not protobuf, with the place of the fault.
+//! Error of bytes that are not protobuf, with the position of the fault.
 
 use thiserror::Error;
 use undertone_wire::{FieldError, VarintError};
@@ -11,7 +11,7 @@ mod tests;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WireError {
-    /// A value runs past the end of the input.
+    /// A value extends past the end of the input.
     #[error("truncated at byte {offset}: the value there runs past the end of the message")]
     Truncated {
         /// Offset of the value, in bytes.

@@ -1,7 +1,8 @@
-//! Sealing to one reader: ECIES on secp256k1, as of RFC 26.
+//! Sealing for one reader: ECIES on secp256k1 (RFC 26).
 //!
-//! Ephemeral public key, initialisation vector, AES-128-CTR ciphertext, HMAC-SHA-256 over the two before it. The two keys
-//! are the halves of SHA-256(00000001 || x), with x the shared point's coordinate; the second is hashed once more.
+//! The sealed form is an ephemeral public key, an initialisation vector, an AES-128-CTR ciphertext, and an HMAC-SHA-256
+//! over the previous two. The two keys are the halves of SHA-256(00000001 || x), where x is the shared point's
+//! coordinate; the second half is hashed once more.
 
 use aes::Aes128;
 use ctr::Ctr128BE;
@@ -23,7 +24,7 @@ const MAC_BYTES: usize = 32;
 const OVERHEAD_BYTES: usize = PublicKey::BYTES + IV_BYTES + MAC_BYTES;
 
 impl PublicKey {
-    /// Seals a payload that only the owner of the secret key opens, signed if there is a signer.
+    /// Seals a payload so that only the owner of the secret key can open it. It is signed if there is a signer.
     ///
     /// # Errors
     /// [`SealError`].
@@ -54,7 +55,7 @@ impl SecretKey {
     /// Opens a payload that was sealed to this key's public key.
     ///
     /// # Errors
-    /// [`OpenError`], by who is at fault.
+    /// [`OpenError`], classified by who is at fault.
     pub fn open(&self, sealed: &[u8], limits: &PayloadLimits) -> Result<Opened, OpenError> {
         let size_bytes = sealed.len();
         let max_bytes = limits.sealed_bytes_max;
@@ -84,7 +85,7 @@ impl SecretKey {
     }
 }
 
-/// Keys that author and reader agree on for one message.
+/// Keys derived for one message, equal for author and reader.
 struct Keys {
     encryption: Zeroizing<[u8; 16]>,
     authentication: Zeroizing<[u8; 32]>,
@@ -106,7 +107,7 @@ impl Keys {
         keys
     }
 
-    /// Encrypts or decrypts in place; the two are the same.
+    /// Encrypts or decrypts in place; both are the same operation.
     fn apply_cipher(&self, iv: &[u8; IV_BYTES], bytes: &mut [u8]) {
         Ctr128BE::<Aes128>::new(&(*self.encryption).into(), iv.into()).apply_keystream(bytes);
     }

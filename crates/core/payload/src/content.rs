@@ -1,4 +1,4 @@
-//! The content that is encrypted: flags, length, payload, padding, signature.
+//! The encrypted content: flags, length, payload, padding, signature.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use crate::{ContentDefect, PublicKey, SealError, SecretKey};
 #[path = "tests/content.rs"]
 mod tests;
 
-/// Bits of the flags that hold the number of bytes of the length.
+/// Bits of the flags that give the size of the length field, in bytes.
 const LENGTH_SIZE_MASK: u8 = 0b011;
-/// Bit of the flags that says that there is a signature.
+/// Bit of the flags that marks a signature.
 const SIGNED_BIT: u8 = 0b100;
 const FLAGS_BYTES: usize = 1;
 /// The content's length is a multiple of this number of bytes.
@@ -26,13 +26,12 @@ const BLOCK_BYTES: usize = 256;
 pub struct Opened {
     /// The author's payload, without padding.
     pub payload: Vec<u8>,
-    /// Key that the author signed with; `None` without a signature. That it is the key of whom it claims to be is for the
-    /// application to say.
+    /// Key that the author signed with; `None` without a signature. The application must decide whose key it is.
     pub signed_by: Option<PublicKey>,
 }
 
 impl fmt::Debug for Opened {
-    /// Shows the length of the payload and not the payload, which was meant to be read by few.
+    /// Shows only the length of the payload, which was meant for few readers.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Opened")
             .field("payload_bytes", &self.payload.len())
@@ -54,10 +53,10 @@ pub(crate) fn write(
     let length_size = length_size(size_bytes);
     let signature_bytes = signer.map_or(0, |_| SIGNATURE_BYTES);
     let filled = FLAGS_BYTES + length_size + size_bytes;
-    // A whole block where none is needed, as other implementations do.
+    // Pads a whole block where none is needed, as other implementations do.
     let padding = BLOCK_BYTES - (filled + signature_bytes) % BLOCK_BYTES;
 
-    // One allocation: a vector that grows leaves copies behind that nobody wipes.
+    // One allocation: a growing vector leaves unwiped copies behind.
     let mut content = Zeroizing::new(Vec::with_capacity(filled + padding + signature_bytes));
     let signed = if signer.is_some() { SIGNED_BIT } else { 0 };
     // At most 3, so it fits the two bits of the mask.
@@ -73,7 +72,7 @@ pub(crate) fn write(
     Ok(content)
 }
 
-/// Reads the payload out of a content.
+/// Extracts the payload from a decrypted content.
 pub(crate) fn read(mut content: Vec<u8>) -> Result<Opened, ContentDefect> {
     let read = locate(&content);
     if let Ok((payload, _)) = &read {
@@ -90,7 +89,7 @@ pub(crate) fn read(mut content: Vec<u8>) -> Result<Opened, ContentDefect> {
     })
 }
 
-/// Finds the payload within a content, and who signed it.
+/// Locates the payload within a content, and recovers the signer.
 fn locate(content: &[u8]) -> Result<(std::ops::Range<usize>, Option<PublicKey>), ContentDefect> {
     let size_bytes = content.len();
     let too_short = |min_bytes| ContentDefect::TooShort {
@@ -130,7 +129,7 @@ fn locate(content: &[u8]) -> Result<(std::ops::Range<usize>, Option<PublicKey>),
     Ok((start..start + payload_bytes, signed_by))
 }
 
-/// Number of bytes of a payload's length, at least one.
+/// Returns the number of bytes of the length field for a payload, at least one.
 fn length_size(payload_bytes: usize) -> usize {
     match payload_bytes {
         0..=0xff => 1,

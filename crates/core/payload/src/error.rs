@@ -1,22 +1,22 @@
-//! Errors, by who is at fault.
+//! Errors, grouped by who is at fault.
 
 use thiserror::Error;
 
 use crate::limits::PAYLOAD_BYTES_MAX;
 
-/// Error of key material that is not a key; the fault of who supplied it.
+/// Error of invalid key material, the fault of its supplier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PayloadKeyError {
-    /// The number of bytes is not that of the key.
+    /// The key has the wrong number of bytes.
     #[error("a key of {found} bytes, where {expected} are expected")]
     Length {
-        /// Number of bytes that were given.
+        /// Number of bytes found.
         found: usize,
-        /// Number of bytes that the key has.
+        /// Number of bytes expected.
         expected: usize,
     },
-    /// The bytes are no point of secp256k1 in SEC 1 form.
+    /// The bytes are not a point of secp256k1 in SEC 1 form.
     #[error("not a public key of secp256k1")]
     NotAPoint,
     /// The number is zero or not below the order of secp256k1.
@@ -28,10 +28,10 @@ pub enum PayloadKeyError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SealError {
-    /// The caller's generator gave no secret key in many attempts, so its numbers cannot be random.
+    /// The caller's generator yielded no secret key in many attempts, so its output cannot be random.
     #[error("the random generator gives no secret key: its numbers are not random")]
     Generator,
-    /// The caller's payload is longer than the format can say.
+    /// The caller's payload is longer than the format can express.
     #[error("a payload of {size_bytes} bytes; at most {PAYLOAD_BYTES_MAX} can be sealed")]
     PayloadTooLarge {
         /// Length of the payload, in bytes.
@@ -43,22 +43,23 @@ pub enum SealError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The author's fault: the bytes were sealed with the key, and what they contain breaks RFC 26.
+    /// The author is at fault: the bytes were sealed with the key, but their content violates RFC 26.
     #[error("the author broke the format: {0}")]
     Content(#[from] ContentDefect),
-    /// The fault of who called these bytes sealed: no key opens them. Also the form of a message sealed in the
-    /// other of the two ways.
+    /// Whoever called these bytes sealed is at fault: no key opens them. A message sealed in the other of the
+    /// two ways also looks like this.
     #[error("not a sealed payload of this kind: {0}")]
     Ciphertext(#[from] CiphertextDefect),
-    /// The fault of nobody that can be known: the bytes were sealed with another key, or changed on the way.
+    /// Nobody identifiable is at fault: the bytes were sealed with another key, or changed in transit.
     #[error("sealed with another key, or changed on the way")]
     OtherKeyOrChanged,
-    /// The limit of the reader: the bytes were not looked at.
+    /// The bytes exceed the reader's limit and were not examined.
     #[error("a sealed payload of {size_bytes} bytes; at most {max_bytes} are opened")]
     TooLarge {
         /// Length of the sealed payload, in bytes.
         size_bytes: usize,
-        /// Most bytes opened, from [`PayloadLimits::sealed_bytes_max`](crate::PayloadLimits::sealed_bytes_max).
+        /// Maximum length opened, in bytes:
+        /// [`PayloadLimits::sealed_bytes_max`](crate::PayloadLimits::sealed_bytes_max).
         max_bytes: usize,
     },
 }
@@ -67,10 +68,10 @@ pub enum OpenError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CiphertextDefect {
-    /// The ephemeral public key is no uncompressed point of secp256k1.
+    /// The ephemeral public key is not an uncompressed point of secp256k1.
     #[error("its ephemeral public key is not one")]
     EphemeralKey,
-    /// There are fewer bytes than the shortest sealed payload has.
+    /// The bytes are fewer than those of the shortest sealed payload.
     #[error("{size_bytes} bytes, fewer than the {min_bytes} of the shortest")]
     TooShort {
         /// Length of the bytes.
@@ -84,18 +85,18 @@ pub enum CiphertextDefect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ContentDefect {
-    /// The flags say that there is no length, without which the payload cannot be found.
+    /// The flags announce no length, without which the payload cannot be found.
     #[error("no length")]
     NoLength,
     /// The payload would end after the content, or within the signature.
     #[error("a payload of {payload_bytes} bytes in {content_bytes} bytes")]
     PayloadBeyondEnd {
-        /// Length of the payload, as the author wrote it.
+        /// Length of the payload as stated by the author.
         payload_bytes: usize,
-        /// Number of bytes that there are for it.
+        /// Number of bytes available for it.
         content_bytes: usize,
     },
-    /// The signature is one that no key makes for this content.
+    /// No key can have made the signature for this content.
     #[error("a signature of no key")]
     Signature,
     /// The content ends before its length or its signature.
@@ -103,7 +104,7 @@ pub enum ContentDefect {
     TooShort {
         /// Length of the content, in bytes.
         size_bytes: usize,
-        /// Length that the flags ask for.
+        /// Length that the flags require.
         min_bytes: usize,
     },
 }

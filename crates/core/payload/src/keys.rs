@@ -1,4 +1,4 @@
-//! Keys: made, read and written. What is done with them is in the other modules.
+//! Creation, reading and writing of keys. The other modules use them.
 
 use std::fmt;
 
@@ -19,20 +19,20 @@ const SECRET_BYTES: usize = 32;
 /// Iterations of PBKDF2 that Waku clients use for a key from a passphrase.
 const PASSPHRASE_ITERATIONS: u32 = 65_356;
 
-/// Attempts at a secret key from random bytes; one in 2^128 fails with random numbers.
+/// Maximum number of attempts to draw a secret key; with random numbers, one in 2^128 fails.
 const ATTEMPTS_MAX: usize = 8;
 
-/// Key that a group shares: who knows it can read and write.
+/// Key shared by a group: whoever knows it can read and write.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct SymmetricKey([u8; SECRET_BYTES]);
 
 impl SymmetricKey {
-    /// Takes 32 bytes as a key.
+    /// Creates a key from 32 bytes.
     pub fn from_bytes(bytes: [u8; SECRET_BYTES]) -> Self {
         Self(bytes)
     }
 
-    /// Takes a slice as a key.
+    /// Creates a key from a slice.
     ///
     /// # Errors
     /// [`PayloadKeyError::Length`] unless there are 32 bytes.
@@ -45,7 +45,7 @@ impl SymmetricKey {
             .map_err(|_| PayloadKeyError::Length { found, expected })
     }
 
-    /// Draws a new key.
+    /// Generates a new key.
     pub fn generate(rng: &mut impl CryptoRng) -> Self {
         let mut key = Self([0; SECRET_BYTES]);
         rng.fill_bytes(&mut key.0);
@@ -54,8 +54,8 @@ impl SymmetricKey {
 
     /// Derives the key that Waku clients use for a passphrase: PBKDF2 with HMAC-SHA-256, no salt and 65,356 iterations.
     ///
-    /// Without a salt, one table of guesses serves for all groups: the passphrase must be one that nobody guesses,
-    /// such as six random words.
+    /// Without a salt, one table of guesses works against all groups, so the passphrase must be unguessable, such as
+    /// six random words.
     pub fn from_passphrase(passphrase: &[u8]) -> Self {
         let mut key = Self([0; SECRET_BYTES]);
         pbkdf2::pbkdf2_hmac::<Sha256>(passphrase, &[], PASSPHRASE_ITERATIONS, &mut key.0);
@@ -82,7 +82,7 @@ impl SecretKey {
     /// Reads a secret key of 32 bytes, big-endian.
     ///
     /// # Errors
-    /// [`PayloadKeyError`] unless it is a number from 1 to the order of the curve less 1.
+    /// [`PayloadKeyError`] unless it is a number from 1 to the order of the curve minus 1.
     pub fn from_slice(bytes: &[u8]) -> Result<Self, PayloadKeyError> {
         if bytes.len() != SECRET_BYTES {
             return Err(PayloadKeyError::Length {
@@ -94,7 +94,7 @@ impl SecretKey {
         key.map(Self).map_err(|_| PayloadKeyError::NotAScalar)
     }
 
-    /// Draws a new secret key.
+    /// Generates a new secret key.
     ///
     /// # Errors
     /// [`SealError::Generator`] when the generator's numbers are not random.

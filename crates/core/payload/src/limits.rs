@@ -1,6 +1,6 @@
-//! Limits on what is sealed and opened.
+//! Limits on sealing and opening.
 
-/// Longest payload that can be sealed: its length must fit three bytes, because the flags have no room to say four.
+/// Longest payload that can be sealed: its length must fit three bytes, the most that the flags can express.
 pub const PAYLOAD_BYTES_MAX: usize = (1 << 24) - 1;
 
 /// Limits on sealed payloads of unknown origin, checked before anything is allocated.
@@ -12,7 +12,7 @@ pub struct PayloadLimits {
 }
 
 impl Default for PayloadLimits {
-    /// Returns 1 MiB, the most that a message of any known network has.
+    /// Returns 1 MiB, the maximum message size of any known network.
     fn default() -> Self {
         Self {
             sealed_bytes_max: 1024 * 1024,

@@ -1,4 +1,4 @@
-//! Signatures within the encrypted content: ECDSA on secp256k1 over Keccak-256, from which the key is recovered.
+//! Signatures within the encrypted content: ECDSA on secp256k1 over Keccak-256, with recovery of the public key.
 
 use k256::ecdsa::{RecoveryId, Signature, SigningKey, VerifyingKey};
 use sha3::{Digest as _, Keccak256};
@@ -12,10 +12,10 @@ mod tests;
 /// Length of a signature: r, s, recovery id.
 pub(crate) const SIGNATURE_BYTES: usize = 65;
 
-/// Added to the recovery id by authors who follow the text of RFC 26.
+/// Offset added to the recovery id by authors who follow the text of RFC 26.
 const RECOVERY_OFFSET: u8 = 27;
 
-/// Signs a content. The signature follows from key and content (RFC 6979).
+/// Signs a content. The signature is deterministic (RFC 6979).
 pub(crate) fn sign(content: &[u8], signer: &SecretKey) -> [u8; SIGNATURE_BYTES] {
     let hash = Keccak256::digest(content);
     let signer = SigningKey::from(&signer.0);
@@ -26,7 +26,7 @@ pub(crate) fn sign(content: &[u8], signer: &SecretKey) -> [u8; SIGNATURE_BYTES] 
     bytes
 }
 
-/// Returns the key that made a signature for the content; `None` when no key did.
+/// Returns the key that signed the content; `None` if no key did.
 pub(crate) fn recover(content: &[u8], signature: &[u8]) -> Option<PublicKey> {
     let (recovery, signature) = signature.split_last()?;
     let recovery = recovery.checked_sub(RECOVERY_OFFSET).unwrap_or(*recovery);

@@ -1,4 +1,4 @@
-//! Sealing with a shared key: AES-256-GCM, tag and initialisation vector appended.
+//! Sealing with a shared key: AES-256-GCM, with tag and initialisation vector appended.
 
 use aes_gcm::aead::AeadInOut as _;
 use aes_gcm::{Aes256Gcm, KeyInit as _};
@@ -17,8 +17,8 @@ const IV_BYTES: usize = 12;
 const OVERHEAD_BYTES: usize = TAG_BYTES + IV_BYTES;
 
 impl SymmetricKey {
-    /// Seals a payload, signed if there is a signer. The random initialisation vector allows for some 2^32 messages with
-    /// one key.
+    /// Seals a payload; it is signed if there is a signer. With random initialisation vectors, one key is safe for
+    /// about 2^32 messages.
     ///
     /// # Errors
     /// [`SealError::PayloadTooLarge`].
@@ -45,7 +45,7 @@ impl SymmetricKey {
     /// Opens a payload that was sealed with this key.
     ///
     /// # Errors
-    /// [`OpenError`], by who is at fault.
+    /// [`OpenError`], classified by who is at fault.
     pub fn open(&self, sealed: &[u8], limits: &PayloadLimits) -> Result<Opened, OpenError> {
         let size_bytes = sealed.len();
         let max_bytes = limits.sealed_bytes_max;

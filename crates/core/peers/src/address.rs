@@ -1,4 +1,4 @@
-//! Rules about addresses: which are worth dialling, and which belong to one host or network.
+//! Rules about addresses: which may be dialled, and which belong to one host or network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -8,14 +8,14 @@ use multiaddr::{Multiaddr, Protocol};
 #[path = "tests/address.rs"]
 mod tests;
 
-/// Top-level domains of names that lead to this host or into its own network: reserved by RFC 6761, RFC 6762 and ICANN
-/// (2024), or in use by home routers.
+/// Top-level domains of names that lead to this host or its own network: reserved by RFC 6761, RFC 6762 and ICANN
+/// (2024), or used by home routers.
 const PRIVATE_DOMAINS: [&str; 5] = ["localhost", "local", "internal", "lan", "localdomain"];
 
 /// Domain of home networks (RFC 8375).
 const HOME_DOMAIN: &str = "home.arpa";
 
-/// Rules about the addresses that are accepted from others.
+/// Rules for accepting addresses from others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddressRules {
     /// Whether addresses of private networks and of this host are accepted, as in a test network.
@@ -24,7 +24,7 @@ pub struct AddressRules {
     pub per_peer_max: usize,
     /// Maximum length of an address, bytes.
     pub bytes_max: usize,
-    /// This node's own addresses, which are not dialled whoever names them.
+    /// This node's own addresses, which are never dialled.
     pub own: Vec<Multiaddr>,
 }
 
@@ -40,7 +40,7 @@ impl Default for AddressRules {
 }
 
 impl AddressRules {
-    /// Whether an address that somebody named may be dialled.
+    /// Whether an address received from others may be dialled.
     pub fn accepts(&self, address: &Multiaddr) -> bool {
         if address.len() > self.bytes_max || self.own.contains(&without_peer(address)) {
             return false;
@@ -62,8 +62,8 @@ impl AddressRules {
         }
     }
 
-    /// Whether a host name that somebody named may be resolved and dialled. Its addresses are not known yet, so only names
-    /// are refused that cannot lead into the Internet.
+    /// Whether a host name received from others may be resolved and dialled. Its addresses are not known yet, so only
+    /// names that cannot lead to the Internet are refused.
     fn accepts_name(&self, name: &str) -> bool {
         let name = name.strip_suffix('.').unwrap_or(name);
         if let Ok(ip) = name.parse() {
@@ -72,7 +72,7 @@ impl AddressRules {
         if name.is_empty() || self.allows_private {
             return !name.is_empty();
         }
-        // A name without a dot is completed by the host's own search list.
+        // A name without a dot is completed by the host's search list.
         let Some((_, last)) = name.rsplit_once('.') else {
             return false;
         };
@@ -85,10 +85,10 @@ impl AddressRules {
         !is_private && !is_home && !is_number
     }
 
-    /// Whether an IP address that somebody named may be sent packets to.
+    /// Whether packets may be sent to an IP address received from others.
     pub fn accepts_ip(&self, ip: IpAddr) -> bool {
         let ip = ip.to_canonical();
-        // One of a link leads nowhere without the name of an interface.
+        // A link-local address leads nowhere without the name of an interface.
         let is_of_one_link = matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
         if ip.is_unspecified() || ip.is_multicast() || is_of_one_link {
             return false;
@@ -97,7 +97,7 @@ impl AddressRules {
     }
 }
 
-/// Whether a host name is `domain`, or below it.
+/// Whether a host name is `domain` or a subdomain of it.
 fn ends_with_domain(name: &str, domain: &str) -> bool {
     let at = name.len().checked_sub(domain.len());
     let Some((above, end)) = at.and_then(|at| name.split_at_checked(at)) else {
@@ -112,8 +112,8 @@ fn is_relayed(address: &Multiaddr) -> bool {
     address.iter().any(is_circuit)
 }
 
-/// Whether a relayed address names one relay, the address of which comes first and is judged like any other, and then
-/// nothing but the peer behind it.
+/// Whether a relayed address names one relay. The relay's own address comes first and is judged like any other; only
+/// the peer behind the relay may follow.
 fn names_one_relay(address: &Multiaddr) -> bool {
     let without = without_peer(address);
     let parts: Vec<_> = without.iter().collect();
@@ -133,9 +133,9 @@ pub enum AddressHost {
     Name(String),
 }
 
-/// Returns the host that an address leads to; `None` if it begins with none.
+/// Returns the host that an address leads to; `None` if it does not begin with a host.
 ///
-/// An address with a second host leads to none: transports take the last one, whatever the first is.
+/// An address with a second host leads to none: transports use the last one, whatever the first is.
 pub fn host_of(address: &Multiaddr) -> Option<AddressHost> {
     let mut parts = address.iter().map(host_in);
     let first = parts.next()?;
@@ -145,7 +145,7 @@ pub fn host_of(address: &Multiaddr) -> Option<AddressHost> {
     }
 }
 
-/// Host that one part of an address names.
+/// Returns the host that one part of an address names.
 fn host_in(part: Protocol<'_>) -> Option<AddressHost> {
     match part {
         Protocol::Ip4(ip) => Some(AddressHost::Ip(ip.into())),
@@ -167,7 +167,7 @@ pub fn without_peer(address: &Multiaddr) -> Multiaddr {
     parts.into_iter().collect()
 }
 
-/// Whether an IP address can be reached from anywhere in the Internet.
+/// Whether an IP address is reachable from anywhere in the Internet.
 fn is_global(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_global_v4(ip),
@@ -208,16 +208,16 @@ fn domain_of(name: &str) -> String {
     domain.to_ascii_lowercase()
 }
 
-/// Network of an address, in which an attacker rarely has only one host: an IPv4 /24, an IPv6 /48, or
-/// the domain of a host name.
+/// Network of an address, in which an attacker rarely controls only one host: an IPv4 /24, an IPv6 /48, or the domain
+/// of a host name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AddressNetwork {
     /// First three bytes of an IPv4 address.
     V4([u8; 3]),
     /// First six bytes of an IPv6 address.
     V6([u8; 6]),
-    /// Last two labels of a host name, which is not resolved here. All are one network, because whoever holds a domain
-    /// names as many hosts in it as it likes.
+    /// Last two labels of a host name, which is not resolved here. They count as one network, because the owner of a
+    /// domain can name any number of hosts in it.
     Named(String),
     /// This host's own loopback, in which all nodes of a test share one address.
     Loopback,

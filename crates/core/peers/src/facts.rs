@@ -1,8 +1,8 @@
-//! Facts about a peer that discovery, identify and metadata tell.
+//! Facts about a peer, learned from discovery, identify and metadata.
 
 use multiaddr::{Multiaddr, PeerId};
 
-/// Capabilities of a node, as the key `waku2` of a node record has them (RFC 31).
+/// Capabilities of a node, as encoded in the key `waku2` of a node record (RFC 31).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Capabilities(pub u8);
 
@@ -32,7 +32,7 @@ impl Capabilities {
     }
 }
 
-/// Facts about a peer; what is unknown is absent.
+/// Facts about a peer; unknown ones are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeerFacts {
     /// Cluster that the peer belongs to.
@@ -49,7 +49,7 @@ impl PeerFacts {
         self.may_relay(shard) && self.shards.is_some()
     }
 
-    /// Whether the peer relays `shard`, or may do so as far as is known.
+    /// Whether the peer relays `shard`, or may do so for all that is known.
     pub fn may_relay(&self, shard: u16) -> bool {
         let shards = self.shards.as_ref();
         self.may_offer(Capabilities::RELAY) && shards.is_none_or(|list| list.contains(&shard))
@@ -61,13 +61,13 @@ impl PeerFacts {
             .is_some_and(|known| known.contains(capability))
     }
 
-    /// Whether the peer offers `capability`, or may do so as far as is known.
+    /// Whether the peer offers `capability`, or may do so for all that is known.
     pub fn may_offer(&self, capability: Capabilities) -> bool {
         self.capabilities
             .is_none_or(|known| known.contains(capability))
     }
 
-    /// Replaces facts with those that `newer` knows.
+    /// Replaces facts by those that are present in `newer`.
     pub fn update(&mut self, newer: Self) {
         self.cluster = newer.cluster.or(self.cluster);
         self.capabilities = newer.capabilities.or(self.capabilities);
@@ -77,20 +77,20 @@ impl PeerFacts {
     }
 }
 
-/// Way by which a node heard of a peer, the most trusted first.
+/// How a node learned of a peer, the most trusted way first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PeerSource {
-    /// The operator named the peer.
+    /// The operator configured the peer.
     Static,
     /// The peer was remembered from an earlier run.
     Remembered,
     /// A signed list of nodes in DNS names the peer (EIP-1459).
     Dns,
-    /// The peer's own record came by discv5.
+    /// The peer's own record was found by discv5.
     Discv5,
     /// A rendezvous point named the peer.
     Rendezvous,
-    /// A peer's answer to a peer-exchange request has the peer's record.
+    /// A peer-exchange response contains the peer's record.
     PeerExchange,
     /// A PRUNE of a mesh names the peer.
     Prune,
@@ -98,28 +98,28 @@ pub enum PeerSource {
     Inbound,
 }
 
-/// Peer that a node hears of.
+/// Peer that a node learns of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerOffer {
     /// Identity of the peer.
     pub peer: PeerId,
-    /// Addresses at which the peer is said to listen.
+    /// Claimed listen addresses of the peer.
     pub addresses: Vec<Multiaddr>,
     /// Facts that came with the addresses.
     pub facts: PeerFacts,
-    /// Way by which this node heard of the peer.
+    /// How this node learned of the peer.
     pub source: PeerSource,
-    /// Peer that told of it, whose offers are bounded together; `None` if nobody can be named.
+    /// Peer that named it; the offers of one peer are limited in total. `None` if there is no such peer.
     pub told_by: Option<PeerId>,
-    /// Sequence number of the record that the peer signed and the offer was read from; `None` without a record.
+    /// Sequence number of the signed record that the offer was read from; `None` without a record.
     pub sequence: Option<u64>,
-    /// Whether this node reached the peer in an earlier run; it counts only in an offer whose source is
+    /// Whether this node reached the peer in an earlier run; only evaluated for the source
     /// [`PeerSource::Remembered`].
     pub was_reached: bool,
 }
 
 impl PeerOffer {
-    /// Makes an offer of a peer of which nothing is known but its identity.
+    /// Creates an offer of a peer with nothing but its identity.
     pub fn new(peer: PeerId, source: PeerSource) -> Self {
         Self {
             peer,

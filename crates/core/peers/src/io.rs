@@ -10,10 +10,10 @@ use crate::store::OfferRefusal;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Input {
-    /// Discovery, or another peer, told of a peer.
+    /// Discovery, or another peer, named a peer.
     Offer(PeerOffer),
-    /// A peer has its first connection. `address` is the remote end of it: where the peer listens if this
-    /// node dialled.
+    /// A peer has its first connection. `address` is the connection's remote end: where the peer listens, if this node
+    /// dialled.
     Connected {
         /// Peer that is connected.
         peer: PeerId,
@@ -26,16 +26,16 @@ pub enum Input {
     Disconnected(PeerId),
     /// A dial that [`Output::Dial`] asked for has failed.
     DialFailed(PeerId),
-    /// Identify or metadata told facts about a connected peer.
+    /// Identify or metadata provided facts about a connected peer.
     Learned {
         /// Peer that the facts are about.
         peer: PeerId,
-        /// Facts; what is absent stays as it was known.
+        /// The facts; absent ones leave the known ones unchanged.
         facts: PeerFacts,
         /// Addresses at which the peer says it listens.
         listens_at: Vec<Multiaddr>,
     },
-    /// A connection is in use, as that of a mesh member or a service peer, or no longer.
+    /// A connection is now in use, for instance by a mesh member or service peer, or no longer in use.
     Protected {
         /// Peer of the connection.
         peer: PeerId,
@@ -44,10 +44,10 @@ pub enum Input {
     },
     /// The shards that this node relays have changed.
     Shards(Vec<u16>),
-    /// Shards whose mesh has stayed below its lower bound, all that there are now: whoever is connected there has no place in its own
-    /// mesh, so more peers are wanted.
+    /// All shards whose mesh has stayed below its lower bound. The peers connected there have no free slot in their own
+    /// meshes, so more peers are wanted.
     ThinMeshes(Vec<u16>),
-    /// The number of peers wanted for each service has changed.
+    /// The number of peers wanted for some services has changed.
     Services(Vec<(Capabilities, usize)>),
     /// The addresses of this node have changed.
     OwnAddresses(Vec<Multiaddr>),
@@ -55,7 +55,7 @@ pub enum Input {
     Tick,
 }
 
-/// Kind of peer of which the connection manager knows too few.
+/// Kind of peer of which the connection manager wants more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PeerDemand {
     /// Peers that relay a shard.
@@ -69,16 +69,16 @@ pub enum PeerDemand {
     Outbound,
 }
 
-/// Reason why a connection is closed.
+/// Reason for closing a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseReason {
     /// The peer belongs to another cluster.
     OtherCluster,
-    /// The node has more connections than it wants, and this one is of least use.
+    /// The node has more connections than it wants, and this one is the least useful.
     TooMany,
 }
 
-/// Action that the driver has to take.
+/// Action for the driver.
 ///
 /// The enum is exhaustive on purpose: a driver that overlooks a new action is wrong, so it must not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,13 +97,13 @@ pub enum Output {
         /// Reason, for the log.
         reason: CloseReason,
     },
-    /// Look for peers of a kind, and offer those that are found.
+    /// Search for peers of a kind, and offer those found.
     Discover(PeerDemand),
-    /// Keep what the store knows of a peer, so that it is remembered after a restart.
+    /// Persist the store's entry of a peer, so that it is remembered after a restart.
     Remember(PeerId),
-    /// Remove a peer from what is remembered.
+    /// Remove a peer from the persisted ones.
     Forget(PeerId),
-    /// An offered peer was not taken in, for the log and the metrics.
+    /// An offered peer was refused; for the log and the metrics.
     Refused {
         /// Peer that was offered.
         peer: PeerId,

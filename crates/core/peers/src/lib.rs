@@ -2,7 +2,7 @@
 //!
 //! # Where to start
 //!
-//! [`ConnectionManager`] is the state machine; [`PeerStore`] is what it remembers of peers.
+//! [`ConnectionManager`] is the state machine; [`PeerStore`] holds what it knows about peers.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod address;

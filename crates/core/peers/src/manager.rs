@@ -1,4 +1,4 @@
-//! Connection manager: decides whom to dial, when, and which connections are too many.
+//! Connection manager: decides whom to dial and when, and which surplus connections to close.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -33,9 +33,9 @@ pub struct ManagerConfig {
     pub own: PeerId,
     /// Cluster of this node; peers of other clusters are neither dialled nor kept.
     pub cluster: u16,
-    /// Numbers of connections that are wanted, and the pace at which they are sought.
+    /// Numbers of connections wanted, and the rate of dialling.
     pub targets: ConnectionTargets,
-    /// Rules about addresses that others name.
+    /// Rules for addresses received from others.
     pub addresses: AddressRules,
     /// Bounds of the peer store.
     pub store: PeerStoreLimits,
@@ -56,7 +56,7 @@ impl ManagerConfig {
 
 /// Connection manager of a node, as a state machine.
 ///
-/// Call [`handle`](Self::handle) with each event and [`poll`](Self::poll) until it returns `None`, and give an
+/// Call [`handle`](Self::handle) with each event and [`poll`](Self::poll) until it returns `None`, and pass an
 /// [`Input::Tick`] no later than [`next_timeout`](Self::next_timeout).
 #[derive(Debug)]
 pub struct ConnectionManager {
@@ -70,20 +70,20 @@ pub struct ConnectionManager {
     /// Shards whose mesh has too few members.
     thin: Vec<u16>,
     services: Vec<(Capabilities, usize)>,
-    /// Time at which one more dial fits the pace.
+    /// Earliest time of the next dial at the permitted rate.
     next_dial: Time,
     /// Time of the next probe of a peer that is not needed.
     next_probe: Time,
-    /// Times at which hosts that were dialled may be dialled again.
+    /// Times from which recently dialled hosts may be dialled again.
     hosts: BTreeMap<AddressHost, Time>,
-    /// Time of the next look for peers of each kind.
+    /// Time of the next search for peers of each kind.
     next_discover: BTreeMap<PeerDemand, Time>,
     wake: Time,
     out: VecDeque<Output>,
 }
 
 impl ConnectionManager {
-    /// Makes a manager that knows nobody; `rng` decides between peers that are equally good.
+    /// Creates a manager that knows no peers; `rng` chooses between equally good peers.
     pub fn new(config: ManagerConfig, rng: ChaCha8Rng) -> Self {
         let store = PeerStore::new(config.own, config.cluster, config.store);
         Self {
@@ -105,7 +105,7 @@ impl ConnectionManager {
         }
     }
 
-    /// Takes an event that happened at `now`.
+    /// Handles an event that happened at `now`.
     pub fn handle(&mut self, now: Time, input: Input) {
         match input {
             Input::Offer(offer) => self.offered(now, offer),
@@ -165,7 +165,7 @@ impl ConnectionManager {
         if standing == Standing::OnTrial
             && let Some(entry) = self.store.get_mut(&peer)
         {
-            // One more failure, and it is given up again.
+            // One more failure, and the peer is given up again.
             entry.failures = failures_max.saturating_sub(1);
         }
         match offered {
@@ -191,7 +191,7 @@ impl ConnectionManager {
         };
         entry.last_tried = now;
         if direction == Direction::Outbound {
-            // Where the peer was reached is dialled first another time.
+            // The address at which the peer was reached is tried first next time.
             let address = without_peer(address);
             entry.addresses.retain(|known| *known != address);
             entry.addresses.insert(0, address);
@@ -212,13 +212,13 @@ impl ConnectionManager {
         entry.link = DialState::Down;
         entry.is_protected = false;
         entry.last_tried = now;
-        // A peer that hangs up at once is full, or refuses this node: dialling it again at once is no use.
+        // A peer that hangs up at once is full or refuses this node; dialling it again at once is useless.
         entry.failures = match now.since(since) < targets.stable_after {
             true => entry.failures.saturating_add(1),
             false => 0,
         };
         entry.next_dial = now.after(targets.backoff(entry.failures.max(1), &mut self.rng));
-        // A peer that only ever dialled this node, and said nothing of where it listens, cannot be dialled.
+        // A peer that only dialled this node, and did not say where it listens, cannot be dialled.
         if entry.addresses.is_empty() || !self.store.has_room_for(&peer) {
             self.forget(&peer);
         }
@@ -236,7 +236,7 @@ impl ConnectionManager {
         entry.last_tried = now;
         entry.failures = entry.failures.saturating_add(1);
         entry.next_dial = now.after(self.targets.backoff(entry.failures, &mut self.rng));
-        // Another address may be better, if there is one.
+        // Another address may work better, if there is one.
         entry.addresses.rotate_left(1);
         let is_hopeless = !entry.was_reached && entry.failures >= failures_max;
         if is_hopeless && entry.source != PeerSource::Static {
@@ -284,7 +284,7 @@ impl ConnectionManager {
         self.wake = self.next_wake(now, !shortages.is_empty());
     }
 
-    /// Dials peers of a kind of which there are too few, or has them looked for.
+    /// Dials peers of a kind of which there are too few, or starts a search for them.
     fn relieve(&mut self, now: Time, shortage: &Shortage) {
         for _ in 0..shortage.missing {
             if !self.can_dial(now) {
@@ -303,8 +303,8 @@ impl ConnectionManager {
         }
     }
 
-    /// Dials one peer that is not needed: a network that was cut in two finds out in this way that it is whole
-    /// again, although each half has connections enough, and the store finds out which peers are alive.
+    /// Dials one peer that is not needed. This lets a partitioned network discover that it is connected again,
+    /// although each part has enough connections, and shows the store which peers are alive.
     fn probe(&mut self, now: Time) {
         if now < self.next_probe {
             return;
@@ -341,7 +341,7 @@ impl ConnectionManager {
         self.out.push_back(Output::Dial { peer, addresses });
     }
 
-    /// Gives up dials of which the driver has said nothing.
+    /// Fails dials that the driver has not reported on.
     fn expire_dials(&mut self, now: Time) {
         let is_late =
             |link: DialState| matches!(link, DialState::Dialling { deadline } if deadline <= now);
@@ -364,8 +364,9 @@ impl ConnectionManager {
         wake
     }
 
-    /// Time at which a shortage can be relieved further: the pace allows a dial, a peer may be dialled again,
-    /// or discovery is due. What is due already waits for something else than time.
+    /// Returns when a shortage can next be reduced: the rate permits a dial, a peer may be dialled again, or a
+    /// search is due. Times that have already passed are ignored: those steps wait for something other than
+    /// time.
     fn next_need(&self, now: Time) -> Time {
         let down = self
             .store
@@ -377,7 +378,7 @@ impl ConnectionManager {
         times.filter(|at| *at > now).fold(Time::MAX, Time::min)
     }
 
-    /// Time from which all hosts of a peer may be dialled again.
+    /// Returns the time from which all hosts of a peer may be dialled again.
     fn host_time(&self, entry: &PeerEntry) -> Time {
         let addresses = entry.addresses.iter();
         let is_remote =
@@ -387,7 +388,7 @@ impl ConnectionManager {
         times.fold(Time::ZERO, Time::max)
     }
 
-    /// Returns a random number below `bound`, or 0 if there is none.
+    /// Returns a random number below `bound`; 0 if `bound` is 0.
     fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound).unwrap_or(u64::MAX);
         match bound {
@@ -396,7 +397,7 @@ impl ConnectionManager {
         }
     }
 
-    /// Numbers of peers connected or being dialled, by network.
+    /// Returns the number of peers connected or being dialled, per network.
     fn crowds(&self) -> BTreeMap<AddressNetwork, usize> {
         let mut crowds = BTreeMap::new();
         for (_, entry) in self.store.iter() {

@@ -1,4 +1,4 @@
-//! Peer store: a bounded table of the peers that a node has heard of, which strangers cannot fill with lies.
+//! Peer store: a bounded table of known peers that strangers cannot fill with false entries.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,12 @@ mod tests;
 pub struct PeerStoreLimits {
     /// Maximum number of peers.
     pub peers_max: usize,
-    /// Maximum number of peers in one network ([`AddressNetwork`]) that strangers named.
+    /// Maximum number of peers in one network ([`AddressNetwork`]) that were named by strangers.
     pub per_network_max: usize,
-    /// Maximum number of peers at one host that strangers named: one victim cannot be named a thousand times.
+    /// Maximum number of peers at one host that were named by strangers, so that one victim cannot be named a
+    /// thousand times.
     pub per_host_max: usize,
-    /// Maximum number of peers that one peer may have named.
+    /// Maximum number of entries named by one peer.
     pub per_teller_max: usize,
     /// Maximum number of shards kept of one peer.
     pub shards_max: usize,
@@ -53,15 +54,15 @@ pub enum OfferRefusal {
     OtherCluster,
     /// None of the addresses may be dialled.
     NoAddress,
-    /// Strangers have named as many peers at this host or in this network as they may.
+    /// Strangers have already named the maximum number of peers at this host or in this network.
     CrowdedNetwork,
-    /// The peer that told of it has named as many others as it may.
+    /// The peer that named it has already named the maximum number of others.
     TalkativeTeller,
     /// The store is full of peers that are better known.
     Full,
-    /// The peer was dialled in vain where it is said to be, and forgotten.
+    /// The peer was dialled in vain at these addresses, and forgotten.
     GivenUp,
-    /// The offer was read from a record that is older than the one known of the peer.
+    /// The offer's record is older than the one already known.
     Outdated,
 }
 
@@ -73,14 +74,14 @@ pub enum DialState {
     Down,
     /// A dial is in progress, which counts as failed at `deadline`.
     Dialling {
-        /// Time at which the driver should long have answered.
+        /// Time at which a dial without an answer counts as failed.
         deadline: Time,
     },
     /// Connection to the peer.
     Up {
         /// Side that dialled.
         direction: Direction,
-        /// Time of the connection.
+        /// Time at which the connection was made.
         since: Time,
     },
 }
@@ -92,23 +93,23 @@ pub struct PeerEntry {
     pub addresses: Vec<Multiaddr>,
     /// Facts about the peer.
     pub facts: PeerFacts,
-    /// Most trusted way by which this node heard of the peer.
+    /// Most trusted source from which this node learned of the peer.
     pub source: PeerSource,
-    /// Peer that told of it first.
+    /// Peer that first named it.
     pub told_by: Option<PeerId>,
-    /// Sequence number of the newest record of the peer that was offered; `None` if no record was.
+    /// Sequence number of the peer's newest offered record; `None` if there was none.
     pub sequence: Option<u64>,
     /// Whether a dial to the peer has succeeded at any time.
     pub was_reached: bool,
     /// Failed dials since the last connection.
     pub failures: u32,
-    /// Time before which the peer is not dialled, unless as a probe.
+    /// Time before which the peer is not dialled, except as a probe.
     pub next_dial: Time,
     /// Time of the last dial or connection.
     pub last_tried: Time,
     /// State of the connection.
     pub link: DialState,
-    /// Whether the connection is in use, as that of a mesh member or a service peer, and must not be pruned.
+    /// Whether the connection is in use, for instance by a mesh member or service peer, and must not be pruned.
     pub is_protected: bool,
 }
 
@@ -118,7 +119,7 @@ impl PeerEntry {
         matches!(self.link, DialState::Up { .. })
     }
 
-    /// Whether this node dialled the connection that the peer has.
+    /// Whether this node dialled the peer's connection.
     pub fn is_outbound(&self) -> bool {
         let direction = Direction::Outbound;
         matches!(self.link, DialState::Up { direction: dialled, .. } if dialled == direction)
@@ -134,12 +135,12 @@ impl PeerEntry {
         self.addresses.first().and_then(AddressNetwork::of)
     }
 
-    /// Whether only strangers' words speak for the peer.
+    /// Whether the peer is known only from strangers.
     fn is_hearsay(&self) -> bool {
         !self.was_reached && !self.is_connected() && self.source > PeerSource::Dns
     }
 
-    /// Rank of the entry when one has to go: the lowest goes first.
+    /// Rank of the entry for eviction: the lowest is removed first.
     fn worth(&self) -> (bool, bool, u32, Time) {
         let is_named = self.source == PeerSource::Static;
         let failures = u32::MAX - self.failures;
@@ -157,7 +158,7 @@ pub struct PeerStore {
 }
 
 impl PeerStore {
-    /// Makes an empty store of the node `own` in `cluster`.
+    /// Creates an empty store for the node `own` in `cluster`.
     pub fn new(own: PeerId, cluster: u16, limits: PeerStoreLimits) -> Self {
         Self {
             own,
@@ -182,7 +183,7 @@ impl PeerStore {
         self.entries.is_empty()
     }
 
-    /// Returns what is known of a peer.
+    /// Returns the entry of a peer.
     pub fn get(&self, peer: &PeerId) -> Option<&PeerEntry> {
         self.entries.get(peer)
     }
@@ -196,8 +197,7 @@ impl PeerStore {
         self.entries.get_mut(peer)
     }
 
-    /// Takes an offered peer in, or adds what the offer tells to what is known. Returns whether anything is
-    /// new.
+    /// Adds an offered peer, or merges the offer into the existing entry. Returns whether anything is new.
     ///
     /// # Errors
     /// [`OfferRefusal`] if the peer is not worth keeping, or there is no room for it.
@@ -219,7 +219,7 @@ impl PeerStore {
         }
         let known = self.entries.get(&peer).and_then(|entry| entry.sequence);
         if sequence.is_some() && sequence < known {
-            // Whoever replays a genuine record of yesterday must not lead this node to where the peer no longer is.
+            // Replaying an old genuine record must not lead this node to where the peer no longer is.
             return Err(OfferRefusal::Outdated);
         }
         if let Some(shards) = &mut facts.shards {
@@ -267,7 +267,7 @@ impl PeerStore {
         Ok(true)
     }
 
-    /// Returns the entry of a connected peer, which is made if the peer was unknown.
+    /// Returns the entry of a connected peer, and creates it if the peer was unknown.
     pub(crate) fn connected(&mut self, peer: PeerId, source: PeerSource) -> &mut PeerEntry {
         self.entries.entry(peer).or_insert_with(|| PeerEntry {
             addresses: Vec::new(),
@@ -294,7 +294,7 @@ impl PeerStore {
         &self.limits
     }
 
-    /// Whether there is room for what a stranger said of itself while it was connected.
+    /// Whether there is room for what a stranger claimed about itself while it was connected.
     pub(crate) fn has_room_for(&self, peer: &PeerId) -> bool {
         let entry = self.entries.get(peer);
         entry.is_none_or(|entry| !entry.is_hearsay() || self.check_hearsay(*peer, entry).is_ok())
@@ -336,7 +336,7 @@ impl PeerStore {
         Ok(())
     }
 
-    /// Removes the entry that is worth least if the store is full, unless it is worth more than the new one.
+    /// Removes the least valuable entry if the store is full, unless it is worth more than the new one.
     fn make_room(&mut self, new: &PeerEntry) -> Result<(), OfferRefusal> {
         if self.entries.len() < self.limits.peers_max {
             return Ok(());
@@ -355,9 +355,9 @@ impl PeerStore {
     }
 }
 
-/// Adds addresses in front of those that never led to the peer.
+/// Adds addresses ahead of those that never led to the peer.
 fn add_addresses(entry: &mut PeerEntry, new: Vec<Multiaddr>, max: usize) {
-    // The first address of a peer that was reached is where it was reached.
+    // If the peer was reached, its first address is the one that worked.
     let at = usize::from(entry.was_reached && !entry.addresses.is_empty());
     for address in new.into_iter().rev() {
         if !entry.addresses.contains(&address) {

@@ -36,8 +36,7 @@ pub struct RelayConfig {
     pub rln: Option<RlnConfig>,
 }
 
-/// Relay configuration that many relays in one process can share. A [`RelayConfig`] for a single relay converts into
-/// it.
+/// Relay configuration that many relays in one process can share. A single relay's [`RelayConfig`] converts into it.
 #[derive(Clone, Debug)]
 pub struct SharedRelayConfig {
     pub(crate) relay: Arc<RelayConfig>,

@@ -22,12 +22,12 @@ pub enum Origin {
         /// Name of the variable.
         variable: String,
     },
-    /// Set by a flag of its own on the command line.
+    /// Set by its own flag on the command line.
     Flag {
         /// The flag, with its dashes.
         flag: String,
     },
-    /// Set by the program that embeds what is configured.
+    /// Set by the embedding program.
     Program,
     /// Set by no source.
     Default,
@@ -67,7 +67,7 @@ pub enum Error {
         key: String,
         /// Name of a key that was probably meant.
         nearest: Option<String>,
-        /// Advice for a key that resembles no other: where the keys are listed.
+        /// Advice for a key without a similar known one: where the keys are listed.
         reference: &'static str,
     },
     /// A value is not allowed for its key.
@@ -77,7 +77,7 @@ pub enum Error {
         origin: Origin,
         /// Name of the key with its table.
         key: String,
-        /// The value that was given.
+        /// The value found.
         value: String,
         /// Description of the allowed values.
         expected: String,

@@ -1,14 +1,14 @@
-//! Settings with their origin: reads TOML into a [tree](TomlEntry) of values that know their file and line, or
-//! the flag or environment variable that set them, and tables of it into typed values.
+//! Settings with their origin. Reads TOML into a [tree](TomlEntry) of values that know their file and line, or
+//! the flag or environment variable that set them, and reads its tables into typed values.
 //!
-//! Every error names the place, the key, the value, the values allowed and, for an unknown key, the one
-//! that was probably meant.
+//! Every error names the place, the key, the value, the allowed values and, for an unknown key, the one that
+//! was probably meant.
 //!
 //! A reader names each key once. [`keys!`] binds keys to variables of the same names and refuses all others;
-//! a key that is never used is a warning of the compiler.
+//! the compiler warns about a key that is never used.
 //!
-//! Why not only serde: its derive reads types, but does not describe the values allowed, name the key that was
-//! meant, notice keys without effect, or know the flag or override that set a value.
+//! Why not only serde: its derive reads types, but does not describe the allowed values, suggest the intended
+//! key, notice keys without effect, or know the flag or override that set a value.
 //!
 //! ```
 //! use undertone_settings::{Error, MS, Section, TomlEntry, keys};

@@ -1,7 +1,7 @@
-//! The known name that was probably meant by a misspelt one.
+//! Suggestion of the known name that a misspelt one probably meant.
 
-/// Returns the candidate whose spelling is closest to `wanted`, if it is close enough to be meant: at
-/// most a third of the letters differ (or two), or only the unit is left out.
+/// Returns the candidate whose spelling is closest to `wanted`, if it is close enough: at most a
+/// third of the letters differ (or two), or only the unit is missing.
 pub fn nearest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     let most = (wanted.chars().count() / 3).max(2);
     candidates

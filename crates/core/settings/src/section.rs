@@ -1,4 +1,4 @@
-//! One table: typed reading of its keys, and errors about mistakes in it.
+//! A single table: typed reading of its keys, and errors about mistakes in it.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use crate::error::{Error, Origin};
 use crate::nearest::nearest;
 use crate::tree::{TomlEntry, TomlTable};
 
-/// Longest time that a setting can state, seconds; some 31 years.
+/// Longest time that a setting can have, seconds; about 31 years.
 const MAX_S: f64 = 1e9;
 
 /// Nanoseconds in a second.
@@ -29,11 +29,11 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// The table in `entry`, which is called `name` (empty for the root). `reference` is the advice for
-    /// unknown keys that resemble no other.
+    /// Creates the section for the table in `entry`, called `name` (empty for the root). `reference` is the advice for
+    /// unknown keys without a similar known one.
     ///
     /// # Errors
-    /// Fails if the entry is no table.
+    /// Fails if the entry is not a table.
     pub fn new(
         entry: &'a TomlEntry,
         name: impl Into<String>,
@@ -57,17 +57,17 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Position at which the table begins.
+    /// Returns the position at which the table begins.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// Whether a source has this table.
+    /// Whether any source contains this table.
     pub fn is_present(&self) -> bool {
         self.table.is_some()
     }
 
-    /// A key of this table, set or not.
+    /// Returns a key of this table, set or not.
     pub fn key(&self, name: &'static str) -> SectionKey<'_> {
         SectionKey {
             section: self,
@@ -78,7 +78,7 @@ impl<'a> Section<'a> {
     /// Checks that the table has only the given keys.
     ///
     /// # Errors
-    /// Fails at the first key that is none of them.
+    /// Fails at the first other key.
     pub fn check_known(&self, keys: &[&'static str]) -> Result<(), Error> {
         let unknown = self
             .table
@@ -140,13 +140,13 @@ impl<'a> SectionKey<'a> {
         table.is_some_and(|table| table.contains_key(self.name))
     }
 
-    /// The value as it stands, `None` if the key is missing.
+    /// Returns the raw value; `None` if the key is missing.
     pub fn entry(&self) -> Option<&'a TomlEntry> {
         self.section.read.borrow_mut().insert(self.name);
         self.section.table.and_then(|table| table.get(self.name))
     }
 
-    /// Error for a value that is missing or not as expected.
+    /// Returns the error for a value that is missing or not as expected.
     pub fn bad(&self, expected: impl Into<String>) -> Error {
         match self.entry() {
             Some(entry) => self.bad_item(entry, expected),
@@ -158,7 +158,7 @@ impl<'a> SectionKey<'a> {
         }
     }
 
-    /// Error for a value within a list that is not as expected.
+    /// Returns the error for an item of a list that is not as expected.
     pub fn bad_item(&self, item: &TomlEntry, expected: impl Into<String>) -> Error {
         Error::BadValue {
             origin: item.origin.clone(),
@@ -168,7 +168,7 @@ impl<'a> SectionKey<'a> {
         }
     }
 
-    /// The value in the form that `convert` accepts, `None` if the key is missing.
+    /// Returns the value converted by `convert`; `None` if the key is missing.
     ///
     /// # Errors
     /// Fails if `convert` returns `None`.
@@ -186,10 +186,10 @@ impl<'a> SectionKey<'a> {
         }
     }
 
-    /// The table under this key; an empty table if the key is missing.
+    /// Returns the table under this key; an empty one if the key is missing.
     ///
     /// # Errors
-    /// Fails if the value is no table.
+    /// Fails if the value is not a table.
     pub fn table(&self) -> Result<Section<'a>, Error> {
         let above = self.section;
         let name = above.full(self.name);
@@ -205,10 +205,10 @@ impl<'a> SectionKey<'a> {
         }
     }
 
-    /// Tables with names of their own under this key, which sections of the same kind read.
+    /// Returns the named tables under this key, as sections of the same kind.
     ///
     /// # Errors
-    /// Fails if the value is no table or one in it is none.
+    /// Fails if the value or an entry in it is not a table.
     pub fn tables(&self, expected: &str) -> Result<Vec<(&'a str, Section<'a>)>, Error> {
         let tables = self.read(TomlEntry::as_table, || expected.to_owned())?;
         let tables = tables.into_iter().flatten().map(|(name, entry)| {
@@ -219,10 +219,10 @@ impl<'a> SectionKey<'a> {
         tables.collect()
     }
 
-    /// Items of a list of tables, `[[key]]`; none if the key is missing.
+    /// Returns the items of an array of tables, `[[key]]`; none if the key is missing.
     ///
     /// # Errors
-    /// Fails if the value is no list or an item of it is no table.
+    /// Fails if the value is not a list or one of its items is not a table.
     pub fn array_of_tables(&self) -> Result<Vec<Section<'a>>, Error> {
         let full = self.section.full(self.name);
         let items = self.read(TomlEntry::as_list, || format!("tables [[{full}]]"))?;
@@ -233,10 +233,10 @@ impl<'a> SectionKey<'a> {
         items.collect()
     }
 
-    /// The items of a list.
+    /// Returns the items of a list; `None` if the key is missing.
     ///
     /// # Errors
-    /// Fails if the value is no list.
+    /// Fails if the value is not a list.
     pub fn list(
         &self,
         expected: impl FnOnce() -> String,
@@ -244,26 +244,26 @@ impl<'a> SectionKey<'a> {
         self.read(TomlEntry::as_list, expected)
     }
 
-    /// Value as a text.
+    /// Returns the value as text; `None` if the key is missing.
     ///
     /// # Errors
-    /// Fails if the value is of another type.
+    /// Fails if the value has another type.
     pub fn text(&self, expected: &str) -> Result<Option<&'a str>, Error> {
         self.read(TomlEntry::as_text, || expected.to_owned())
     }
 
-    /// Either true or false.
+    /// Returns true or false; `None` if the key is missing.
     ///
     /// # Errors
-    /// Fails if the value is of another type.
+    /// Fails if the value has another type.
     pub fn flag(&self) -> Result<Option<bool>, Error> {
         self.read(TomlEntry::as_bool, || "true or false".to_owned())
     }
 
-    /// A whole number between two bounds, inclusive.
+    /// Returns a whole number between two inclusive bounds; `None` if the key is missing.
     ///
     /// # Errors
-    /// Fails if the value is none, is out of bounds, or does not fit into `T`.
+    /// Fails if the value is not one, is out of bounds, or does not fit into `T`.
     pub fn whole<T: TryFrom<u64>>(&self, min: u64, max: u64) -> Result<Option<T>, Error> {
         let convert = |entry: &TomlEntry| {
             let within = entry.as_whole().filter(|value| (min..=max).contains(value));
@@ -272,10 +272,10 @@ impl<'a> SectionKey<'a> {
         self.read(convert, || format!("a whole number from {min} to {max}"))
     }
 
-    /// A number between two bounds, inclusive.
+    /// Returns a number between two inclusive bounds; `None` if the key is missing.
     ///
     /// # Errors
-    /// Fails if the value is none or is out of bounds.
+    /// Fails if the value is not a number or is out of bounds.
     pub fn number(&self, min: f64, max: f64) -> Result<Option<f64>, Error> {
         let convert = |entry: &TomlEntry| {
             let value = entry.as_number();
@@ -284,36 +284,36 @@ impl<'a> SectionKey<'a> {
         self.read(convert, || format!("a number from {min} to {max}"))
     }
 
-    /// A number of any size that a parameter can reasonably have.
+    /// Returns a number of any size that is reasonable for a parameter; `None` if the key is missing.
     ///
     /// # Errors
-    /// Fails if the value is none, or exceeds 1e15.
+    /// Fails if the value is not a number, or its magnitude exceeds 1e15.
     pub fn any_number(&self) -> Result<Option<f64>, Error> {
         const ANY: f64 = 1e15;
         self.number(-ANY, ANY)
     }
 
-    /// A time in units of `unit_ns` nanoseconds; returns nanoseconds.
+    /// Reads a time in units of `unit_ns` nanoseconds and returns nanoseconds; `None` if the key is missing.
     ///
     /// # Errors
-    /// Fails if the value is no number, is negative, or exceeds 31 years.
+    /// Fails if the value is not a number, is negative, or exceeds 31 years.
     pub fn time(&self, unit_ns: f64) -> Result<Option<u64>, Error> {
         let max = MAX_S * S / unit_ns;
         Ok(self.number(0.0, max)?.map(|value| ns(value, unit_ns)))
     }
 
-    /// A time in units of `unit_ns` nanoseconds.
+    /// Reads a time in units of `unit_ns` nanoseconds; `None` if the key is missing.
     ///
     /// # Errors
-    /// Fails as [`Self::time`] does.
+    /// Fails in the same cases as [`Self::time`].
     pub fn duration(&self, unit_ns: f64) -> Result<Option<Duration>, Error> {
         Ok(self.time(unit_ns)?.map(Duration::from_nanos))
     }
 
-    /// The meaning of one of several words.
+    /// Returns the value that belongs to one of several words; `None` if the key is missing.
     ///
     /// # Errors
-    /// Fails if the value is none of the words.
+    /// Fails if the value is not one of the words.
     pub fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<Option<T>, Error> {
         let convert = |entry: &TomlEntry| {
             let word = entry.as_text()?;
@@ -327,14 +327,14 @@ impl<'a> SectionKey<'a> {
     }
 }
 
-/// Converts a time to nanoseconds; it must have been checked to be within bounds.
+/// Converts a time to nanoseconds. The caller must have checked its bounds.
 pub fn ns(value: f64, unit_ns: f64) -> u64 {
     (value * unit_ns).round() as u64
 }
 
-/// Binds each key of a [`Section`] to a variable of the same name, as a [`SectionKey`], and returns an error from
-/// the function around it if the table has others: `keys!(section => one_way_ms, loss)`. Lists of items with a
-/// field `key` may come before the arrow, and the table then has these keys, too: `keys!(section, FIELDS => one_way_ms)`.
+/// Binds each key of a [`Section`] to a variable of the same name, as a [`SectionKey`], and makes the enclosing
+/// function return an error if the table has others: `keys!(section => one_way_ms, loss)`. Lists of items with a field
+/// `key` may precede the arrow; the table may then have these keys too: `keys!(section, FIELDS => one_way_ms)`.
 #[macro_export]
 macro_rules! keys {
     ($section:ident $(, $fields:expr)* => $($key:ident),* $(,)?) => {

@@ -19,14 +19,14 @@ pub struct TomlEntry {
     pub origin: Origin,
 }
 
-/// A TOML value. Serialized, it has the form that it has in JSON.
+/// A TOML value. It serializes to its JSON form.
 #[derive(Clone, Debug)]
 pub enum TomlValue {
-    /// Either true or false.
+    /// True or false.
     Bool(bool),
     /// A whole number.
     Integer(i64),
-    /// A number that is not written as a whole one.
+    /// A floating-point number.
     Float(f64),
     /// A text without its quotes.
     Text(String),
@@ -39,7 +39,7 @@ pub enum TomlValue {
 }
 
 impl TomlEntry {
-    /// Reads a TOML document, which `place` names in errors; the root is a table.
+    /// Reads a TOML document, called `place` in errors; the root is a table.
     ///
     /// # Errors
     /// Fails with [`Error::Syntax`] if the text is not TOML.
@@ -62,7 +62,7 @@ impl TomlEntry {
         })
     }
 
-    /// Reads one value: TOML, or otherwise plain text. All of it has the given origin.
+    /// Reads one value: TOML, or otherwise plain text. All of it gets the given origin.
     pub fn read_value(text: &str, origin: &Origin) -> Self {
         let reader = TreeReader {
             origin: |_| origin.clone(),
@@ -129,7 +129,7 @@ impl TomlEntry {
 }
 
 impl TomlValue {
-    /// The value as it would be written in a file.
+    /// Returns the value as it would be written in a file.
     pub fn to_toml(&self) -> toml_edit::Value {
         match self {
             Self::Bool(value) => (*value).into(),
@@ -150,7 +150,7 @@ impl TomlValue {
     }
 }
 
-/// Shows a value in one short line: of lists and tables, only what they are.
+/// Shows a value in one short line; lists and tables are only summarised.
 impl fmt::Display for TomlValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -180,7 +180,7 @@ impl Serialize for TomlValue {
     }
 }
 
-/// Conversion of a parsed document, with the origin of what is on a line.
+/// Converts a parsed document to a tree, with the origin of the content of each line.
 struct TreeReader<'a, F> {
     text: &'a str,
     origin: F,

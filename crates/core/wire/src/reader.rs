@@ -42,10 +42,10 @@ pub enum FieldError {
     },
 }
 
-/// Number and wire type of a field, of which neither has been checked.
+/// Number and wire type of a field, both unchecked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// Field number; those in use are from 1 to [`FIELD_NUMBER_MAX`].
+    /// Field number; valid ones are 1 to [`FIELD_NUMBER_MAX`].
     pub number: u64,
     /// Wire type: three bits.
     pub wire_type: u8,
@@ -60,7 +60,8 @@ pub enum FieldValue<'a> {
     Varint(u64),
     /// Length-delimited bytes, wire type 2: a string, bytes, an embedded message, or packed numbers.
     Bytes(&'a [u8]),
-    /// Number of 32 or 64 bits, wire type 5 or 1. Skipped, because no message in use has such a field.
+    /// Number of 32 or 64 bits, wire type 5 or 1. Its value is skipped, because no message in use has
+    /// such a field.
     Fixed,
 }
 
@@ -68,7 +69,7 @@ pub enum FieldValue<'a> {
 #[derive(Clone, Debug)]
 pub struct FieldReader<'a> {
     input: &'a [u8],
-    /// Bytes of the input that have been read; never more than there are.
+    /// Number of bytes read so far, at most the length of the input.
     at: usize,
 }
 
@@ -109,7 +110,7 @@ impl<'a> FieldReader<'a> {
         Ok(Some((number as u32, value)))
     }
 
-    /// Reads the tag of the next field; `None` at the end. For messages whose field numbers have other
+    /// Reads the tag of the next field; `None` at the end. For messages whose field numbers follow other
     /// rules than those of [`field`](Self::field).
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Writers of single fields, each with a function that gives its length beforehand.
+//! Writers of single fields, each with a function that computes its length in advance.
 
 use crate::varint::{put_varint, varint_len};
 

@@ -11,20 +11,20 @@ use crate::facts::PeerSource;
 use crate::io::PeerDemand;
 use crate::store::{DialState, PeerEntry};
 
-/// One dial in so many goes to any candidate instead of one of the best: an attacker who is always the best must not
-/// be all that a node ever dials.
+/// One in this many dials goes to any candidate instead of one of the best. Otherwise an attacker that always ranks
+/// best would get every dial.
 const ANY_ONE_IN: usize = 4;
 
-/// Failures in a row after which a peer is probed only every few intervals. Where it is one of many that are out of reach, the others
-/// have the probes meanwhile; where it is the only one, it is most likely gone.
+/// Number of consecutive failures from which a peer is probed less often. If it is one of many unreachable peers, the
+/// others get the probes meanwhile; if it is the only one, it is most likely gone.
 const PROBED_LESS_FROM: u32 = 5;
 
-/// Intervals of probes between two of such a peer.
+/// Number of probe intervals between two probes of such a peer.
 const PROBED_LESS_EVERY: u32 = 3;
 
 impl ConnectionManager {
-    /// Chooses a peer of a kind that may be dialled now: by preference one known to be of that kind and reached
-    /// before, without failures.
+    /// Chooses a peer of a kind that may be dialled now, preferably one known to be of that kind, reached before, and
+    /// without failures.
     pub(super) fn candidate(&mut self, now: Time, wanted: PeerDemand) -> Option<PeerId> {
         let crowds = self.crowds();
         let ready = self.store.iter().filter(|(_, entry)| {
@@ -45,7 +45,7 @@ impl ConnectionManager {
         choice.get(self.below(choice.len())).copied()
     }
 
-    /// Chooses the peer that was not tried for longest, whatever its failures; none that was tried just now.
+    /// Chooses the peer that was tried least recently, whatever its failures, except those tried just now.
     pub(super) fn least_recently_tried(&self, now: Time) -> Option<PeerId> {
         let crowds = self.crowds();
         let interval = self.targets.probe_interval;
@@ -61,7 +61,7 @@ impl ConnectionManager {
             .map(|(peer, _)| *peer)
     }
 
-    /// Whether the peer relays one of this node's shards, or offers a service that this node wants.
+    /// Whether the peer relays one of this node's shards, or offers a service that the node wants.
     pub(super) fn is_of_use(&self, entry: &PeerEntry) -> bool {
         let relays = self
             .shards
@@ -92,7 +92,7 @@ impl ConnectionManager {
             return false;
         };
         let crowd = crowds.get(&network).copied().unwrap_or_default();
-        // The hosts of a fleet share a domain, which is a crowd only where strangers name it.
+        // The hosts of a fleet share a domain. That counts as a crowd only if strangers named them.
         let is_exempt = match network {
             AddressNetwork::Loopback => true,
             AddressNetwork::Named(_) => entry.source <= PeerSource::Dns,

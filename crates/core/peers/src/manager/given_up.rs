@@ -1,5 +1,5 @@
-//! Peers that were forgotten because no dial reached them: discovery offers such peers again and again, as the records of
-//! nodes that are gone are passed on for long.
+//! Peers that were forgotten because no dial reached them. Discovery keeps offering such peers, because the records of
+//! dead nodes circulate for a long time.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use undertone_gossip::Time;
 
 use crate::address::without_peer;
 
-/// Peers remembered at most; the one that may be dialled again first is dropped first.
+/// Maximum number of peers remembered; the one that may be dialled again soonest is dropped first.
 const PEERS_MAX: usize = 2_048;
 
-/// Peers that were given up, with the addresses at which they were dialled in vain.
+/// Peers that were given up, with the addresses that were dialled in vain.
 #[derive(Debug, Default)]
 pub(super) struct GivenUpPeers(BTreeMap<PeerId, GivenUp>);
 
@@ -24,16 +24,16 @@ struct GivenUp {
 /// Standing of an offered peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// The peer was not given up, or is said to be at an address where it was not dialled.
+    /// The peer was not given up, or is offered with an address that was not dialled.
     Fresh,
     /// The peer was given up long enough ago for another try.
     OnTrial,
-    /// The peer was given up, and is said to be where it was dialled in vain.
+    /// The peer was given up, and is offered only with addresses that were dialled in vain.
     GivenUp,
 }
 
 impl GivenUpPeers {
-    /// Takes note of a peer that is forgotten until a time.
+    /// Records a peer as given up until a time.
     pub(super) fn note(&mut self, peer: PeerId, addresses: Vec<Multiaddr>, until: Time) {
         self.0.insert(peer, GivenUp { addresses, until });
         if self.0.len() > PEERS_MAX {
@@ -44,12 +44,12 @@ impl GivenUpPeers {
         }
     }
 
-    /// Forgets that a peer was given up: it is there after all.
+    /// Clears a peer that turned out to be reachable.
     pub(super) fn forgive(&mut self, peer: &PeerId) {
         self.0.remove(peer);
     }
 
-    /// Says what to think of a peer that is offered with these addresses.
+    /// Returns the standing of a peer that is offered with these addresses.
     pub(super) fn standing(&self, peer: &PeerId, addresses: &[Multiaddr], now: Time) -> Standing {
         let Some(given_up) = self.0.get(peer) else {
             return Standing::Fresh;

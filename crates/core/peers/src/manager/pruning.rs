@@ -1,4 +1,4 @@
-//! Choice of the connections to close when there are too many.
+//! Choice of the surplus connections to close.
 
 use std::cmp::Reverse;
 
@@ -11,8 +11,8 @@ use crate::io::{CloseReason, Output, PeerDemand};
 use crate::store::{DialState, PeerEntry};
 
 impl ConnectionManager {
-    /// Closes the connections of least use beyond the maximum. Those in use, those that the operator named and
-    /// young ones stay, and so does whoever a target needs.
+    /// Closes the least useful connections beyond the maximum. Connections in use, young ones, those of
+    /// configured peers, and those that a target needs stay.
     pub(super) fn prune(&mut self, now: Time) {
         let connected = self.store.iter().filter(|(_, entry)| entry.is_connected());
         let surplus = connected

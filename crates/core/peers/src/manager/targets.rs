@@ -1,4 +1,4 @@
-//! Numbers of connections that are wanted, and how far the node is from them.
+//! Numbers of connections wanted, and how many are missing.
 
 use std::time::Duration;
 
@@ -9,39 +9,39 @@ use super::ConnectionManager;
 use crate::facts::Capabilities;
 use crate::io::PeerDemand;
 
-/// Factor of the number of peers wanted on a shard while the node's mesh there is too thin.
+/// Factor on the number of peers wanted on a shard while the node's mesh there is too small.
 const THIN_MESH_FACTOR: usize = 2;
 
-/// Numbers of connections that are wanted, and the pace at which they are sought.
+/// Numbers of connections wanted, and the rate of dialling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConnectionTargets {
-    /// Peers wanted on each shard that the node relays.
+    /// Number of peers wanted on each shard that the node relays.
     pub per_shard: usize,
-    /// Peers wanted among those that this node dialled, which an attacker cannot choose.
+    /// Number of peers wanted among those dialled by this node, which an attacker cannot choose.
     pub outbound_min: usize,
-    /// Connections above which those of least use are closed.
+    /// Number of connections beyond which the least useful ones are closed.
     pub connections_max: usize,
-    /// Maximum number of peers that are dialled in one network ([`AddressNetwork`](crate::address::AddressNetwork)),
-    /// loopback excepted.
+    /// Maximum number of peers dialled in one network ([`AddressNetwork`](crate::address::AddressNetwork)), except
+    /// loopback.
     pub per_network_max: usize,
     /// Maximum number of dials at a time.
     pub dials_max: usize,
-    /// Shortest time between two dials.
+    /// Minimum time between two dials.
     pub dial_pause: Duration,
-    /// Shortest time between two dials to one host, loopback excepted, whatever identities are said to be there.
+    /// Minimum time between two dials to one host, except loopback, whatever identities are claimed there.
     pub host_pause: Duration,
     /// Time after which a dial that the driver does not answer counts as failed.
     pub dial_timeout: Duration,
-    /// Wait after a first failed dial; it doubles with each further one.
+    /// Delay after a first failed dial; it doubles with each further one.
     pub backoff_first: Duration,
-    /// Longest wait after a failed dial.
+    /// Maximum delay after a failed dial.
     pub backoff_max: Duration,
     /// Mean time between two probes of peers that are not needed.
     pub probe_interval: Duration,
-    /// Shortest time between two looks for peers of one kind.
+    /// Minimum time between two searches for peers of one kind.
     pub discover_interval: Duration,
-    /// Age from which a connection may be pruned, and its end is no failure of the peer.
+    /// Age from which a connection may be pruned, and from which its end does not count as the peer's failure.
     pub stable_after: Duration,
 }
 
@@ -66,14 +66,15 @@ impl Default for ConnectionTargets {
 }
 
 impl ConnectionTargets {
-    /// Wait after so many failures, varied by a quarter so that peers of one network do not all dial at once.
+    /// Returns the delay after this many failures, varied by a quarter so that peers of one network do not all dial
+    /// at once.
     pub(super) fn backoff(&self, failures: u32, rng: &mut ChaCha8Rng) -> Duration {
         let doublings = failures.saturating_sub(1).min(20);
         let wait = self.backoff_first.saturating_mul(1 << doublings);
         varied(wait.min(self.backoff_max), rng)
     }
 
-    /// Wait until the next probe.
+    /// Returns the time until the next probe.
     pub(super) fn probe_wait(&self, rng: &mut ChaCha8Rng) -> Duration {
         varied(self.probe_interval, rng)
     }
@@ -84,7 +85,7 @@ fn varied(mean: Duration, rng: &mut ChaCha8Rng) -> Duration {
     mean.mul_f64(0.75 + f64::from(rng.next_u32()) / f64::from(u32::MAX) / 2.0)
 }
 
-/// Kind of peer of which the node has too few, and how many are missing.
+/// Kind of peer of which the node has too few, with the number missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shortage {
     pub(super) wanted: PeerDemand,
@@ -92,7 +93,7 @@ pub(super) struct Shortage {
 }
 
 impl ConnectionManager {
-    /// Kinds of peers of which too few are connected or being dialled, the worst shortage first.
+    /// Returns the kinds of peers of which too few are connected or being dialled, the worst shortage first.
     pub(super) fn shortages(&self) -> Vec<Shortage> {
         let shards = self.shards.iter();
         let mut wanted: Vec<(PeerDemand, usize)> = shards
@@ -117,7 +118,7 @@ impl ConnectionManager {
         shortages
     }
 
-    /// Number of peers that are wanted on a shard.
+    /// Returns the number of peers wanted on a shard.
     fn relays_wanted(&self, shard: u16) -> usize {
         match self.thin.contains(&shard) {
             true => self.targets.per_shard.saturating_mul(THIN_MESH_FACTOR),
@@ -125,8 +126,8 @@ impl ConnectionManager {
         }
     }
 
-    /// Number of peers of a kind that are connected or being dialled. Those of which too little is known count,
-    /// as metadata soon tells.
+    /// Returns the number of peers of a kind that are connected or being dialled. Peers about which too little is
+    /// known count as well, since metadata will soon show what they are.
     pub(super) fn have(&self, wanted: PeerDemand) -> usize {
         let linked = self.store.iter().filter(|(_, entry)| {
             let is_linked = entry.is_connected() || entry.is_dialling();
@@ -140,7 +141,7 @@ impl ConnectionManager {
         linked.count()
     }
 
-    /// Whether the node has a use for connections that offer `facts`' service or shard.
+    /// Whether the node wants peers of this kind at all.
     pub(super) fn is_wanted(&self, wanted: PeerDemand) -> bool {
         match wanted {
             PeerDemand::Relay { shard } => self.shards.contains(&shard),
