@@ -1,7 +1,7 @@
 //! Bloom filter of message ids, in the layout of js-waku.
 //!
-//! The specification does not say how a filter is encoded. js-waku sends the words of a filter for 10 000 ids with an
-//! error rate of 0.001: 2344 numbers of 64 bits, the most significant byte first, and takes the bits of an id by double
+//! The specification does not define a filter's encoding. js-waku sends the words of a filter for 10 000 ids with an
+//! error rate of 0.001: 2344 numbers of 64 bits, the most significant byte first. It takes the bits of an id by double
 //! hashing with MurmurHash3 (32 bits, seed 0) over the characters of the id.
 
 use thiserror::Error;
@@ -10,13 +10,13 @@ use thiserror::Error;
 #[path = "tests/bloom.rs"]
 mod tests;
 
-/// Ids that a filter is made for.
+/// Number of ids that a filter is designed for.
 pub const BLOOM_CAPACITY: usize = 10_000;
 
-/// Bits of a filter that ids can set.
+/// Number of bits in a filter that ids can set.
 pub const BLOOM_BITS: u32 = 150_000;
 
-/// Bits that each id sets.
+/// Number of bits that each id sets.
 pub const BLOOM_HASHES: u32 = 10;
 
 /// Length of an encoded filter, in bytes.
@@ -26,7 +26,7 @@ pub const BLOOM_BYTES: usize = (1 + BLOOM_BITS as usize / 64) * 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BloomError {
-    /// The length is not [`BLOOM_BYTES`], so that the filter's bits have another meaning.
+    /// The length is not [`BLOOM_BYTES`], so the filter's bits have another meaning.
     #[error("Bloom filter of {size_bytes} bytes; {BLOOM_BYTES} are expected")]
     WrongLength {
         /// Length of the encoded filter, in bytes.
@@ -34,7 +34,7 @@ pub enum BloomError {
     },
 }
 
-/// Bloom filter of message ids, kept as its encoding.
+/// Bloom filter of message ids, stored in its encoded form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BloomFilter {
     bytes: Vec<u8>,
@@ -57,14 +57,14 @@ impl Default for BloomFilter {
 }
 
 impl BloomFilter {
-    /// Makes a filter of the given ids.
+    /// Creates a filter of the given ids.
     pub fn of<'a>(ids: impl IntoIterator<Item = &'a str>) -> Self {
         let mut filter = Self::default();
         ids.into_iter().for_each(|id| filter.insert(id));
         filter
     }
 
-    /// Puts an id in.
+    /// Inserts an id.
     pub fn insert(&mut self, id: &str) {
         for position in positions(id) {
             let (byte, mask) = place(position);
@@ -73,12 +73,12 @@ impl BloomFilter {
         self.inserted += 1;
     }
 
-    /// Number of ids put in, counted as often as they were.
+    /// Returns the number of insertions, repeated ids included.
     pub fn inserted(&self) -> usize {
         self.inserted
     }
 
-    /// Encoded filter, [`BLOOM_BYTES`] long.
+    /// Returns the encoded filter, [`BLOOM_BYTES`] long.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -98,7 +98,7 @@ impl<'a> BloomView<'a> {
         Ok(Self { bytes })
     }
 
-    /// Whether the filter may have the id; `false` is certain.
+    /// Whether the filter may contain the id; `false` is certain.
     pub fn contains(&self, id: &str) -> bool {
         positions(id).all(|position| {
             let (byte, mask) = place(position);
@@ -106,22 +106,22 @@ impl<'a> BloomView<'a> {
         })
     }
 
-    /// Share of bits that are set, in thousandths, rounded up.
+    /// Returns the share of bits that are set, in thousandths, rounded up.
     pub fn fill_permille(&self) -> u32 {
         let ones: u32 = self.bytes.iter().map(|byte| byte.count_ones()).sum();
         (ones * 1000).div_ceil(BLOOM_BITS)
     }
 }
 
-/// Index and mask of a bit's byte: words of 64 bits, each with its most significant byte first.
+/// Returns the index and mask of a bit's byte: words of 64 bits, each with its most significant byte first.
 fn place(position: u32) -> (usize, u8) {
     let (word, bit) = (position as usize / 64, position % 64);
     (word * 8 + 7 - bit as usize / 8, 1 << (bit % 8))
 }
 
-/// Positions of an id's bits, all below [`BLOOM_BITS`].
+/// Returns the positions of an id's bits, all below [`BLOOM_BITS`].
 fn positions(id: &str) -> impl Iterator<Item = u32> {
-    // js-waku hashes the first UTF-16 unit of each character, not bytes. The two differ outside ASCII alone.
+    // js-waku hashes the first UTF-16 unit of each character, not bytes. The two differ only outside ASCII.
     let mut units: Vec<u32> = id.chars().map(first_utf16_unit).collect();
     let first = murmur3(&units).unsigned_abs() % BLOOM_BITS;
     units.extend([u32::from(b' '), u32::from(b'b')]);
@@ -133,7 +133,7 @@ fn first_utf16_unit(character: char) -> u32 {
     u32::from(character.encode_utf16(&mut [0; 2])[0])
 }
 
-/// MurmurHash3 with 32 bits and seed 0, of units that are bytes in plain text and may be wider otherwise.
+/// Computes MurmurHash3 with 32 bits and seed 0 over units, which are bytes in ASCII text and may be wider otherwise.
 fn murmur3(units: &[u32]) -> i32 {
     let mut hash = 0_u32;
     let blocks = units.chunks_exact(4);
@@ -149,7 +149,7 @@ fn murmur3(units: &[u32]) -> i32 {
     (hash ^ (hash >> 16)).cast_signed()
 }
 
-/// Joins up to four units, the first one lowest; what a wide unit has above its byte runs into the next.
+/// Joins up to four units, the first one lowest; the bits of a wide unit above its byte overlap the next one.
 fn pack(units: &[u32]) -> u32 {
     units.iter().rev().fold(0, |word, unit| (word << 8) | unit)
 }

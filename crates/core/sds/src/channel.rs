@@ -1,4 +1,4 @@
-//! Machine of one member of a channel.
+//! State machine of one member of a channel.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -25,19 +25,19 @@ mod types;
 pub use super::state::StateError;
 pub use types::{Input, Output, PublishReason, SdsRefusal, SdsSendError};
 
-/// Own sync messages are put off by the messages of others up to this many times [`Config::sync_ms`].
+/// Messages of others can delay own sync messages by up to this many times [`SdsConfig::sync_ms`].
 const SYNC_PUT_OFF_MAX: u64 = 4;
 
 /// Member of a channel: sends reliably, and delivers what others send in causal order.
 ///
-/// The driver gives each event to [`handle`](Self::handle), then takes outputs from [`poll`](Self::poll) until there are
-/// none, and gives a [`Tick`](Input::Tick) at [`next_timeout`](Self::next_timeout). The transport is what the driver
-/// makes of [`Output::Publish`]; what it broadcasts should reach every member sooner or later, more than once or not
-/// at all.
+/// The driver passes each event to [`handle`](Self::handle), then takes outputs from [`poll`](Self::poll) until there
+/// are none, and passes a [`Tick`](Input::Tick) at [`next_timeout`](Self::next_timeout). The driver implements the
+/// transport behind [`Output::Publish`]. It should deliver each broadcast to every member sooner or later, but may
+/// repeat or lose it.
 ///
-/// Sender ids are claims: the specification has no signatures. A member that lies can confirm a message that nobody
-/// has by naming it, and can pose as several members to a Bloom filter's evidence. The payload is for the application
-/// to authenticate.
+/// Sender ids are unauthenticated: the specification has no signatures. A lying member can confirm a message that
+/// nobody has by naming it, and can pose as several members whose Bloom filters contain a message. The application must
+/// authenticate the payload.
 #[derive(Debug)]
 pub struct Channel {
     config: SdsConfig,
@@ -51,15 +51,15 @@ pub struct Channel {
     responses: Responses,
     last_sent_at: Time,
     sync_at: Time,
-    /// Time of the next look at what waiting messages miss.
+    /// Time of the next check for messages that waiting ones are missing.
     sweep_at: Time,
     outputs: VecDeque<Output>,
-    /// Whether the state to keep has changed since the last [`Output::Persist`].
+    /// Whether the persistent state has changed since the last [`Output::Persist`].
     has_changed: bool,
 }
 
 impl Channel {
-    /// Makes a member that has seen no message. A member that returns is made with [`restore`](Self::restore).
+    /// Creates a member that has seen no message. Use [`restore`](Self::restore) for a returning member.
     pub fn new(now: Time, config: SdsConfig, rng: ChaCha8Rng) -> Self {
         let mut channel = Self {
             lamport: 0,
@@ -82,7 +82,7 @@ impl Channel {
         channel
     }
 
-    /// Takes an input at the time `now`, which never goes back.
+    /// Handles an input at the time `now`, which must not decrease.
     pub fn handle(&mut self, now: Time, input: Input) {
         match input {
             Input::Send { id, payload } => self.send(now, id, payload),
@@ -113,7 +113,7 @@ impl Channel {
         self.outputs.pop_front()
     }
 
-    /// Time at which the next [`Tick`](Input::Tick) is due.
+    /// Returns the time at which the next [`Tick`](Input::Tick) is due.
     pub fn next_timeout(&self) -> Option<Time> {
         let times = [
             Some(self.sync_at),
@@ -127,17 +127,17 @@ impl Channel {
         times.into_iter().flatten().min()
     }
 
-    /// Lamport timestamp of the local member, near the Unix time in milliseconds.
+    /// Returns the local member's Lamport timestamp, near the Unix time in milliseconds.
     pub fn lamport_timestamp(&self) -> u64 {
         self.lamport
     }
 
-    /// Ids of the local log in the order that all members agree on: by Lamport timestamp, then by id.
+    /// Returns the ids of the local log in the order on which all members agree: by Lamport timestamp, then by id.
     pub fn log(&self) -> impl Iterator<Item = &Id> {
         self.log.ordered()
     }
 
-    /// Whether a message sent still waits for acknowledgement.
+    /// Whether any sent message still waits for acknowledgement.
     pub fn has_unacknowledged(&self) -> bool {
         !self.outgoing.is_empty()
     }
@@ -166,7 +166,7 @@ impl Channel {
         }
     }
 
-    /// Delivers messages that waited too long, and gives up what is missing too long.
+    /// Delivers messages that waited too long, and gives up on those missing for too long.
     fn give_up_waiting(&mut self, now: Time) {
         while self.incoming.next_timeout().is_some_and(|at| at <= now) {
             let Some((message, missing)) = self.incoming.take_oldest() else {
@@ -194,7 +194,7 @@ impl Channel {
         }
     }
 
-    /// Notes again what waiting messages miss and what had to give way in the list of missing messages.
+    /// Records missing messages again that waiting ones need but that were evicted from the list of missing messages.
     fn sweep_incoming(&mut self, now: Time) {
         self.sweep_at = now.after(Duration::from_millis(self.config.missing_again_ms.max(1)));
         let room = self
@@ -225,19 +225,20 @@ impl Channel {
         }
     }
 
-    /// Puts an id into the filter, which is made anew of the latest ids when it is full.
+    /// Inserts an id into the filter. When the filter is full, it is rebuilt from the latest ids.
     fn note_in_filter(&mut self, id: &Id) {
         if self.filter.inserted() >= BLOOM_CAPACITY {
             let kept = self.log.by_arrival().rev().take(BLOOM_CAPACITY * 4 / 5);
             let waiting = self.incoming.iter().map(|message| &*message.id);
-            // As many as may wait are beside the point of a filter's size: they count for the next rollover alone.
+            // The number of waiting messages is not limited by the filter's size, so only some of them are kept in the
+            // new filter.
             let waiting = waiting.take(BLOOM_CAPACITY / 10);
             self.filter = BloomFilter::of(kept.map(|(id, _, _)| &**id).chain(waiting));
         }
         self.filter.insert(id);
     }
 
-    /// Time of the sync message that carries repair requests, which the messages of others do not put off.
+    /// Returns the time of the sync message that carries repair requests, which the messages of others do not delay.
     fn repair_sync_at(&self) -> Option<Time> {
         let sync_at = self
             .last_sent_at

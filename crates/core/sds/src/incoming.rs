@@ -20,7 +20,7 @@ pub(super) struct ReceivedContent {
 }
 
 impl ReceivedContent {
-    /// Bytes that the message takes, for the most part: its frame and what was decoded of it.
+    /// Returns the approximate memory of the message: its frame and the decoded parts.
     fn cost(&self) -> usize {
         2 * self.frame.len()
     }
@@ -39,7 +39,7 @@ struct PendingContent {
 pub(super) struct IncomingBuffer {
     pending: BTreeMap<Id, PendingContent>,
     by_arrival: BTreeMap<u64, Id>,
-    /// Messages that wait, by the message they wait for.
+    /// Waiting messages, by the message they wait for.
     waiting: BTreeMap<Id, BTreeSet<Id>>,
     bytes: usize,
     next_arrival: u64,
@@ -50,7 +50,7 @@ impl IncomingBuffer {
         self.pending.contains_key(id)
     }
 
-    /// Adds a message that waits for `missing` until `deadline`, which is never before that of an earlier message.
+    /// Adds a message that waits for `missing` until `deadline`. Deadlines must not decrease.
     pub(super) fn insert(
         &mut self,
         message: ReceivedContent,
@@ -75,7 +75,7 @@ impl IncomingBuffer {
         self.pending.insert(id, pending);
     }
 
-    /// Takes the messages that waited for `dependency` alone.
+    /// Removes and returns the messages that waited only for `dependency`.
     pub(super) fn met(&mut self, dependency: &str) -> Vec<ReceivedContent> {
         let waiting = self.waiting.remove(dependency).unwrap_or_default();
         let mut ready = Vec::new();
@@ -91,7 +91,7 @@ impl IncomingBuffer {
         ready
     }
 
-    /// Takes the message that waited longest, with the messages it still waits for.
+    /// Removes and returns the message that waited longest, with the messages it still waits for.
     pub(super) fn take_oldest(&mut self) -> Option<(ReceivedContent, BTreeSet<Id>)> {
         let id = self.by_arrival.first_key_value()?.1.clone();
         self.take(&id)
@@ -116,13 +116,13 @@ impl IncomingBuffer {
         self.pending.len() > limits.max_pending || self.bytes > limits.max_pending_bytes
     }
 
-    /// Time at which the message that waited longest is given up waiting for.
+    /// Returns the deadline of the message that waited longest.
     pub(super) fn next_timeout(&self) -> Option<Time> {
         let (_, id) = self.by_arrival.first_key_value()?;
         Some(self.pending.get(id)?.deadline)
     }
 
-    /// References to messages that others wait for.
+    /// Returns references to messages that others wait for.
     pub(super) fn unmet(&self) -> impl Iterator<Item = &CausalHistoryEntry> {
         self.pending.values().flat_map(|pending| {
             let history = pending.message.history.iter();

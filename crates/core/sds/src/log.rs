@@ -7,7 +7,7 @@ use undertone_gossip::Time;
 
 use super::{CausalHistoryEntry, Id, SdsLimits};
 
-/// Ids at the end of the log that every message names, besides those that no message has named yet.
+/// Number of ids at the end of the log that every message names, besides those that no message has named yet.
 const LATEST_NAMED: usize = 2;
 
 /// Delivered message, without its content.
@@ -16,7 +16,7 @@ pub(super) struct LogEntry {
     pub(super) lamport: u64,
     pub(super) sender: Id,
     pub(super) hint: Option<Vec<u8>>,
-    /// The message as it was sent, kept for repair as long as there is room.
+    /// Message as sent, kept for repair as long as there is room.
     pub(super) frame: Option<Arc<[u8]>>,
     /// Time of the last repair response with this message.
     pub(super) answered_at: Option<Time>,
@@ -26,7 +26,7 @@ pub(super) struct LogEntry {
 pub(super) struct Log {
     entries: BTreeMap<Id, LogEntry>,
     order: BTreeSet<(u64, Id)>,
-    /// Messages that no delivered message names. To name these is what lets others find all that they miss.
+    /// Messages that no delivered message names. Naming them lets others find everything that they miss.
     heads: BTreeSet<(u64, Id)>,
     arrival: VecDeque<Id>,
     /// Messages whose frame is kept, in the order of arrival.
@@ -47,8 +47,8 @@ impl Log {
         self.entries.get_mut(id)
     }
 
-    /// Appends a delivered message that names the messages `named`. The message that arrived first gives way, not
-    /// the one with the lowest timestamp: timestamps are what other members say.
+    /// Appends a delivered message that names the messages `named`. When the log is full, the message that arrived
+    /// first is dropped, not the one with the lowest timestamp: timestamps are only claims of other members.
     pub(super) fn insert<'a>(
         &mut self,
         id: &Id,
@@ -106,8 +106,8 @@ impl Log {
         self.cached_bytes -= frame.map_or(0, |frame| frame.len());
     }
 
-    /// Entries for the causal history of a message to be sent, at most `max`: the latest two, then the messages that
-    /// nobody has named, the oldest first, then further ones from the end of the log.
+    /// Returns entries for the causal history of a new message, at most `max`: the latest two, then the messages
+    /// that nobody has named, the oldest first, then further ones from the end of the log.
     pub(super) fn causal_history(&self, max: usize, with_senders: bool) -> Vec<CausalHistoryEntry> {
         let latest = self.order.iter().rev();
         let candidates = latest
@@ -133,7 +133,7 @@ impl Log {
         entries.collect()
     }
 
-    /// Messages in the order of arrival, and whether nobody has named them.
+    /// Iterates over the messages in the order of arrival, with whether they are still unnamed.
     pub(super) fn by_arrival(&self) -> impl DoubleEndedIterator<Item = (&Id, &LogEntry, bool)> {
         self.arrival.iter().filter_map(|id| {
             let entry = self.entries.get(id)?;
@@ -142,14 +142,14 @@ impl Log {
         })
     }
 
-    /// Takes a message from those that nobody has named.
+    /// Removes a message from those that nobody has named.
     pub(super) fn mark_named(&mut self, id: &Id) {
         if let Some(entry) = self.entries.get(id) {
             self.heads.remove(&(entry.lamport, id.clone()));
         }
     }
 
-    /// Ids in the order of Lamport timestamp and id.
+    /// Iterates over the ids in the order of Lamport timestamp and id.
     pub(super) fn ordered(&self) -> impl Iterator<Item = &Id> {
         self.order.iter().map(|(_, id)| id)
     }

@@ -27,7 +27,7 @@ const ENTRY_SENDER_ID: u32 = 3;
 pub struct CausalHistoryEntry {
     /// Id of the message.
     pub message_id: Id,
-    /// Help for retrieving the message, such as its Waku message hash.
+    /// Hint for retrieving the message, such as its Waku message hash.
     pub retrieval_hint: Option<Vec<u8>>,
     /// Participant id of the message's sender, for SDS-Repair.
     pub sender_id: Option<Id>,
@@ -44,22 +44,22 @@ pub struct SdsMessage {
     pub channel_id: Id,
     /// Lamport timestamp, near the Unix time in milliseconds; `None` for ephemeral messages.
     pub lamport_timestamp: Option<u64>,
-    /// Messages that come before this one.
+    /// Messages that precede this one.
     pub causal_history: Vec<CausalHistoryEntry>,
     /// Encoded Bloom filter of the messages that the sender has.
     pub bloom_filter: Option<Vec<u8>>,
-    /// Messages that the sender asks the channel to send again (SDS-Repair).
+    /// Messages that the sender asks the channel to resend (SDS-Repair).
     pub repair_request: Vec<CausalHistoryEntry>,
     /// Content for the application; absent or empty in sync messages.
     pub content: Option<Vec<u8>>,
 }
 
-/// Role of a message in the protocol, which follows from the fields that are present.
+/// Kind of a message, determined by the fields that are present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
     /// Message with content and timestamp, which is ordered and acknowledged.
     Content,
-    /// Message with a timestamp and no content, which tells others what its sender has.
+    /// Message with a timestamp and no content, which tells others which messages its sender has.
     Sync,
     /// Message with content and no timestamp, which is delivered at once or never.
     Ephemeral,
@@ -74,7 +74,7 @@ pub enum MessageError {
     TooLarge {
         /// Length of the message, in bytes.
         size_bytes: usize,
-        /// Greatest length accepted, in bytes.
+        /// Maximum length, in bytes.
         max_bytes: usize,
     },
     /// The message is not valid protobuf.
@@ -93,7 +93,7 @@ pub enum MessageError {
         field: u32,
         /// Length of the field, in bytes.
         size_bytes: usize,
-        /// Greatest length accepted, in bytes.
+        /// Maximum length, in bytes.
         max_bytes: usize,
     },
     /// A list of entries is longer than allowed.
@@ -101,13 +101,13 @@ pub enum MessageError {
     TooManyEntries {
         /// Number of the list's field.
         field: u32,
-        /// Most entries accepted.
+        /// Maximum number of entries.
         max: usize,
     },
 }
 
 impl CausalHistoryEntry {
-    /// Makes an entry that has no more than the id.
+    /// Creates an entry with only the id.
     pub fn new(message_id: impl Into<Id>) -> Self {
         Self {
             message_id: message_id.into(),
@@ -178,8 +178,8 @@ impl SdsMessage {
         out
     }
 
-    /// Decodes a message of this or another implementation. Unknown fields are skipped, and of a field that occurs
-    /// twice the last one counts.
+    /// Decodes a message of this or another implementation. Unknown fields are skipped, and the last value of a
+    /// repeated field counts.
     ///
     /// # Errors
     /// [`MessageError`] when the input is not protobuf or a part exceeds `limits`.
@@ -233,7 +233,8 @@ impl SdsMessage {
         Ok(message)
     }
 
-    /// Role of the message; `None` for one with neither content nor timestamp, which the specification does not know.
+    /// Returns the kind of the message; `None` without content and timestamp, which the specification does not
+    /// define.
     pub fn kind(&self) -> Option<MessageKind> {
         let has_content = self.content.as_ref().is_some_and(|it| !it.is_empty());
         match (self.lamport_timestamp, has_content) {

@@ -1,4 +1,4 @@
-//! Messages known to be missing: when to report them, when to ask the channel for them, when they are lost.
+//! Messages known to be missing: when to report them, when to request them from the channel, and when they are lost.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -17,8 +17,8 @@ struct Gap {
     /// `T_req` of SDS-Repair; [`Time::MAX`] without the extension.
     request_at: Time,
     lost_at: Time,
-    /// Whether another member's request has put the local member's off. That happens once for each gap, or a liar
-    /// could keep the local member from ever asking.
+    /// Whether another member's request has already delayed the local member's. This happens only once per gap;
+    /// otherwise a liar could keep the local member from ever asking.
     was_put_off: bool,
 }
 
@@ -44,7 +44,7 @@ impl MissingMessages {
         self.lost.contains(id)
     }
 
-    /// Notes a gap, or adds to a known one what the entry says and was not known.
+    /// Records a gap, or adds new details from the entry to a known one.
     pub(super) fn add(
         &mut self,
         now: Time,
@@ -69,7 +69,8 @@ impl MissingMessages {
             return;
         }
         if self.gaps.len() >= config.limits.max_missing {
-            // Not the newest nor the oldest: a flood of invented ids must not be able to choose which gap gives way.
+            // Neither the newest nor the oldest: a flood of invented ids must not be able to choose which gap is
+            // dropped.
             let victim = rng.next_u64() % self.gaps.len() as u64;
             if let Some(id) = self.gaps.keys().nth(victim as usize).cloned() {
                 self.gaps.remove(&id);
@@ -93,7 +94,7 @@ impl MissingMessages {
         }
     }
 
-    /// Declares messages lost, and returns those that were not before.
+    /// Declares messages lost, and returns those that were not lost before.
     pub(super) fn lose(&mut self, ids: impl IntoIterator<Item = Id>, max: usize) -> Vec<Id> {
         let mut new = Vec::new();
         for id in ids {
@@ -111,14 +112,14 @@ impl MissingMessages {
         new
     }
 
-    /// Ids of the messages whose time is over.
+    /// Returns the ids of the messages that now count as lost.
     pub(super) fn overdue(&self, now: Time) -> Vec<Id> {
         let overdue = self.gaps.iter().filter(|(_, gap)| gap.lost_at <= now);
         overdue.map(|(id, _)| id.clone()).collect()
     }
 
-    /// Takes the gaps to report now, the longest due first and at most as many as one report may have. The next report
-    /// is due no earlier than [`Config::missing_report_ms`] later, whatever others send.
+    /// Returns the gaps to report now, the longest overdue first and at most as many as fit one report. The next
+    /// report is due no earlier than [`SdsConfig::missing_report_ms`] later, whatever others send.
     pub(super) fn report(&mut self, now: Time, config: &SdsConfig) -> Vec<CausalHistoryEntry> {
         if now < self.next_report_at {
             return Vec::new();
@@ -142,7 +143,7 @@ impl MissingMessages {
         report.collect()
     }
 
-    /// Takes the repair requests that are due, the earliest first. A request is due again after a further delay,
+    /// Returns the repair requests that are due, the earliest first. A request is due again after a further delay,
     /// since the message that carries it may be lost.
     pub(super) fn requests(&mut self, now: Time, config: &SdsConfig) -> Vec<CausalHistoryEntry> {
         let mut due: Vec<&mut Gap> = self
@@ -159,7 +160,7 @@ impl MissingMessages {
         requests.collect()
     }
 
-    /// Puts off the request for a message that another member requests.
+    /// Delays the request for a message that another member requests.
     pub(super) fn put_off(&mut self, now: Time, id: &str, config: &SdsConfig) {
         if let Some(gap) = self.gaps.get_mut(id)
             && !gap.was_put_off
@@ -169,13 +170,13 @@ impl MissingMessages {
         }
     }
 
-    /// Earliest time of a repair request.
+    /// Returns the earliest time of a repair request.
     pub(super) fn next_request(&self) -> Option<Time> {
         let times = self.gaps.values().map(|gap| gap.request_at);
         times.min().filter(|at| *at < Time::MAX)
     }
 
-    /// Earliest time of a report or loss.
+    /// Returns the earliest time of a report or loss.
     pub(super) fn next_timeout(&self) -> Option<Time> {
         let times = self.gaps.values().map(|gap| {
             let report_at = gap.report_at.max(self.next_report_at);

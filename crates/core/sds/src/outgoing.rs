@@ -1,4 +1,4 @@
-//! Messages of the local member that nobody has acknowledged.
+//! Unacknowledged messages of the local member.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,19 +14,19 @@ pub(super) struct Unacknowledged {
     pub(super) frame: Arc<[u8]>,
     pub(super) resends: u32,
     pub(super) resend_at: Time,
-    /// Members in whose filters the message was seen. The same member's next filter is no further evidence: it has
-    /// the same bits.
+    /// Members whose filters contained the message. The same member's next filter is no further evidence, since it
+    /// has the same bits.
     pub(super) seen_by: BTreeSet<Id>,
 }
 
-/// Action that is due for a message whose time has come.
+/// Action for a message that is due.
 #[derive(Debug)]
 pub(super) enum Due {
     Resend(Id, Arc<[u8]>),
     GiveUp(Id),
 }
 
-/// Ids that a Bloom filter gave news about.
+/// Ids newly found in a Bloom filter.
 #[derive(Debug, Default)]
 pub(super) struct AcknowledgedIds {
     pub(super) acknowledged: Vec<Id>,
@@ -49,7 +49,7 @@ impl Outgoing {
         self.messages.contains_key(id)
     }
 
-    /// Whether there is room for one more message of this length.
+    /// Whether there is room for another message of this length.
     pub(super) fn has_room(&self, size_bytes: usize, config: &SdsConfig) -> bool {
         let limits = &config.limits;
         self.messages.len() < limits.max_outgoing
@@ -63,7 +63,7 @@ impl Outgoing {
         }
     }
 
-    /// Removes a message that a member names as one it has, and says whether it was waiting.
+    /// Removes a message that another member names, so has; returns whether it was waiting.
     pub(super) fn acknowledge(&mut self, id: &str) -> bool {
         let Some(message) = self.messages.remove(id) else {
             return false;
@@ -72,7 +72,7 @@ impl Outgoing {
         true
     }
 
-    /// Reads a member's filter, and removes what enough members have shown.
+    /// Checks a member's filter, and removes the messages that enough members have.
     pub(super) fn review(
         &mut self,
         filter: BloomView<'_>,
@@ -97,7 +97,7 @@ impl Outgoing {
         seen
     }
 
-    /// Next message whose time has come; one that is sent again is given its next time.
+    /// Returns the next message that is due; when resent, it is scheduled again.
     pub(super) fn take_due(&mut self, now: Time, config: &SdsConfig) -> Option<Due> {
         let mut messages = self.messages.iter_mut();
         let (id, message) = messages.find(|(_, message)| due_at(message, config) <= now)?;
@@ -123,7 +123,7 @@ impl Outgoing {
     }
 }
 
-/// Time of a message's next sending: later if a member possibly has it.
+/// Returns the time at which a message is next resent: later if a member possibly has it.
 fn due_at(message: &Unacknowledged, config: &SdsConfig) -> Time {
     if message.seen_by.is_empty() {
         return message.resend_at;

@@ -1,7 +1,7 @@
-//! SDS-Repair: when to ask the channel for a missing message, and when to answer.
+//! SDS-Repair: when to request a missing message from the channel, and when to answer.
 //!
-//! The specification does not name the hash of its formulas. As in js-waku, it is the first 8 bytes of SHA-256, the most
-//! significant first; several arguments are hashed one behind the other without a separator.
+//! The specification does not name the hash in its formulas. As in js-waku, it is the first 8 bytes of SHA-256, the
+//! most significant first; several arguments are concatenated without a separator.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,11 +17,11 @@ mod tests;
 /// Timing of SDS-Repair, which all members of a channel share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RepairTiming {
-    /// Least time between the detection of a gap and the request, in milliseconds (`T_min`).
+    /// Minimum time between the detection of a gap and the request, in milliseconds (`T_min`).
     pub min_ms: u64,
-    /// Most time until the request, and until a response, in milliseconds (`T_max`).
+    /// Maximum time until the request, and until a response, in milliseconds (`T_max`).
     pub max_ms: u64,
-    /// Groups of members of which one answers a request: one for every 128 members, and one more.
+    /// Number of response groups, one of which answers a request: one for every 128 members, plus one.
     pub response_groups: u64,
 }
 
@@ -35,7 +35,7 @@ impl Default for RepairTiming {
     }
 }
 
-/// Time between the detection of a gap and the participant's request for it, in milliseconds.
+/// Returns the time between the detection of a gap and the participant's request for it, in milliseconds.
 pub fn request_delay_ms(timing: &RepairTiming, participant_id: &str, message_id: &str) -> u64 {
     let range = timing.max_ms.saturating_sub(timing.min_ms).max(1);
     timing
@@ -43,7 +43,8 @@ pub fn request_delay_ms(timing: &RepairTiming, participant_id: &str, message_id:
         .saturating_add(hash(&[participant_id, message_id]) % range)
 }
 
-/// Time between a request and the participant's response to it, in milliseconds; 0 for the message's sender.
+/// Returns the time between a request and the participant's response to it, in milliseconds; 0 for the message's
+/// sender.
 pub fn response_delay_ms(
     timing: &RepairTiming,
     participant_id: &str,
@@ -52,7 +53,7 @@ pub fn response_delay_ms(
 ) -> u64 {
     let distance = hash(&[participant_id]) ^ hash(&[sender_id]);
     let product = u128::from(distance) * u128::from(hash(&[message_id]));
-    // Below `max_ms`, which has 64 bits.
+    // Less than `max_ms`, so it fits 64 bits.
     (product % u128::from(timing.max_ms.max(1))) as u64
 }
 
@@ -85,7 +86,7 @@ pub(super) struct Responses {
 }
 
 impl Responses {
-    /// Notes a response due at `at`, unless there is one for the message or `max` are waiting.
+    /// Schedules a response at `at`, unless one is scheduled for the message or `max` are waiting.
     pub(super) fn add(&mut self, id: &Id, at: Time, max: usize) {
         if self.due.contains_key(id) || self.due.len() >= max {
             return;
@@ -100,7 +101,7 @@ impl Responses {
         }
     }
 
-    /// Takes the next message to send again; at most one in every `gap_ms`.
+    /// Returns the next message to resend; at most one in every `gap_ms`.
     pub(super) fn take_due(&mut self, now: Time, gap_ms: u64) -> Option<Id> {
         if self.next_timeout()? > now {
             return None;

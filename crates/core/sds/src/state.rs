@@ -1,4 +1,4 @@
-//! State of a channel as it is kept across restarts, in an encoding of our own: a version byte, then protobuf.
+//! State of a channel kept across restarts, in an encoding of our own: a version byte, then protobuf.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub enum StateError {
     /// There is no state.
     #[error("the kept state is empty")]
     Empty,
-    /// The state was written by a version of this program that is not understood.
+    /// The state was written by a version of this program that this one does not understand.
     #[error("the kept state has version {version}; {VERSION} is understood")]
     Version {
         /// Version of the state.
@@ -51,7 +51,7 @@ pub enum StateError {
     /// An id in the state is not UTF-8.
     #[error("the kept state is damaged: an id is not UTF-8")]
     NotUtf8,
-    /// The state is that of another channel or member.
+    /// The state belongs to another channel or member.
     #[error("the kept state is of channel {channel_id:?} and member {participant_id:?}")]
     OfOther {
         /// Channel of the state.
@@ -66,7 +66,7 @@ pub(super) struct ChannelState {
     pub(super) channel_id: Id,
     pub(super) participant_id: Id,
     pub(super) lamport: u64,
-    /// In the order of arrival.
+    /// Log entries in the order of arrival.
     pub(super) log: Vec<KeptEntry>,
     pub(super) outgoing: Vec<KeptOutgoing>,
     pub(super) pending: Vec<KeptPending>,

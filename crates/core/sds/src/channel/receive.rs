@@ -76,7 +76,7 @@ impl Channel {
         if kind != MessageKind::Sync && !self.config.id_rule.allows(id, content) {
             return Err(SdsRefusal::WrongId { id: id.clone() });
         }
-        // After a restart with old state, others may name messages that the local member sent and does not have.
+        // After a restart with old state, others may name messages that the local member sent but no longer has.
         if message.sender_id == self.config.participant_id && !self.missing.contains(id) {
             return Err(SdsRefusal::Own);
         }
@@ -88,7 +88,7 @@ impl Channel {
         Ok(kind)
     }
 
-    /// Cancels the local member's answer to a repair request when another member has answered with the very message.
+    /// Cancels the local member's answer to a repair request when another member has answered with the same message.
     fn note_answered(&mut self, id: &str, bytes: &[u8]) {
         let frame = self.log.get(id).and_then(|entry| entry.frame.as_ref());
         if frame.is_some_and(|frame| **frame == *bytes) {
@@ -123,7 +123,7 @@ impl Channel {
         }
     }
 
-    /// Learns from a message which of the local member's messages its sender has.
+    /// Updates which of the local member's messages the sender of a message has.
     fn review(&mut self, message: &SdsMessage) {
         if self.outgoing.is_empty() {
             return;
@@ -178,7 +178,7 @@ impl Channel {
         self.take_in(now, received);
     }
 
-    /// Delivers a message, or lets it wait for the messages it names.
+    /// Delivers a message, or holds it until the messages it names have arrived.
     pub(super) fn take_in(&mut self, now: Time, received: ReceivedContent) {
         self.missing.found(&received.id);
         let unmet = self.note_gaps(now, &received.history, Some(&received.id));
@@ -196,8 +196,8 @@ impl Channel {
         }
     }
 
-    /// Messages of a causal history that are not delivered, apart from lost ones and `own` itself. Those that have not
-    /// arrived are noted as missing.
+    /// Returns the messages of a causal history that are not delivered, except lost ones and `own` itself. Those that
+    /// have not arrived are recorded as missing.
     fn note_gaps(
         &mut self,
         now: Time,
@@ -219,8 +219,8 @@ impl Channel {
         unmet
     }
 
-    /// Delivers a message, then those that waited for it alone, and so on: of several, the one with the lowest
-    /// timestamp and id first.
+    /// Delivers a message, then those that waited only for it, and so on. Among several, the one with the lowest
+    /// timestamp and id comes first.
     pub(super) fn deliver_all(&mut self, first: ReceivedContent, gaps: BTreeSet<Id>) {
         let mut ready = BTreeMap::from([((first.lamport, first.id.clone()), first)]);
         let mut gaps = Some(gaps);

@@ -13,10 +13,10 @@ use super::super::{BloomFilter, SdsConfig, SdsMessage};
 use super::{Channel, StateError};
 
 impl Channel {
-    /// State to keep across restarts: the timestamp, the ids of the log, and the messages that wait for acknowledgement or
-    /// for other messages. Of delivered messages it has the local member's own, the latest up to
-    /// [`SdsLimits::max_kept_bytes`](crate::SdsLimits::max_kept_bytes), since their sender is the one to answer repair
-    /// requests for them.
+    /// Returns the state to keep across restarts: the timestamp, the ids of the log, and the messages that wait for
+    /// acknowledgement or for other messages. Of delivered messages it contains only the local member's own, the latest
+    /// up to [`SdsLimits::max_kept_bytes`](crate::SdsLimits::max_kept_bytes), since the sender is the one to answer
+    /// repair requests for them.
     pub fn state(&self) -> Vec<u8> {
         let mut left = self.config.limits.max_kept_bytes;
         let log = self.log.by_arrival().rev().map(|(id, entry, is_head)| {
@@ -62,8 +62,8 @@ impl Channel {
         state.encode()
     }
 
-    /// Makes a member that returns, from the [`state`](Self::state) it kept. Timers begin anew; messages that can
-    /// be delivered under these settings are delivered at the next [`poll`](Self::poll).
+    /// Creates a returning member from its kept [`state`](Self::state). Timers start anew; messages that can be
+    /// delivered under these settings are delivered at the next [`poll`](Self::poll).
     ///
     /// # Errors
     /// [`StateError`] when the state is damaged, of another version, or of another channel or member.
@@ -81,7 +81,7 @@ impl Channel {
             });
         }
         let mut channel = Self::new(now, config, rng);
-        // No more ahead than a message of another member may be, or others would refuse all that is sent.
+        // The lead must not exceed what is accepted from other members, or they would refuse everything sent.
         let most = channel
             .unix_ms(now)
             .saturating_add(channel.config.limits.max_lamport_lead_ms);
@@ -128,7 +128,7 @@ impl Channel {
         }
     }
 
-    /// Takes in a message that waited. One that the limits no longer allow is left to be sent again.
+    /// Restores a waiting message. If the limits no longer allow it, it is dropped, to be received again.
     fn restore_pending(&mut self, now: Time, kept: KeptPending) {
         let Ok(message) = SdsMessage::decode(&kept.frame, &self.config.limits) else {
             return;

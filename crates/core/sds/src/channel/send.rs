@@ -132,7 +132,8 @@ impl Channel {
         Ok(())
     }
 
-    /// Message with the next timestamp and what the member has and misses; the member's own timestamp stays.
+    /// Creates a message with the next timestamp and what the member has and misses; the member's own
+    /// timestamp is unchanged.
     fn message(&mut self, now: Time, id: Id, content: Option<Vec<u8>>) -> SdsMessage {
         let timestamp = self.lamport.saturating_add(1).max(self.unix_ms(now));
         let with_senders = self.config.repair.is_some();

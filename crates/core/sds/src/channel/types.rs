@@ -16,32 +16,32 @@ pub enum Input {
         /// Content, not empty.
         payload: Vec<u8>,
     },
-    /// The application sends a message that is neither ordered nor acknowledged nor sent again.
+    /// The application sends a message that is neither ordered, acknowledged nor resent.
     SendEphemeral {
         /// Id of the message.
         id: Id,
         /// Content, not empty.
         payload: Vec<u8>,
     },
-    /// A message of the local member was published; others are told the hint when a later message names it.
+    /// A message of the local member was published. Later messages that name it carry the hint.
     Published {
         /// Id of the message.
         id: Id,
-        /// Help for retrieving the message, such as its Waku message hash.
+        /// Hint for retrieving the message, such as its Waku message hash.
         retrieval_hint: Vec<u8>,
     },
     /// A message arrived from the network.
     Received {
         /// Message as it was sent.
         bytes: Vec<u8>,
-        /// Help for retrieving the message, such as its Waku message hash.
+        /// Hint for retrieving the message, such as its Waku message hash.
         retrieval_hint: Option<Vec<u8>>,
     },
     /// A message was fetched from a store, in answer to [`Output::Missing`] or on joining.
     Retrieved {
         /// Message as it was sent.
         bytes: Vec<u8>,
-        /// Help for retrieving the message, such as its Waku message hash.
+        /// Hint for retrieving the message, such as its Waku message hash.
         retrieval_hint: Option<Vec<u8>>,
     },
     /// Time has passed.
@@ -51,20 +51,20 @@ pub enum Input {
 /// Output of a [`Channel`](super::Channel).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
-    /// The state to keep has changed: the driver writes [`Channel::state`](super::Channel::state) before it carries out
-    /// the outputs that follow. What a write was too late for is delivered once more after a restart, or, if it is a
-    /// message sent, fetched from the others.
+    /// The state has changed: the driver must persist [`Channel::state`](super::Channel::state) before it carries out
+    /// the outputs that follow. Anything that was not persisted in time is delivered again after a restart, or, if it
+    /// is a sent message, fetched from the others.
     Persist,
     /// Message to be broadcast.
     Publish {
         /// Message on the wire.
         bytes: Arc<[u8]>,
-        /// Occasion of the broadcast.
+        /// Reason for the broadcast.
         reason: PublishReason,
-        /// Whether stores have no use for the message: it is a sync message or an ephemeral one.
+        /// Whether stores need not keep the message: it is a sync message or an ephemeral one.
         is_ephemeral: bool,
     },
-    /// Message for the application, after all messages that it comes after, except for `gaps`.
+    /// Message for the application, delivered after all messages that precede it, except for `gaps`.
     Deliver {
         /// Id of the message.
         id: Id,
@@ -74,35 +74,35 @@ pub enum Output {
         lamport_timestamp: Option<u64>,
         /// Content of the message.
         payload: Vec<u8>,
-        /// Messages that this one names and that are not there. If one turns up later, it is delivered then.
+        /// Messages that this one names and that are missing. If one turns up later, it is delivered then.
         gaps: Vec<Id>,
     },
-    /// A message sent may have reached a member: it was seen in a Bloom filter.
+    /// A sent message may have reached a member: it was found in a Bloom filter.
     PossiblyAcknowledged {
         /// Id of the message.
         id: Id,
     },
-    /// A message sent has reached a member.
+    /// A sent message has reached a member.
     Acknowledged {
         /// Id of the message.
         id: Id,
     },
-    /// A message was sent as often as it may be, and nobody has acknowledged it.
+    /// A message was resent the maximum number of times, and nobody has acknowledged it.
     Unconfirmed {
         /// Id of the message.
         id: Id,
     },
-    /// Messages that are missing, with what helps to fetch them from a store.
+    /// Messages that are missing, with hints for fetching them from a store.
     Missing {
-        /// References as other members gave them.
+        /// References as given by other members.
         entries: Vec<CausalHistoryEntry>,
     },
-    /// Messages that are missing for too long and are no longer waited for.
+    /// Messages that were missing for too long and are no longer awaited.
     Lost {
         /// Ids of the messages.
         ids: Vec<Id>,
     },
-    /// A message that arrived was not taken in.
+    /// A received message was refused.
     Refused(SdsRefusal),
     /// A message was not sent.
     SendRefused {
@@ -113,22 +113,22 @@ pub enum Output {
     },
 }
 
-/// Occasion of a broadcast.
+/// Reason for a broadcast.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PublishReason {
     /// First broadcast of a message.
     Message(Id),
-    /// Repeated broadcast of a message that is not acknowledged.
+    /// Resending of an unacknowledged message.
     Resend(Id),
     /// Broadcast of an ephemeral message.
     Ephemeral(Id),
     /// Broadcast of a sync message.
     Sync,
-    /// Repair: message that another member asked for.
+    /// Repair: a message that another member requested.
     Repair(Id),
 }
 
-/// Reason why a message that arrived was not taken in.
+/// Reason why a received message was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SdsRefusal {
@@ -138,25 +138,25 @@ pub enum SdsRefusal {
     /// The message has neither content nor timestamp: its sender is at fault.
     #[error("neither content nor timestamp")]
     Meaningless,
-    /// The message has no id, or not the one that [`IdRule`](crate::IdRule) requires: its sender is at fault.
+    /// The message has no id, or not the one required by [`IdRule`](crate::IdRule): its sender is at fault.
     #[error("id {id:?} is not allowed for the message")]
     WrongId {
         /// Id of the message.
         id: Id,
     },
-    /// The Lamport timestamp lies too far ahead: its sender or a clock is at fault.
+    /// The Lamport timestamp is too far ahead: its sender or a clock is at fault.
     #[error("Lamport timestamp is {lead_ms} ms ahead of the clock")]
     FarFuture {
         /// Lead over the local clock, in milliseconds.
         lead_ms: u64,
     },
-    /// The message is of another channel.
+    /// The message belongs to another channel.
     #[error("message of another channel")]
     OtherChannel,
     /// The message claims to be from the local member.
     #[error("message of the local member")]
     Own,
-    /// The message was there before.
+    /// The message was received before.
     #[error("duplicate of {id:?}")]
     Duplicate {
         /// Id of the message.
@@ -171,10 +171,10 @@ pub enum SdsSendError {
     /// The payload is empty.
     #[error("payload is empty")]
     Empty,
-    /// The id is empty or too long, or not the one that [`IdRule`](crate::IdRule) requires.
+    /// The id is empty or too long, or not the one required by [`IdRule`](crate::IdRule).
     #[error("id is not allowed for the message")]
     WrongId,
-    /// The channel has a message with this id.
+    /// The channel already has a message with this id.
     #[error("id is in use")]
     DuplicateId,
     /// The message is too long for the channel.
