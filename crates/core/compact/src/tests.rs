@@ -1,4 +1,4 @@
-//! The map beside a `BTreeMap` that is given the same operations.
+//! The map compared with a `BTreeMap` under the same operations.
 
 use std::collections::BTreeMap;
 

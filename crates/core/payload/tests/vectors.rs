@@ -109,7 +109,7 @@ impl Vectors {
 }
 
 fn payload(length: usize) -> Vec<u8> {
-    // The low byte is meant.
+    // Truncation to the low byte is intended.
     (0..length).map(|i| (7 * i + length) as u8).collect()
 }
 
@@ -141,7 +141,8 @@ fn what_the_package_sealed_is_opened() {
     assert_eq!(theirs.len(), 40);
 }
 
-/// The file that the package opens with `vectors.mjs check`; other random numbers than the package's own.
+/// The file that the package opens with `vectors.mjs check`, made with other random numbers than the
+/// package's own.
 #[test]
 fn what_the_package_opens_is_what_is_sealed() {
     let (theirs, ours) = (Vectors::of(THEIRS), Vectors::of(OURS));

@@ -1,4 +1,4 @@
-//! Golden vectors, limits, and properties beside a naive reader.
+//! Golden vectors, limits, and properties compared with a naive reader.
 
 use crate::*;
 

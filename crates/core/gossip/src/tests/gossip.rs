@@ -205,7 +205,7 @@ fn a_promise_is_kept_by_a_message_that_turns_out_invalid() {
     assert!(solo.score(0) >= 0.0);
 }
 
-/// The peer kept its promise; that our validator is busy is not its fault.
+/// The peer kept its promise; it is not to blame that our validator is busy.
 #[test]
 fn a_promise_is_kept_by_a_message_that_we_have_no_room_for() {
     let mut config = Config::waku();

@@ -1,4 +1,4 @@
-//! The fetcher beside a naive model, which keeps lists of what was said and searches them.
+//! The fetcher compared with a naive model, which keeps lists of all events and searches them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -142,7 +142,8 @@ fn with_one_request_in_flight_the_next_holder_waits_for_its_end() {
     assert!(said(&next, 0).iwant.is_empty());
 }
 
-/// Each large message is announced by itself, so there are more announcements than with heartbeats' gossip.
+/// Each large message is announced separately, so there are more announcements than in the gossip of
+/// heartbeats.
 #[test]
 fn announcements_of_who_agreed_are_not_counted_as_gossip() {
     let mut config = with(StrategyKind::Reduced);

@@ -61,7 +61,7 @@ pub(crate) struct Net {
     /// Rate of a link, bytes per millisecond; a link that is not here takes no time.
     pub(crate) rates: BTreeMap<(usize, usize), u64>,
     pub(crate) judge: Judge,
-    /// Whether routers are woken for all upkeep, also for what can wait.
+    /// Whether routers are woken for all upkeep, even for what can be deferred.
     pub(crate) wakes_always: bool,
     /// Number of times that a router was woken.
     pub(crate) ticks: u64,

@@ -1,4 +1,4 @@
-//! Meshes under peers that occupy places and deliver nothing.
+//! Meshes with peers that occupy slots and deliver nothing.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;

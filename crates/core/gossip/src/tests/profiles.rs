@@ -50,8 +50,8 @@ fn a_networks_preset_keeps_its_degrees_and_the_specifications_does_not() {
     assert_eq!((config.degrees.d_score, config.degrees.d_out), (4, 3));
 }
 
-/// D is 6, D_high 8, and D_score 6. Of nine members nim looks at the three that are not among the best: all that are
-/// inbound go, and the outbound ones stay, as there are no more than D_out of them.
+/// D is 6, D_high 8, and D_score 6. Of nine members nim examines the three that are not among the best: all inbound
+/// ones are pruned, and the outbound ones stay, as there are no more than D_out of them.
 #[test]
 fn nim_prunes_to_no_certain_size() {
     let mut solo = crowded("nim", 4);

@@ -1,4 +1,4 @@
-//! The send queue compared with a list that is searched from end to end.
+//! The send queue compared with a model that searches a list.
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ const LIMITS: QueueLimits = QueueLimits {
 enum Op {
     Push(Class, usize),
     Pop,
-    /// Cancels the frame that was pushed as the n-th.
+    /// Cancels the n-th frame pushed.
     Cancel(u64),
 }
 

@@ -1,4 +1,4 @@
-//! Peers that are reached over another stream than before the input `Renewed`.
+//! Peers whose stream is replaced by the input `Renewed`.
 
 use super::raw;
 use super::solo::{Solo, TOPIC, outbound, peer, said};

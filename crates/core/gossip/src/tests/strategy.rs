@@ -1,4 +1,4 @@
-//! Strategies of the caller's own: called, with their own state, and unable to break the protocol.
+//! Custom strategies: they are called, have their own state, and cannot violate the protocol.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Strategy for Turns {
     }
 }
 
-/// Returns more than it may in every place.
+/// Returns invalid receivers in every place.
 #[derive(Clone, Copy, Debug)]
 struct Careless;
 

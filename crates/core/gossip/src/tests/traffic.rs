@@ -74,7 +74,7 @@ fn a_message_that_is_served_again_counts_again() {
     let outputs = solo.frame(1, raw::iwant(&[id]));
     assert_eq!(receivers(&outputs), [1]);
     let served = traffic(&solo).sent_bytes - before;
-    // The frame, whose tags and lengths count, too.
+    // The whole frame, whose tags and lengths count too.
     assert!((1000..1020).contains(&served), "{served}");
 }
 
@@ -90,7 +90,7 @@ fn what_exceeds_the_budget_is_dropped_and_nobody_is_blamed() {
     assert_eq!(solo.score(0), 0.0);
     let now = traffic(&solo);
     assert_eq!((now.received_bytes, now.dropped), (5000, 1));
-    // One second for the copy that was dropped, and part of another one for room.
+    // One second for the dropped copy, and part of another for some room.
     solo.advance_ms(1_001);
     let outputs = solo.frame(1, raw::publish(TOPIC, &data(4)));
     assert!(is_validated(&outputs), "it comes again, from another peer");
@@ -119,7 +119,7 @@ fn own_messages_are_charged_and_the_time_until_there_is_room_is_known() {
     let wait = |solo: &Solo| solo.router.bandwidth_wait(solo.now, &topic());
     assert_eq!(receivers(&solo.publish(&data(1))).len(), 3);
     assert_eq!(wait(&solo), Duration::ZERO);
-    // Three copies more, which overdraw by 2000.
+    // Three more copies, which overdraw the budget by 2000.
     solo.publish(&data(2));
     let first = wait(&solo);
     assert_eq!(first.as_millis(), 2000);

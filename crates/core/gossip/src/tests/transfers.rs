@@ -1,4 +1,4 @@
-//! Delay of IWANT while a long frame is in transit, which may hold the wanted message.
+//! Delay of IWANT while a long frame in transit may contain the wanted message.
 
 use std::time::Duration;
 

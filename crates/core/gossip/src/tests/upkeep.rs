@@ -1,4 +1,4 @@
-//! A router that rests between inputs does what one does that is woken for every heartbeat.
+//! A router that rests between inputs behaves like one that is woken for every heartbeat.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn run(config: &Config, seed: u8, wakes_always: bool) -> Net {
         }
     }
     net.run_ms(10_000);
-    // What could wait is made up for.
+    // Deferred upkeep is caught up.
     (0..NODES).for_each(|node| net.input(node, Input::Tick));
     net
 }

@@ -15,7 +15,7 @@ fn sealed(payload: &[u8], seed: u64) -> Vec<u8> {
     reader.seal(payload, None, &mut rng).unwrap()
 }
 
-/// Seals a content as it is.
+/// Seals a raw content.
 fn sealed_content(content: &[u8]) -> Vec<u8> {
     let ephemeral = SecretKey::from_slice(&[9; 32]).unwrap();
     let keys = Keys::agreed(&ephemeral, &reader().public_key());

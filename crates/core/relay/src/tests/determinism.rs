@@ -69,7 +69,7 @@ enum Step {
     Publish {
         payload: u8,
     },
-    /// Publish a message that is given with its proof.
+    /// Publish a message that comes with its proof.
     Bring {
         payload: u8,
         nullifier: u64,

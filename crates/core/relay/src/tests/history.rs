@@ -1,4 +1,4 @@
-//! Messages of the past, with real proofs.
+//! Past messages, with real proofs.
 
 use undertone_message::{
     ContentTopic, MessageHash, NetworkPreset, Shard, WakuMessage, message_hash, shard_of,
@@ -15,7 +15,7 @@ const T: u64 = 1_700_000_100 * S;
 
 const TOPIC: &str = "/test/1/a/proto";
 
-/// Message as a store would give it.
+/// Message as a store would return it.
 #[derive(Clone)]
 struct Stored {
     hash: MessageHash,
@@ -32,7 +32,7 @@ impl Stored {
         }
     }
 
-    /// The message with a change, and the hash that it then has.
+    /// Returns the message with a change, and its new hash.
     fn changed(&self, change: impl FnOnce(&mut WakuMessage)) -> Self {
         let mut message = self.message.clone();
         change(&mut message);
@@ -269,7 +269,7 @@ fn a_member_beyond_its_limit_is_named_by_its_commitment() {
     let later = judged_by(&mut judge, &[copy], &timeline);
     assert_eq!(later, [HistoryVerdict::Repeated { first: first.hash }]);
 
-    // A forged proof accuses nobody.
+    // A forged proof incriminates nobody.
     let forged = honest("four", T + S, 2, 7).changed(|message| {
         let field = message.rate_limit_proof.take().unwrap();
         let mut proof = undertone_rln::RateLimitProof::decode(&field).unwrap();

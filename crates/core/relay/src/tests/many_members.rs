@@ -48,7 +48,7 @@ fn root(version: u64) -> Fr {
 /// Progress of one node in following the registry.
 #[derive(Default)]
 struct Follower {
-    /// Version told by the answer in progress, and the step at which it arrives.
+    /// Version in the answer that is on its way, and the step at which it arrives.
     asked: Option<(u64, u64)>,
     poll_at: u64,
 }

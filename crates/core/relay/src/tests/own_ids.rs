@@ -73,7 +73,7 @@ fn two_nodes_of_one_member_take_other_ids() {
     }
 }
 
-/// At the same moment neither can know of the other: both see afterwards that it happened.
+/// If they send at the same moment, neither can know of the other; both notice it afterwards.
 #[test]
 fn two_nodes_of_one_member_at_one_moment_are_found_out() {
     let mut net = Net::forged(3, 1).linked(&[(0, 1), (1, 2)]);

@@ -1,5 +1,5 @@
-//! Published messages that are given with a proof: checked like a peer's, because every neighbour
-//! will check them.
+//! Published messages that come with a proof: checked like a peer's, because every neighbour will
+//! check them.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ fn a_message_whose_proof_does_not_hold_is_not_sent() {
     let ticket = publish_to_check(&mut solo, &proved("hello", 1), 8);
     assert_eq!(refused(&solo.answer(ticket, false)), Rejection::Snark);
     solo.assert_idle();
-    // Nobody is silenced: the owner of the nullifier can still use it.
+    // The nullifier is not blocked: its owner can still use it.
     solo.accept(1, &proved("honest", 1));
 }
 

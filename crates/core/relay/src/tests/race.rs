@@ -21,8 +21,8 @@ const WINDOW: usize = 50;
 const PATIENCE: Duration = Duration::from_secs(12);
 /// Time between polls of the registry when no root is missing.
 const POLL: Duration = Duration::from_secs(4);
-/// Longest time until the registry has told of a change: the query in progress and the next one. It never
-/// answers at once, because a missing root is asked for again and again.
+/// Longest time until the registry reports a change: the query in progress and the next one. It never
+/// answers at once, because a missing root is requested again and again.
 const MAX_ANSWER_MS: u64 = 5_900;
 const LIMIT: u32 = 20;
 /// Three neighbours have room for 16 waiting messages each.
@@ -114,7 +114,7 @@ struct Race {
     view: MembershipView,
     version: u64,
     answer: Duration,
-    /// Version told by the answer in progress, and the time at which it arrives.
+    /// Version in the answer that is on its way, and the time at which it arrives.
     asked: Option<(u64, Time)>,
     poll_at: Time,
     /// Arrival times of the valid messages, by text.

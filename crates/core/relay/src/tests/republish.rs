@@ -1,4 +1,4 @@
-//! Own messages published again with the same proof, and what a driver needs to ask for proofs itself.
+//! Own messages published again with the same proof, and what a driver needs to request proofs itself.
 
 use undertone_gossip::RequestId;
 use undertone_message::WakuMessage;

@@ -19,7 +19,7 @@ fn who_sent_one_message_under_a_nullifier_is_not_blamed_and_who_sent_two_is() {
     let [first, repeated] = [false, true].map(|repeated| Rejection::Spam { repeated });
     let mut solo = Solo::new();
     solo.accept(1, &proved("a", 1));
-    // Peer 2 saw b before a, as an honest relay may: one message per nullifier is free of blame.
+    // Peer 2 saw b before a, as an honest relay may: one message per nullifier causes no blame.
     assert_eq!(spam(&mut solo, 2, "b"), (first, vec![]));
     assert_eq!(spam(&mut solo, 2, "c"), (repeated, vec![2]));
     assert_eq!(spam(&mut solo, 2, "d"), (repeated, vec![2]));

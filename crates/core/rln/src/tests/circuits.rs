@@ -2,7 +2,7 @@ use super::*;
 use crate::Key;
 use crate::arkzkey::Defect;
 
-/// The deployed circuit with something changed, as a table that does not fit its files has it.
+/// Error for the deployed circuit with a change, as if the table did not match its files.
 fn refused(change: impl FnOnce(&mut CircuitSpec)) -> (KeyError, String) {
     let mut spec = CIRCUITS[0];
     change(&mut spec);

@@ -94,10 +94,10 @@ fn a_time_that_is_not_known_is_asked_for_only_where_it_decides() {
         let open = timeline.undated(&root(number), at_s * S, &EXACT);
         open.into_iter().collect()
     };
-    // Nothing is known: when the root came, and when it left.
+    // Neither the time of the root's arrival nor that of its departure is known.
     assert_eq!(undated(&timeline, 2, 25), [200, 400]);
     assert_eq!(undated(&timeline, 9, 25), [0; 0]);
-    // The newest roots have not left.
+    // The newest roots are still in the window.
     assert_eq!(undated(&timeline, 5, 25), [500]);
     // Root 1 was there at 10 s and root 3 at 30 s: between them, root 2 came, and it left after 30 s.
     timeline.set_time(100, 10 * S);
@@ -108,7 +108,7 @@ fn a_time_that_is_not_known_is_asked_for_only_where_it_decides() {
     assert_eq!(undated(&timeline, 2, 9), [0; 0]);
     timeline.set_time(200, 20 * S);
     assert_eq!(undated(&timeline, 2, 25), [0; 0]);
-    // With a limit on the age, it matters when the next root came.
+    // With an age limit, the arrival of the next root matters.
     let limited = EXACT.with_max_age_ns(Some(5 * S));
     let open = timeline.undated(&root(3), 45 * S, &limited);
     assert_eq!(open.into_iter().collect::<Vec<_>>(), [400, 500]);
@@ -132,7 +132,7 @@ fn a_time_that_cannot_be_known_counts_for_the_message() {
 }
 
 proptest! {
-    /// With the times that are asked for, the standing is that with all times.
+    /// The requested times give the same standing as all times.
     #[test]
     fn asked_times_are_enough(
         steps in prop::collection::vec((0_u64..3, 0_u64..4), 1..12),

@@ -1,4 +1,4 @@
-//! The counter under `kill -9`: no id is given out twice, whenever the process is killed.
+//! The counter under `kill -9`: no id is issued twice, whenever the process is killed.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a failed step is a failed test")]

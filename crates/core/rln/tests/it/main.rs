@@ -1,4 +1,5 @@
-//! Tests of the crate as its users see it: proofs beside zerokit's, and processes that are killed while they count and sign.
+//! Tests of the crate's public interface: proofs compared with zerokit's, and processes killed while they count and
+//! sign.
 
 mod counter_kill;
 mod proofs;

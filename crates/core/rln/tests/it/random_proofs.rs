@@ -1,7 +1,7 @@
 //! Random members, paths, limits, epochs, ids and signals: zerokit accepts each proof of this crate,
 //! this crate accepts each of zerokit's, and both refuse every mutated one.
 //!
-//! A few cases run each time. The campaign runs as many cases as are asked for, 200 if nothing is said:
+//! A few cases run each time. The campaign runs the requested number of cases, 200 by default:
 //!
 //! ```text
 //! UNDERTONE_PROOF_CASES=2000 cargo xtask campaign --only random-proofs

@@ -1,4 +1,5 @@
-//! A light client among service peers that behave, vanish, sleep, lie, limit, or answer late.
+//! A light client among service peers that behave, vanish, sleep, lie, limit the rate, or answer
+//! late.
 
 mod faults;
 mod late;

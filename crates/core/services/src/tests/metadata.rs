@@ -1,6 +1,6 @@
 use super::*;
 
-/// Questions of `peer` at a second that are answered.
+/// Returns how many requests of `peer` at a second are answered.
 fn answered(exchange: &mut MetadataExchange<u64>, at_s: u64, peer: u64, count: usize) -> usize {
     let now = Time::ZERO.after(Duration::from_secs(at_s));
     (0..count)
@@ -44,7 +44,7 @@ fn a_peer_of_another_cluster_goes_and_one_that_names_none_stays() {
     };
     let cases = [
         (metadata(Some(2), &[0]), MetadataVerdict::OtherCluster(2)),
-        // The cluster of 16 bits that its low bits would name.
+        // A cluster id whose low 16 bits are this node's cluster.
         (
             metadata(Some(65_537), &[0]),
             MetadataVerdict::OtherCluster(65_537),

@@ -1,4 +1,4 @@
-//! Vectors of all parts.
+//! Test vectors for all frames.
 
 use bytes::Bytes;
 

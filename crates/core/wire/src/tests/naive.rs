@@ -1,4 +1,4 @@
-//! Reader of one message and writer of varints that are as plain as possible: whole numbers, copies, no positions.
+//! A deliberately simple reader of one message and writer of varints: big integers, copies, no positions.
 
 /// Reason why the naive reader stopped.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) fn encode_varint(mut value: u64) -> Vec<u8> {
     }
 }
 
-/// Reads a varint as an integer of any size and then asks whether it has 64 bits.
+/// Reads a varint as an integer of any size and then checks whether it fits 64 bits.
 pub(super) fn varint(input: &[u8]) -> Result<(u64, &[u8]), Stop> {
     let Some(last) = input.iter().take(10).position(|byte| *byte < 128) else {
         return Err(if input.len() < 10 {

@@ -105,7 +105,7 @@ proptest! {
             match operation {
                 Operation::Wait(wait_ms) => {
                     let until = now.after(Duration::from_millis(wait_ms));
-                    // Timers are served; one that is due at once forever would never let time pass.
+                    // Timers are served; one that is always due at once would never let time pass.
                     let mut ticks = 0;
                     while manager.next_timeout() <= until {
                         now = now.max(manager.next_timeout());

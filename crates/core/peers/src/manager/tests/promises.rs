@@ -1,4 +1,4 @@
-//! Promises of the connection manager, kept in a network of managers and alone.
+//! Guarantees of the connection manager, tested in a network of managers and alone.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ fn dials_stay_few_while_half_of_the_network_is_gone() {
     assert!(per_node_and_minute < 5.0, "{per_node_and_minute}");
 }
 
-/// Discovery offers a peer every second that nobody ever reaches.
+/// Every second, discovery offers a peer that nobody ever reaches.
 #[test]
 fn a_dead_peer_that_is_offered_for_ever_is_dialled_ever_more_seldom() {
     let mut manager = manager();
@@ -126,7 +126,7 @@ fn a_dead_peer_that_is_offered_for_ever_is_dialled_ever_more_seldom() {
         (4..=6).contains(&later.len()),
         "once in ten minutes: {dials_s:?}"
     );
-    // At another address it is a new hope.
+    // At another address it is worth a new try.
     offered.addresses = vec![address(77)];
     manager.handle(seconds(3_601), Input::Offer(offered));
     assert_eq!(
@@ -273,7 +273,7 @@ fn a_victim_that_liars_name_is_dialled_seldom() {
             }
         }
     }
-    // A hundred seconds, and one dial in five.
+    // In a hundred seconds, one dial in five.
     assert!((1..=20).contains(&dials), "{dials}");
 }
 
@@ -393,7 +393,7 @@ fn a_node_whose_mesh_stays_thin_seeks_more_peers_until_it_has_its_mesh() {
         let entries = manager.store().iter();
         entries.filter(|(_, entry)| entry.is_connected()).count()
     };
-    // A probe every 20 s comes on top.
+    // Probes every 20 s come in addition.
     let usual = dial_for(&mut manager, 0);
     assert!((wanted..wanted + 5).contains(&usual), "{usual}");
     manager.handle(seconds(60), Input::ThinMeshes(vec![0]));

@@ -1,4 +1,5 @@
-//! Network of connection managers in virtual time, which finds peers by asking an all-knowing discovery.
+//! Network of connection managers in virtual time. They find peers through a discovery that knows all
+//! nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::{Input, Output, PeerDemand, PeerFacts, PeerOffer, PeerSource};
 /// Time that a dial takes to succeed or to fail.
 const DIAL: Duration = Duration::from_millis(200);
 
-/// Peers that discovery names in an answer.
+/// Number of peers named in a discovery answer.
 const NAMED: usize = 8;
 
 enum Event {
@@ -102,7 +103,7 @@ impl World {
         }
     }
 
-    /// Makes the network whole.
+    /// Reconnects the two parts of the network.
     pub(super) fn mend(&mut self) {
         self.is_cut = false;
     }
@@ -202,7 +203,7 @@ impl World {
         }
     }
 
-    /// Has metadata and identify tell `to` of `from`.
+    /// Passes `to` what metadata and identify report about `from`.
     fn tell(&mut self, from: u32, to: u32) {
         let facts = PeerFacts {
             cluster: Some(1),

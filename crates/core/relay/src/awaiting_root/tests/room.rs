@@ -159,7 +159,7 @@ proptest! {
         rig.put(1_000, 100);
         rig.put(1_001, 101);
         let mut there = BTreeSet::from([Rig::id(1_000), Rig::id(1_001)]);
-        // At most seven other peers are in the room, so that one place is an even share.
+        // At most seven other peers are in the room, so one slot is an even share.
         for (number, (peer, copier, is_copied)) in (0u32..).zip(events) {
             if is_copied {
                 rig.copy(number, copier % 7);

@@ -42,7 +42,8 @@ fn timestamps_far_ahead_are_refused_and_those_nearby_do_no_harm() {
     receive(&mut bob, at(0), &x);
     receive(&mut alice, at(0), &x);
     let m1 = send(&mut bob, at(1), "m1");
-    // The next timestamp is just too far ahead for alice at first, and no longer when it is sent again.
+    // The next timestamp is at first just too far ahead for alice, and acceptable when the message is
+    // resent.
     receive(&mut alice, at(0), &m1);
     assert_eq!(delivered(&receive(&mut alice, at(60_000), &m1)), ["m1"]);
 }
@@ -66,7 +67,7 @@ fn invented_dependencies_hold_up_nobody_else_and_fill_no_memory() {
     assert_eq!(bob.missing.len(), limits.max_missing);
 
     let frames = ["m1", "m2"].map(|id| send(&mut alice, at(1_000), id));
-    // The buffer is full: the message that waited longest gives way, delivered with its gaps.
+    // The buffer is full: the message that waited longest is delivered with its gaps.
     assert!(!delivered(&receive(&mut bob, at(1_001), &frames[1])).contains(&"m2"));
     assert_eq!(
         delivered(&receive(&mut bob, at(1_002), &frames[0])),

@@ -17,7 +17,7 @@ struct Network {
     next_no: u64,
     rng: ChaCha8Rng,
     loss_percent: u64,
-    /// Naive model of causality: all that its sender had when it sent a message.
+    /// Naive model of causality: for each message, all messages that its sender had when it was sent.
     past: BTreeMap<Id, BTreeSet<Id>>,
     /// Frames by id, for members whose driver has a store.
     store: Option<BTreeMap<Id, Vec<u8>>>,
@@ -132,7 +132,7 @@ impl Network {
         }
     }
 
-    /// Compares a delivery with the model. Messages that the model does not know are a liar's.
+    /// Compares a delivery with the model. Messages unknown to the model come from a liar.
     fn check(&mut self, member: usize, id: &Id, gaps: &[Id]) {
         let Some(past) = self.past.get(id) else {
             return;
@@ -150,7 +150,7 @@ impl Network {
         assert!(has.insert(id.clone()), "member {member} has {id} twice");
     }
 
-    /// Lets all happen that happens until a time.
+    /// Runs all events up to a time.
     fn run(&mut self, until: Time) {
         loop {
             let arrival = self.in_flight.first_key_value().map(|((at, _), _)| *at);
@@ -179,7 +179,7 @@ impl Network {
         self.now = self.now.max(until);
     }
 
-    /// Ends a member and makes it anew from what it kept.
+    /// Stops a member and recreates it from its persisted state.
     fn restart(&mut self, member: usize) {
         let member = &mut self.members[member];
         let seed = rng(self.rng.next_u64());
@@ -289,7 +289,7 @@ fn a_member_that_comes_late_gets_the_whole_history() {
     network.finish();
 }
 
-/// Sends one piece of mischief to everybody.
+/// Sends one malicious message to everybody.
 fn lie(network: &mut Network, n: u64) {
     let ms = network.now.as_nanos() / 1_000_000;
     let id = format!("lie {n}");
@@ -325,7 +325,7 @@ fn lie(network: &mut Network, n: u64) {
 fn a_liar_stops_nobody() {
     for seed in 0..3 {
         println!("seed {seed}");
-        // What the liar invents must be lost some time.
+        // Messages invented by the liar must eventually count as lost.
         let mut network = Network::new(4, seed, 20, |config| config.lost_after_ms = 3_000_000);
         for n in 0..40 {
             network.send(n % 4);
@@ -364,7 +364,7 @@ proptest! {
         seed in any::<u32>(),
     ) {
         let mut network = Network::new(count, u64::from(seed), loss_percent, |config| {
-            // With fewer places than there are concurrent messages, a message does not name all that it comes after.
+            // With fewer entries than concurrent messages, a message would not name all its predecessors.
             config.causal_history = 64;
         });
         for step in steps {

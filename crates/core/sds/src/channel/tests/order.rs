@@ -73,7 +73,7 @@ fn a_message_names_the_latest_two_and_those_that_nobody_has_named() {
         named(&decode(&send(&mut bob, at(11), "m2"))),
         ["x1", "x2", "x4", "x5"]
     );
-    // Nobody has named x3 yet; the latest fill the places that are left.
+    // Nobody has named x3 yet; the latest messages fill the remaining entries.
     assert_eq!(
         named(&decode(&send(&mut bob, at(12), "m3"))),
         ["x3", "x4", "x5", "m2"]

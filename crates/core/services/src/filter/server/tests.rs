@@ -105,10 +105,10 @@ impl Bench {
     }
 }
 
-/// Returns the peers that messages are pushed to.
-/// No receivers, with a type that the compiler need not guess.
+/// No receivers; the type helps inference.
 const NOBODY: [u64; 0] = [];
 
+/// Returns the peers that messages are pushed to.
 fn receivers(outputs: &[Output]) -> Vec<u64> {
     let receiver = |output: &Output| match output {
         Output::Push { peer, .. } => Some(peer.0),

@@ -1,4 +1,4 @@
-//! Host with a clock, and a driver that notes what it is told.
+//! Host with a clock, and a driver that records its outputs.
 
 use bytes::Bytes;
 use rand_chacha::ChaCha8Rng;
@@ -34,7 +34,7 @@ use crate::store::{ServerLimits, StoreLimits, StoreRequest, StoreResponse, Store
 const TOPIC: &str = "/waku/2/rs/1/0";
 const CHAT: &str = "/my-app/1/chat/proto";
 
-/// Status of an answer that a limit has made, but for rendezvous.
+/// Status of an answer beyond a rate limit, except for rendezvous.
 pub(super) const TOO_MANY: u32 = 429;
 
 /// Host with a clock. The address of an answer is the name of a stream.
@@ -95,8 +95,8 @@ impl Bench {
         output.clone()
     }
 
-    /// Does what the host asks for, with an empty archive and a relay of one peer, and returns the only answer's stream
-    /// and status.
+    /// Carries out the host's outputs with an empty archive and a relay of one peer, and returns stream and status of
+    /// the only answer.
     pub(super) fn answer(&mut self, protocol: RequestProtocol) -> (&'static str, u32) {
         match self.output() {
             Output::Query { query, .. } => {
@@ -114,7 +114,7 @@ impl Bench {
         }
     }
 
-    /// Status of the answer to one more request of a peer.
+    /// Returns the status of the answer to another request of a peer.
     pub(super) fn ask_again(&mut self, peer: PeerNo, protocol: RequestProtocol) -> u32 {
         self.ask(peer, "again", protocol);
         self.answer(protocol).1
@@ -147,7 +147,7 @@ pub(super) fn machines() -> Machines {
     }
 }
 
-/// Request that a protocol's service grants.
+/// Returns a request that the protocol's service accepts.
 pub(super) fn request(protocol: RequestProtocol) -> Vec<u8> {
     let (request_id, pubsub_topic) = ("id".to_owned(), Some(TOPIC.into()));
     let message = message().message;

@@ -1,4 +1,5 @@
-//! Random schedules of faults: whatever happens for an hour, every message that a store holds is delivered, once.
+//! Random schedules of faults: whatever happens for an hour, every message that a store holds is delivered
+//! exactly once.
 
 use proptest::prelude::*;
 use undertone_gossip::Time;

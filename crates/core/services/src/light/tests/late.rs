@@ -1,15 +1,15 @@
-//! Messages that reach stores long after the time that their sender gave them.
+//! Messages that reach stores long after their sender's timestamp.
 
 use super::super::LightConfig;
 use super::promises::{CHAT, assert_all_once, seconds, store_alone};
 use super::world::{World, services};
 
-/// Time at which the stores learn the late message, seconds: between two comparisons.
+/// Time at which the stores get the late message, seconds: between two comparisons.
 const LEARNED_S: u64 = 9_000;
 
-/// Lets one of four stores learn a message `late_s` after its timestamp, and returns how long the client waits for it.
+/// Gives one of four stores a message `late_s` after its timestamp, and returns how long the client waits for it.
 ///
-/// Two stores are asked in turn at each comparison, so that each store is asked every second time.
+/// Two stores are asked in turn at each comparison, so each store is asked every second time.
 fn found_after_s(store: usize, late_s: u64) -> u64 {
     let both = services(true, true);
     let mut world = World::new(7, LightConfig::default(), &[both, both, both, both]);

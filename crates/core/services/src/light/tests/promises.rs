@@ -238,7 +238,7 @@ fn what_was_missed_while_the_machine_slept_is_fetched_when_it_wakes() {
 fn a_sleep_that_only_the_wall_clock_shows_is_a_gap_too() {
     let mut world = chat_world(LightConfig::default());
     world.run_until(seconds(100));
-    // Stores hold a message of half an hour ahead of this machine's clock, which stood still meanwhile.
+    // Stores hold a message half an hour ahead of this machine's clock, which stood still during sleep.
     let mut message = WakuMessage::new(vec![1], CHAT);
     let at_ns = (UNIX_AT_ZERO + seconds(1900).as_nanos()) as i64;
     message.timestamp = Some(at_ns);
@@ -327,7 +327,7 @@ fn a_small_memory_gives_no_message_twice() {
     assert_eq!(twice, []);
 }
 
-/// Puts a message of a time into a store, as if it came there by relay.
+/// Puts a message with a timestamp into one store, as if it had arrived by relay.
 pub(super) fn store_alone(world: &mut World, store: usize, sent_s: u64) -> WakuMessage {
     let mut message = WakuMessage::new(sent_s.to_be_bytes().to_vec(), CHAT);
     let at_ns = (UNIX_AT_ZERO + seconds(sent_s).as_nanos()) as i64;

@@ -1,4 +1,4 @@
-//! Ticks that a client asks for, which must lead on in time.
+//! Ticks that a client requests: each must make progress, so that time passes.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng as _;
@@ -10,8 +10,8 @@ use crate::trust::Standing;
 
 const PEER: PeerNo = PeerNo(1);
 
-/// Found by fuzzing (target `light`): a peer connects while it is dialled, and the dial fails. Its ping was due again and
-/// again, and could not be sent.
+/// Found by fuzzing (target `light`): a peer connects while it is dialled, and the dial fails. Its ping was due over
+/// and over again, and could not be sent.
 #[test]
 fn a_ping_is_not_due_while_its_peer_is_away() {
     let rng = ChaCha8Rng::seed_from_u64(1);

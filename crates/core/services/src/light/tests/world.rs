@@ -61,7 +61,7 @@ pub(super) fn services(filter: bool, store: bool) -> Services {
 }
 
 impl World {
-    /// Makes a world with the given peers, which the client has been told of.
+    /// Creates a world with the given peers, which the client knows.
     pub(super) fn new(seed: u64, config: LightConfig, servers: &[Services]) -> Self {
         let client = LightClient::new(config, UNIX_AT_ZERO, ChaCha8Rng::seed_from_u64(seed ^ 1));
         let mut world = Self {
@@ -107,7 +107,7 @@ impl World {
         self.tell(input);
     }
 
-    /// Gives the client an input now, and carries out what it asks for.
+    /// Passes the client an input now, and carries out its outputs.
     pub(super) fn tell(&mut self, input: Input) {
         self.client.handle(self.now, input);
         self.drain();

@@ -15,7 +15,7 @@ fn at_ms(ms: u64) -> Time {
     Time::from_millis(ms)
 }
 
-/// The same rules with nothing but a list of debts.
+/// Reference model: the same rules on a plain list of debts.
 struct Naive {
     limit: RateLimit,
     capacity: u128,
@@ -105,7 +105,8 @@ proptest! {
     ) {
         let limit = limit(60, 60);
         let mut budget = FairBudget::new(limit, 60 * stretch, 100);
-        // One a second for all: the greedy ones, this one, and what nobody owes at first.
+        // The rate is one request per second, shared by the greedy peers, this one, and the initial
+        // debt that belongs to nobody.
         let every_s = u64::from(greedy) + 2;
         for second in 0..400 {
             for peer in 1..=greedy {
@@ -131,7 +132,7 @@ fn greedy_peers_get_equal_shares_of_the_rate() {
         }
     }
     let (least, most) = (served.iter().min().unwrap(), served.iter().max().unwrap());
-    // The burst at the beginning is the first one's.
+    // The first peer gets the initial burst.
     assert!(most - least <= 100, "{served:?}");
     assert!(
         served.iter().sum::<usize>() >= 4_000,

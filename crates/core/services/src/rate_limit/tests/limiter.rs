@@ -15,7 +15,7 @@ fn shared(volume: u32, period_s: u64) -> RateLimiter {
     RateLimiter::shared(limit(volume, period_s), RateLimiterLimits::default())
 }
 
-/// Requests of a peer that are served out of many at one time.
+/// Returns how many of many simultaneous requests of a peer are served.
 fn burst(limiter: &mut RateLimiter, at_s: u64, peer: u64) -> usize {
     let now = Time::from_millis(at_s * 1000);
     (0..1000)
@@ -69,7 +69,7 @@ fn the_last_request_of_all_is_served() {
 fn one_peer_alone_has_the_whole_rate_and_leaves_something_of_the_burst() {
     let mut limiter = shared(100, 60);
     let served: usize = (0..3600).map(|second| burst(&mut limiter, second, 1)).sum();
-    // More than half of what the stretched volume lets through at once, and 100 a minute.
+    // More than half of the maximum burst, and 100 requests a minute.
     assert!((5_900..=6_225).contains(&served), "{served}");
     assert!(burst(&mut limiter, 3599, 2) >= 20);
 }
@@ -80,7 +80,7 @@ fn three_that_flood_leave_one_that_comes_later_its_share() {
     for second in 0..600 {
         (1..=3).for_each(|peer| _ = burst(&mut limiter, second, peer));
         let now = Time::from_millis(second * 1000 + 500);
-        // Twenty a minute; a quarter would be 25.
+        // Twenty requests a minute; an equal share would be 25.
         assert!(second % 3 != 0 || limiter.allow(now, HONEST), "{second} s");
     }
 }

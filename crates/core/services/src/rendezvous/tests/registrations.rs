@@ -1,4 +1,4 @@
-//! The table against a list that is searched from end to end.
+//! The table compared with a model that searches a list.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a table must hold, without an index.
+/// Reference model of the table, without an index.
 #[derive(Default)]
 struct Model {
     /// Number, peer, name, length and end of each registration, the first one first.
@@ -65,7 +65,7 @@ impl Model {
         kept.filter(|(_, peer, name, ..)| of(*peer, *name)).count()
     }
 
-    /// Drops the first registration of a peer that is away, or else the first one that was not renewed for long.
+    /// Drops the first registration of a disconnected peer, or else the first one that was not renewed for long.
     fn drop_one(&mut self, of: Option<usize>) -> Result<(), RegistrationRefusal> {
         let is_there = |name: usize| of.is_none_or(|wanted| wanted == name);
         let mut kept = self.kept.iter();
@@ -111,7 +111,7 @@ impl Model {
         self.forget_away();
     }
 
-    /// A peer without registrations is nobody to the table.
+    /// Forgets disconnected peers without registrations, which the table does not know.
     fn forget_away(&mut self) {
         let kept = &self.kept;
         self.away

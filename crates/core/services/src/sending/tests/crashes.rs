@@ -75,7 +75,7 @@ fn run(
     world
 }
 
-/// Returns what breaks a promise, if anything does.
+/// Returns the violated promise, if any.
 fn broken(world: &World, episodes: &[Episode]) -> Option<String> {
     let may_be_silent = (2..5).all(|store| episodes.iter().any(|episode| episode.peer == store));
     let mut hashes: BTreeMap<SendId, MessageHash> = BTreeMap::new();
@@ -153,7 +153,7 @@ proptest! {
     ) {
         let world = run(seed, &episodes, &crashes, &roots, &relay);
         prop_assert_eq!(broken(&world, &episodes), None);
-        // A message whose record was not yet kept when the machine died was not taken.
+        // A message whose record was not yet persisted when the machine died was not accepted.
         prop_assert!(world.ends().len() + crashes.len() >= 120);
         prop_assert!(world.records.is_empty(), "records are left: {}", world.records.len());
         prop_assert!(world.sender.is_empty());

@@ -81,7 +81,7 @@ fn a_rate_limit_below_the_number_of_fragments_spreads_them_over_epochs() {
     world.run_until(seconds(180));
     assert_eq!(world.kinds(), [Queued, Sent, Propagated, Stored]);
     assert_eq!((world.given.len(), world.proofs_made), (12, 12));
-    // Each has the time of its own proof, so that no relay finds one too old.
+    // Each has the time of its own proof, so no relay considers one too old.
     let stamps = world
         .given
         .iter()
@@ -161,7 +161,7 @@ fn fragments_count_in_the_limits_of_the_queue_until_their_message_has_its_end() 
     });
     let given: Vec<SendId> = given.collect();
     assert_eq!(given.len(), 3);
-    // No store is known after a minute: the end of those that are out.
+    // No store is known after a minute, so fragments that are out end there.
     for id in given.into_iter().skip(1) {
         let result = Ok(1);
         sender.handle(seconds(2), Input::Relayed { id, result });

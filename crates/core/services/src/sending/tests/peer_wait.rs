@@ -1,4 +1,5 @@
-//! Messages that wait for a peer: their only way, their end, and what is asked and kept of them.
+//! Messages that wait for a peer: their only route, their end, and that nothing is queried or
+//! persisted for them.
 
 use std::time::Duration;
 
@@ -103,7 +104,7 @@ fn a_message_that_no_peer_took_is_given_again_and_stores_are_not_asked_meanwhile
         sender.handle(seconds(second), Input::Relayed { id, result });
         assert!(sender.next_timeout() > Some(seconds(second)));
     }
-    // Older than stores take, it goes as this node's own readers have it.
+    // Older than stores accept, it is sent exactly as this node's own readers have it.
     reached(&mut sender, 40, false);
     reached(&mut sender, 50, true);
     let given = outputs(&mut sender);

@@ -71,7 +71,7 @@ fn a_withdrawn_message_leaves_nothing_behind_and_gives_its_proof_to_the_next() {
     let id = sender.send(seconds(1), SHARD.into(), message("a")).unwrap();
     sender.withdraw(id);
     assert_eq!((sender.poll(), sender.len()), (None, 0));
-    // An answer that comes all the same is for nobody.
+    // A late answer is ignored.
     let proof = Ok(Default::default());
     sender.handle(
         seconds(1),
@@ -218,7 +218,7 @@ fn a_peer_that_only_says_it_published_is_found_out_and_another_publishes() {
 
 #[test]
 fn a_peer_whose_word_was_false_is_not_asked_again_while_another_is_out_of_reach() {
-    // A proof would be too old by the time.
+    // A proof would be too old by then.
     let mut world = world(SenderConfig {
         has_proofs: false,
         ..SenderConfig::default()

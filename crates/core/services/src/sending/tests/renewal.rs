@@ -15,7 +15,7 @@ use crate::PeerNo;
 use crate::light::ServicePeer;
 use crate::trust::Standing;
 
-/// Troubles some peers from the start on.
+/// Gives some peers a fault from the start on.
 fn troubled(world: &mut World, peers: Range<usize>, trouble: Trouble, len_s: u64) {
     for peer in peers {
         world.trouble(Episode {
@@ -27,7 +27,7 @@ fn troubled(world: &mut World, peers: Range<usize>, trouble: Trouble, len_s: u64
     }
 }
 
-/// Hashes under which a message was given out, one for each of its timestamps.
+/// Hashes under which a message was sent, one for each of its timestamps.
 fn hashes(world: &World, id: SendId) -> BTreeSet<MessageHash> {
     let given = world.given.iter().filter(|(given, _)| *given == id);
     given.map(|(_, given)| message_hash(SHARD, given)).collect()
@@ -78,7 +78,7 @@ fn where_old_timestamps_are_refused_a_message_that_may_be_out_is_looked_for_in_s
     assert!(renewed > 0);
 }
 
-/// Who only says that it publishes is found out when no store takes the message any more.
+/// A peer that only claims to publish is found out when no store accepts the message any more.
 #[test]
 fn a_message_that_is_out_by_a_false_word_only_gets_a_new_timestamp_when_every_store_lacks_it() {
     for has_proofs in [false, true] {

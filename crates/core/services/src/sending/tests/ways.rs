@@ -1,4 +1,4 @@
-//! Ways of a message out of the node, and when a proof or a timestamp is made for one.
+//! Routes of a message out of the node, and when a proof or a timestamp is made for one.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Stores whose word is enough to call a message stored, and those whose word is not.
+//! Stores whose answer is enough to call a message stored, and those whose answer is not.
 
 use std::net::IpAddr;
 
@@ -32,7 +32,7 @@ fn strangers(peers: &[(Services, Option<&str>, &[Trouble])]) -> World {
     world
 }
 
-/// End of a message that is sent once the world has been running for long.
+/// Final state of a message that is sent after the world has been running for a long time.
 fn end(world: &mut World) -> SendEventKind {
     world.send_at(seconds(100), message("a"));
     world.run_until(seconds(1000));
@@ -125,7 +125,7 @@ fn after_a_restart_nobody_knows_who_was_given_the_message() {
     }
 }
 
-/// A store that claims what nobody took would end a message that reached nobody.
+/// A store that claims to have what nobody accepted would end a message that reached nobody.
 #[test]
 fn a_store_alone_does_not_end_a_message_that_nobody_took() {
     let (push, store) = (services(true, false), services(false, true));

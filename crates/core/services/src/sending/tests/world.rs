@@ -32,12 +32,12 @@ pub(super) const SHARD: &str = "/waku/2/rs/1/0";
 const HOP: Duration = Duration::from_millis(50);
 
 enum Event {
-    /// For the sender of this life; a crash voids it.
+    /// Input for the current incarnation of the sender; a crash voids it.
     ToSender(u32, Input),
     Push(u32, usize, RequestNo, WakuMessage),
     Ask(u32, usize, RequestNo, Vec<MessageHash>),
     Connect(u32, usize),
-    /// A message, by its fragments.
+    /// A message, given by its fragments.
     Send(Vec<WakuMessage>),
     Crash,
     Begin(Episode),
@@ -61,7 +61,7 @@ pub(super) struct World {
     pub(super) proofs_made: u32,
     pub(super) crashes: u32,
     pub(super) published: BTreeSet<MessageHash>,
-    /// Numbers of fragments of the messages, one for a whole message.
+    /// Number of fragments of each message; one for a whole message.
     pub(super) fragments: BTreeMap<SendId, u64>,
     pub(super) config: SenderConfig,
     relay: bool,
@@ -72,7 +72,7 @@ pub(super) struct World {
     events: BTreeMap<(Time, u64), Event>,
     sequence: u64,
     rng: ChaCha8Rng,
-    /// Outputs after which the machine dies, if it is to die.
+    /// Number of outputs after which the machine dies, if it is to die.
     pub(super) dies_after: Option<u32>,
 }
 
@@ -126,7 +126,7 @@ impl World {
         world
     }
 
-    /// Tells a new sender what the driver knows.
+    /// Passes a new sender what the driver knows.
     pub(super) fn introduce(&mut self) {
         for at in 0..self.servers.len() {
             let peer = ServicePeer {
@@ -147,7 +147,7 @@ impl World {
         self.schedule(at, Event::Send(vec![message]));
     }
 
-    /// Sends a message in so many fragments.
+    /// Sends a message in `count` fragments.
     pub(super) fn send_in_fragments_at(&mut self, at: Time, message: &WakuMessage, count: usize) {
         let payloads = split(&message.payload, count).unwrap();
         let fragment = |payload| WakuMessage {
@@ -160,7 +160,7 @@ impl World {
         );
     }
 
-    /// Hashes of the fragments of a message that were given out.
+    /// Hashes of the fragments of a message that were sent.
     pub(super) fn fragments_given(&self, id: SendId) -> BTreeMap<SendId, MessageHash> {
         let count = self.fragments[&id];
         let given = self.given.iter();
@@ -233,7 +233,7 @@ impl World {
         self.rng.next_u64() % 100 < self.loss_percent
     }
 
-    /// Kills the machine: what it put out and was not carried out is lost, as is what comes back to it.
+    /// Kills the machine: outputs not carried out are lost, and so are the answers still on their way.
     pub(super) fn crash(&mut self) {
         self.crashes += 1;
         self.life += 1;
@@ -331,7 +331,7 @@ impl World {
         }
     }
 
-    /// Returns the message's number, by its payload, of which each test uses one once.
+    /// Returns the message's number, found by its payload, which is unique within a test.
     fn id_of(&self, message: &WakuMessage) -> SendId {
         let limits = &self.config.limits;
         let has_payload = |record: &Bytes| {
@@ -412,7 +412,7 @@ impl World {
                 self.drain();
             }
             Event::Crash => {
-                // It dies in the middle of what it does next.
+                // The machine dies in the middle of its next outputs.
                 self.dies_after = Some((self.rng.next_u64() % 6) as u32);
             }
             Event::Begin(episode) => {

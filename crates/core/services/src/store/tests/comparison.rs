@@ -35,7 +35,8 @@ fn query(direction: PageDirection, limit: u32) -> HistoryQuery {
     }
 }
 
-/// Times of the union, and that of its cursor, with a second store that gives whatever is asked of it.
+/// Returns the timestamps of the union and of its cursor, with a second store that returns whatever is
+/// requested.
 fn union(query: HistoryQuery, leader: HistoryPage, listed: HistoryPage) -> (Vec<i64>, Option<i64>) {
     let comparison = PageComparison::new(query, leader);
     let missing = comparison.missing(&listed);

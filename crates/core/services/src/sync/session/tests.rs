@@ -16,13 +16,13 @@ mod random;
 const TOPIC: &str = "/waku/2/rs/1/0";
 const CHAT: &str = "/chat/1/room/proto";
 
-/// Start of the time that the tests synchronise: a time of today, because nwaku wants nine bytes for it.
+/// Start of the synchronised time: a present-day time, because nwaku needs nine bytes for it.
 const START_NS: u64 = 1_700_000_000_000_000_000;
 const HOUR_NS: u64 = 3_600_000_000_000;
 
 type Ids = BTreeSet<SyncId>;
 
-/// Message of a time and a number, whose hash has nothing to do with those of others.
+/// Message with a time and a number; its hash is unrelated to those of others.
 fn message(after_ns: u64, number: u64) -> SyncId {
     let mut hash = [0; 32];
     ChaCha8Rng::seed_from_u64(after_ns << 16 | number).fill_bytes(&mut hash);
@@ -57,7 +57,7 @@ struct Known {
 }
 
 impl Known {
-    /// Adds what a step says; nothing may be said twice.
+    /// Adds the result of a step; nothing may be reported twice.
     fn add(&mut self, step: &SyncStep) {
         for id in &step.to_send {
             assert!(self.to_send.insert(*id), "{id:?} is to be sent twice");
@@ -92,12 +92,12 @@ fn respond(scope: &SyncScope, limits: SyncLimits) -> Reconciler {
     Reconciler::respond(scope.clone(), START_NS as i64, limits)
 }
 
-/// Runs a session between two of ours.
+/// Runs a session between two instances of this implementation.
 fn reconcile(ours: &SyncSet, theirs: &SyncSet, scopes: [&SyncScope; 2]) -> Outcome {
     reconcile_with(ours, theirs, scopes, [SyncLimits::default(); 2])
 }
 
-/// Runs a session between two of ours whose parameters may differ.
+/// Runs a session between two instances of this implementation with possibly different parameters.
 fn reconcile_with(
     ours: &SyncSet,
     theirs: &SyncSet,
@@ -143,7 +143,7 @@ fn check(ours: &Ids, theirs: &Ids) -> Outcome {
     outcome
 }
 
-/// Random messages, all of the time of a session.
+/// Random messages, all within the time of a session.
 fn random_ids(rng: &mut ChaCha8Rng, count: usize) -> Vec<SyncId> {
     let make = |_| {
         let mut hash = [0; 32];
@@ -317,7 +317,7 @@ fn an_honest_session_stays_far_below_the_limit_on_rounds() {
     }
 }
 
-/// Runs a session between one of ours and one with the habits of nwaku.
+/// Runs a session between this implementation and a peer that behaves like nwaku.
 fn reconcile_with_other(ours: &Ids, theirs: &Ids, we_initiate: bool) {
     let set = set_of(ours);
     let limits = SyncLimits::default();
@@ -338,7 +338,7 @@ fn reconcile_with_other(ours: &Ids, theirs: &Ids, we_initiate: bool) {
         assert!(session.rounds() < 40);
     }
     let expected = differences(ours, theirs);
-    // nwaku counts only what it lacks, and sends what it is not told of.
+    // nwaku counts only what it lacks, and sends what the peer does not report having.
     assert_eq!(known.to_send, expected.to_send);
     assert_eq!(other.to_send, expected.to_receive);
 }

@@ -1,4 +1,4 @@
-//! The server against a list of subscriptions searched from end to end.
+//! The server compared with a model that searches a list of subscriptions.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a server must do, without an index.
+/// Reference model of the server, without an index.
 #[derive(Default)]
 struct Model {
     criteria: BTreeSet<(u64, usize)>,

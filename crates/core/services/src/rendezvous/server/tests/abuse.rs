@@ -11,7 +11,7 @@ fn a_record_that_is_not_the_peer_s_own_is_refused() {
         let status = bench.register_as(1, b"rs/1/0", &forged, None).status;
         assert_eq!(status, RendezvousStatus::INVALID_SIGNED_PEER_RECORD);
     }
-    // Neither does it help that its owner has registered it.
+    // It does not help either that the record's owner has registered it.
     bench.register(2, "rs/1/0");
     let status = bench.register_as(1, b"rs/1/0", &record(2), None).status;
     assert_eq!(status, RendezvousStatus::INVALID_SIGNED_PEER_RECORD);
@@ -92,7 +92,7 @@ fn those_who_have_left_give_way_to_those_who_come_and_those_who_stay_do_not() {
     assert_eq!(bench.register(4, "rs/1/0"), RendezvousStatus::UNAVAILABLE);
     bench.gone(3);
     bench.gone(2);
-    // It is back before anybody needs its place.
+    // The peer is back before its slot is needed.
     bench.register(3, "rs/1/0");
     assert_eq!(bench.register(4, "rs/1/0"), RendezvousStatus::OK);
     assert_eq!(bench.records("rs/1/0"), records([1, 3, 4]));

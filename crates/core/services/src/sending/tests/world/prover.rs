@@ -7,7 +7,7 @@ use undertone_message::WakuMessage;
 use super::super::super::{Input, ProveFailure, SendId};
 use super::{UNIX_AT_ZERO, World};
 
-/// Proof of the test's prover: the epoch and root it was made in.
+/// Simulated proof: the epoch and root for which it was made.
 #[derive(Clone, Debug)]
 pub(super) struct Proof {
     bytes: Bytes,
@@ -39,8 +39,8 @@ impl World {
         of_id.map(|(_, proof)| proof).next_back()
     }
 
-    /// Makes a proof, or returns the one that was made by the same number; asserts that no proof is
-    /// made for a message whose former proof is still good.
+    /// Makes a proof, or returns the one already made under the same number. Asserts that no proof
+    /// is made for a message whose previous proof is still good.
     pub(super) fn make_proof(&mut self, id: SendId, attempt: u32) -> Result<Bytes, ProveFailure> {
         if let Some(proof) = self.proofs.get(&(id, attempt)) {
             return Ok(proof.bytes.clone());

@@ -1,4 +1,4 @@
-//! Peers that ask for more than the archive can answer.
+//! Peers that send more queries than the archive can answer.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn busy_server() -> StoreServer {
     })
 }
 
-/// Query that the archive is asked next, if it is asked one.
+/// Returns the next query sent to the archive, if any.
 fn asked(server: &mut StoreServer) -> Option<RequestNo> {
     match server.poll()? {
         Output::Query { query, .. } => Some(query),
@@ -22,7 +22,7 @@ fn asked(server: &mut StoreServer) -> Option<RequestNo> {
     }
 }
 
-/// Has the archive answer a query with an empty page, and returns the request that is answered by it.
+/// Lets the archive answer a query with an empty page, and returns the request answered with it.
 fn answered(server: &mut StoreServer, query: RequestNo) -> u64 {
     let result = Ok(HistoryPage::default());
     server.handle(second(1), Input::Page { query, result });

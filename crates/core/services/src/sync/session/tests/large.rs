@@ -1,18 +1,18 @@
-//! Large sets that differ in a hundredth: the bytes that a session takes, and what they are.
+//! Large sets that differ in a hundredth of their messages: how many bytes a session takes, and for what.
 
 use super::*;
 
 /// Messages of each set.
 const MESSAGES: usize = 100_000;
 
-/// Messages that only one set has, of each.
+/// Number of messages that only one set has, per set.
 const OWN: usize = 500;
 
-/// Messages of both sets.
+/// Number of distinct messages in both sets together.
 const TOTAL: u64 = (MESSAGES + OWN) as u64;
 
-/// Places from one message to the next, the golden section of all places: messages that are numbered one after the other
-/// lie at about equal distances.
+/// Distance between the positions of consecutive messages, the golden section of all positions: consecutively numbered
+/// messages are spread at about equal distances.
 const STEP: u64 = 62_113;
 
 /// Times of the messages that only one set has.
@@ -22,7 +22,7 @@ enum Spread {
     Random,
     /// At about equal distances, as all times.
     Even,
-    /// Behind one another, all in one set.
+    /// Adjacent to each other, all in one set.
     OneTime,
 }
 
@@ -37,7 +37,7 @@ fn sets(spread: Spread, rng: &mut ChaCha8Rng) -> (Ids, Ids) {
             }
         }
         Spread::OneTime => {
-            // A set takes no more.
+            // A set holds no more messages than this.
             all.truncate(MESSAGES);
             all.sort();
         }
@@ -55,10 +55,10 @@ fn sets(spread: Spread, rng: &mut ChaCha8Rng) -> (Ids, Ids) {
     (ours, theirs)
 }
 
-/// Bytes before the first range of a payload: two numbers of topics, and a time of today.
+/// Bytes before the first range of a payload: two topic counts, and a present-day time.
 const HEADER: usize = 2 + 9;
 
-/// Bytes by what they say; headers are left out.
+/// Number of bytes by purpose; headers are not counted.
 #[derive(Debug, Default)]
 struct Kinds {
     fingerprints: usize,

@@ -1,5 +1,5 @@
-//! Peer with the habits of nwaku: it splits ranges into eight equal times, names up to a hundred messages of a
-//! range, answers names with all of its own, and takes a range to include its end.
+//! Peer that behaves like nwaku: it splits ranges into eight equal times, lists up to a hundred messages of a
+//! range, answers a list with all of its own messages, and treats the end of a range as inclusive.
 
 use super::*;
 
@@ -35,7 +35,7 @@ impl Other {
         }
         let mut out = Vec::new();
         for range in payload.ranges {
-            // Ranges begin at the hash zero, whatever was said.
+            // nwaku assumes that ranges begin at hash zero, whatever was sent.
             let (lower, upper) = (SyncId::at(range.lower.time_ns), range.upper);
             match range.content {
                 RangeContent::Skip => out.push((lower, upper, RangeContent::Skip)),

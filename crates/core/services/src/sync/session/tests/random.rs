@@ -26,7 +26,7 @@ proptest! {
     #[test]
     fn both_sides_know_exactly_the_differences((ours, theirs) in small_sets()) {
         let outcome = check(&ours, &theirs);
-        // Naming every message both ways is what a session must not exceed by much.
+        // A session must not exceed listing every message both ways by much.
         let all = ours.len() + theirs.len();
         prop_assert!(outcome.bytes() <= 200 + 140 * all, "{} for {all}", outcome.bytes());
     }
@@ -79,7 +79,7 @@ proptest! {
         (ours, _) in small_sets(),
         ranges in prop::collection::vec((0u64..12, any::<[u8; 2]>(), 0u8..4), 0..30),
     ) {
-        // Ranges that end within a timestamp, which nobody sends but anybody may.
+        // Ranges that end within a timestamp, which nobody sends but which are valid.
         let mut lower = SyncId::at(START_NS);
         let mut payload = RangesPayload::default();
         for (step_ns, bytes, kind) in ranges {
