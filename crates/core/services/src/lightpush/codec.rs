@@ -25,7 +25,7 @@ const RELAY_PEER_COUNT: u32 = 12;
 #[non_exhaustive]
 pub struct LightpushCodecLimits {
     /// Maximum length of a request, in bytes. Larger than any message that a network carries, so that
-    /// a client whose message is too large is told so; js-waku sends up to 1 MB.
+    /// an oversized message still gets an error response; js-waku sends up to 1 MB.
     pub max_request_bytes: usize,
     /// Maximum length of a response, in bytes.
     pub max_response_bytes: usize,
