@@ -23,7 +23,7 @@ pub(super) struct PushBounds {
     /// Bytes of all messages in flight. A message counts once, however many peers it is being pushed
     /// to.
     pub(super) max_bytes: usize,
-    /// Time after which a peer is dropped if all pushes to it have failed since then.
+    /// Time for which all pushes to a peer may fail before it is dropped.
     pub(super) max_failing: Duration,
 }
 

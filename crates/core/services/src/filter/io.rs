@@ -39,7 +39,7 @@ pub struct FilterLimits {
     pub max_push_bytes_per_peer: usize,
     /// Maximum number of bytes of all messages in flight. Beyond, the slowest readers are dropped.
     pub max_push_bytes: usize,
-    /// Time after which a connected peer is dropped if every push to it has failed since then.
+    /// Time for which all pushes to a connected peer may fail before it is dropped.
     pub max_failing: Duration,
 }
 
