@@ -40,12 +40,13 @@ pub enum Command {
         pubsub_topic: PubsubTopic,
         /// Message to be published.
         message: WakuMessage,
-        /// Whether a light client's, for which not the whole rate limit of the node's membership is used.
+        /// Whether the message comes from a light client. These messages may use only a part of the membership's rate
+        /// limit.
         for_client: bool,
         /// Channel for the answer.
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
     },
-    /// Says whether a client has subscribed to messages; a client without is the first to give way.
+    /// Reports whether a client has a message subscription. Clients without one are the first to be disconnected.
     Subscriber {
         /// Peer that is a client.
         peer: PeerId,
@@ -156,18 +157,18 @@ pub enum PublishFailure {
         /// The network's limit, bytes.
         max_bytes: usize,
     },
-    /// The message is one that other nodes would refuse.
+    /// The message is invalid: other nodes would reject it.
     #[error("{reason}")]
     InvalidMessage {
         /// Reason for the refusal.
         reason: String,
     },
-    /// The proof that came with the message is one that other nodes would refuse.
+    /// The proof that came with the message is invalid: other nodes would reject it.
     #[error("{reason}")]
     InvalidProof {
         /// Reason for the refusal.
         reason: String,
-        /// Whether no honest publisher has such a proof.
+        /// Whether the proof is one that no honest publisher sends.
         is_forged: bool,
     },
     /// No proof could be generated.
@@ -188,7 +189,7 @@ pub enum PublishFailure {
         /// Time to the next epoch, seconds.
         resets_in_s: u64,
     },
-    /// As many messages as may be are being published.
+    /// The maximum number of messages is already being published.
     #[error("{waiting} messages wait for their proof; try again")]
     Busy {
         /// Number of messages under way.
@@ -241,12 +242,12 @@ pub enum SubscribeFailure {
     Stopped(#[from] Stopped),
 }
 
-/// Source of an address that a node is to connect to.
+/// Source of an address to connect to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressGiver {
-    /// The operator of the node, whose host names may lead into private networks.
+    /// The operator of the node. Host names from the operator may resolve to private addresses.
     Operator,
-    /// Peer of the node, whose word counts for less.
+    /// Another peer. Host names from a peer must not resolve to private addresses.
     Stranger,
 }
 
@@ -341,7 +342,7 @@ pub struct NodeInfo {
     pub enr_uri: Option<String>,
     /// Topics that the node is subscribed to.
     pub subscriptions: Vec<PubsubTopic>,
-    /// Reachability of the node, as peers tell it.
+    /// Reachability of the node, as its peers report it.
     pub reachable: Reachable,
 }
 

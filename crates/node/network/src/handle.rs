@@ -35,23 +35,23 @@ pub trait MessageSink: Send + Sync {
     /// Takes a delivery; returns `false` to be removed. Must not block and must not add sinks.
     fn deliver(&self, delivery: &Delivery) -> bool;
 
-    /// Whether the sink takes the fragments of a message as they came, each with its proof, instead of the message
-    /// that a node with `gossip.fragment-bytes` reassembles from them.
+    /// Whether the sink takes the fragments of a message as they arrived, each with its proof. Otherwise it takes the
+    /// message that a node with `gossip.fragment-bytes` reassembles from them.
     fn takes_fragments(&self) -> bool {
         false
     }
 }
 
-/// Set of sinks that the driver gives deliveries to. Clones share their sinks.
+/// Set of sinks that receive the driver's deliveries. Clones share their sinks.
 #[derive(Clone, Default)]
 pub struct Deliveries {
     sinks: Arc<Mutex<Vec<Arc<dyn MessageSink>>>>,
-    /// `None` on a node that knows no fragments: they are messages like any others.
+    /// Reassembly of fragments; `None` on a node that treats fragments as ordinary messages.
     wholes: Arc<Mutex<Option<WholeMessages>>>,
 }
 
 impl Deliveries {
-    /// Gives `delivery` to every sink and removes the sinks that want no more.
+    /// Passes `delivery` to every sink and removes the sinks that return `false`.
     pub fn deliver(&self, delivery: &Delivery) {
         let mut wholes = self.wholes.lock();
         let taken = wholes.as_mut().and_then(|wholes| wholes.take(delivery));
@@ -67,8 +67,8 @@ impl Deliveries {
         });
     }
 
-    /// Reassembles messages from now on. The fragments of a sender whose rate limit is below their number come an epoch
-    /// apart.
+    /// Reassembles messages from now on. `epoch_s` is the length of an epoch, seconds: a sender whose rate limit is
+    /// below the number of fragments sends them over several epochs.
     pub fn reassemble(&self, epoch_s: Option<u64>) {
         *self.wholes.lock() = Some(WholeMessages::new(epoch_s));
     }
@@ -78,7 +78,7 @@ impl Deliveries {
         self.sinks.lock().push(sink);
     }
 
-    /// Returns a queue of later deliveries; those that find `capacity` others in it are dropped.
+    /// Returns a queue of later deliveries. Deliveries that would exceed `capacity` are dropped.
     pub fn queue(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
         let (sender, receiver) = mpsc::channel(capacity.clamp(1, MAX_WAITING));
         self.add(Arc::new(ChannelSink { sender }));
@@ -99,7 +99,7 @@ pub struct NodeEndpoint {
 pub struct NodeHandle {
     commands: mpsc::Sender<Command>,
     deliveries: Deliveries,
-    /// Giver of spans, on a node with traces.
+    /// Exporter of spans, on a node with traces.
     tracer: Option<Tracer>,
 }
 
@@ -122,12 +122,12 @@ pub fn node_channel() -> (NodeHandle, NodeEndpoint) {
 }
 
 impl NodeHandle {
-    /// Sets the giver of spans of the services.
+    /// Sets the tracer that the services use.
     pub(crate) fn with_tracer(self, tracer: Option<Tracer>) -> Self {
         Self { tracer, ..self }
     }
 
-    /// Giver of spans, on a node with traces.
+    /// Returns the tracer, on a node with traces.
     pub fn tracer(&self) -> Option<&Tracer> {
         self.tracer.as_ref()
     }
@@ -155,8 +155,8 @@ impl NodeHandle {
         self.publish_for(pubsub_topic, message, false).await
     }
 
-    /// Says whether a client has subscribed to messages. A node that is too busy to hear it hears it again when the client
-    /// asks whether its subscription lasts.
+    /// Reports whether a client has a message subscription. If the command queue is full, the report is dropped; it is
+    /// repeated when the client asks whether its subscription is still valid.
     pub fn note_subscriber(&self, peer: PeerId, is_subscribed: bool) {
         let _ = self.commands.try_send(Command::Subscriber {
             peer,
@@ -164,7 +164,7 @@ impl NodeHandle {
         });
     }
 
-    /// Publishes a message on a subscribed topic, a light client's if `for_client`.
+    /// Publishes a message on a subscribed topic; `for_client` if it comes from a light client.
     pub async fn publish_for(
         &self,
         pubsub_topic: PubsubTopic,
@@ -181,7 +181,7 @@ impl NodeHandle {
         .unwrap_or(Err(PublishFailure::Stopped(Stopped)))
     }
 
-    /// Asks the node a question of the accountable sender.
+    /// Sends a question of the accountable sender to the node and returns the answer.
     pub async fn sender<T>(
         &self,
         question: impl FnOnce(oneshot::Sender<T>) -> SenderQuestion,
@@ -199,7 +199,7 @@ impl NodeHandle {
         self.connect_given(address, AddressGiver::Operator).await
     }
 
-    /// Connects to a peer of which another one has told, whose host name must not lead into a private network.
+    /// Connects to a peer that another peer named. Its host name must not resolve to a private address.
     pub async fn connect_found(&self, address: Multiaddr) -> Result<(), ConnectFailure> {
         self.connect_given(address, AddressGiver::Stranger).await
     }
@@ -218,8 +218,8 @@ impl NodeHandle {
         .unwrap_or(Err(ConnectFailure::Stopped(Stopped)))
     }
 
-    /// Replaces the peers that the node stays connected to, and dials new ones. Former ones stay connected, but as peers
-    /// like all others.
+    /// Replaces the static peers, which the node stays connected to, and dials new ones. Connections to former static
+    /// peers stay open, but get no special treatment.
     ///
     /// # Errors
     /// [`Stopped`] if the node has stopped.
@@ -228,8 +228,8 @@ impl NodeHandle {
             .await
     }
 
-    /// Reads the certificate of the WebSocket port again, as happens by itself when its files change. What cannot be
-    /// used is logged, and the former certificate stays.
+    /// Rereads the certificate of the WebSocket port. The node also does this by itself when the files change. An
+    /// unusable certificate is logged, and the former one stays in use.
     pub async fn renew_certificate(&self) -> Result<(), Stopped> {
         self.ask(|reply| Command::RenewCertificate { reply }).await
     }
@@ -270,13 +270,13 @@ impl NodeHandle {
         self.commands.closed().await;
     }
 
-    /// Gives every later delivery to `sink`, until it returns `false`.
+    /// Passes every later delivery to `sink`, until it returns `false`.
     pub fn add_sink(&self, sink: Arc<dyn MessageSink>) {
         self.deliveries.add(sink);
     }
 
-    /// Returns a queue of later deliveries. Those that find `capacity` others in the queue are dropped, so
-    /// that a slow reader does not block the node.
+    /// Returns a queue of later deliveries. Deliveries that would exceed `capacity` are dropped, so that a slow reader
+    /// does not block the node.
     pub fn messages(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
         self.deliveries.queue(capacity)
     }

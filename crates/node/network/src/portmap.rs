@@ -1,7 +1,7 @@
 //! Opening the node's ports at the router in front of it: UPnP (IGD), or NAT-PMP.
 //!
-//! A task beside the event loop asks the router, renews what it granted, and gives the ports back when the node
-//! stops. The event loop announces the addresses that it is told.
+//! A task beside the event loop asks the router for mappings, renews them, and releases them when the node stops. The
+//! event loop announces the addresses that the task reports.
 
 mod default_route;
 mod http;
@@ -24,20 +24,20 @@ const SSDP: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(239, 255
 /// Port at which routers listen for NAT-PMP.
 const NATPMP_PORT: u16 = 5351;
 
-/// Time for which ports are asked for; they are renewed after half of it.
+/// Lifetime requested for a mapping; mappings are renewed after half of it.
 const LEASE: Duration = Duration::from_secs(20 * 60);
 
-/// Least time between two renewals, whatever the router grants.
+/// Minimum time between two renewals, whatever lifetime the router grants.
 const RENEWAL_MIN: Duration = Duration::from_secs(10);
 
-/// Protocols by which the router is asked.
+/// Protocols used to ask the router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MappingMethod {
     /// UPnP, and NAT-PMP if no router answers.
     Any,
     /// UPnP (Internet Gateway Device) only.
     Upnp,
-    /// Only NAT-PMP is asked.
+    /// NAT-PMP only.
     Pmp,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct LocalPort {
     pub(crate) number: u16,
 }
 
-/// Addresses at which a router is looked for and asked.
+/// Where and how to look for a router.
 #[derive(Clone, Debug)]
 pub(crate) struct RouterSearch {
     pub(crate) method: MappingMethod,
@@ -64,7 +64,7 @@ pub(crate) struct RouterSearch {
     /// The router's address for NAT-PMP; `None` for that of the default route.
     pub(crate) natpmp: Option<SocketAddr>,
     pub(crate) lease: Duration,
-    /// Least time between two renewals, whatever the router grants.
+    /// Minimum time between two renewals, whatever lifetime the router grants.
     pub(crate) renewal_min: Duration,
 }
 

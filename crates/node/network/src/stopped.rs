@@ -1,4 +1,4 @@
-//! Error of everything that is asked of a node that is no longer there.
+//! The error that every request to a stopped node returns.
 
 use thiserror::Error;
 

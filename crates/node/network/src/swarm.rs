@@ -65,7 +65,7 @@ use passage::{Muted, Passage};
 /// Interval at which identify repeats itself on a connection.
 const IDENTIFY_INTERVAL: Duration = Duration::from_secs(300);
 
-/// Time that a connection without pubsub streams is kept, for identify and metadata.
+/// Time for which a connection without pubsub streams is kept open, for identify and metadata.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Interval between pings. With two timeouts of [`PING_TIMEOUT`], and the 10 s that libp2p gives the stream
@@ -75,7 +75,7 @@ const PING_INTERVAL: Duration = Duration::from_secs(5);
 /// Time for a peer to answer a ping; a peer that fails twice in a row is disconnected.
 const PING_TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Most streams of a connection on which a protocol is being negotiated; further ones wait.
+/// Maximum number of streams per connection on which a protocol is being negotiated; further ones wait.
 const NEGOTIATING_STREAMS_MAX: usize = 8;
 
 /// All libp2p behaviours of a node.
@@ -100,7 +100,7 @@ pub(crate) enum SwarmError {
     /// The system's DNS configuration could not be read.
     #[error("DNS: {0}")]
     Dns(#[from] std::io::Error),
-    /// The node is to listen for QUIC, which this program was built without.
+    /// QUIC addresses are configured, but this program was built without QUIC.
     #[error(
         "this program was built without QUIC; leave out the addresses with quic-v1, or build it with the feature `quic`"
     )]
@@ -121,11 +121,11 @@ pub(crate) struct SwarmOptions {
     pub(crate) passage: PassageOptions,
     /// Whether the transports include QUIC.
     pub(crate) has_quic: bool,
-    /// Whether peers are told only of external addresses.
+    /// Whether peers are told only the external addresses.
     pub(crate) hides_listening: bool,
     /// Certificate of the WebSocket port, if it has one.
     pub(crate) certificate: Option<RenewedCertificate>,
-    /// Host names that may lead into private networks.
+    /// Host names that may resolve to private addresses.
     pub(crate) trusted_names: TrustedNames,
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<NodeSwarm, SwarmError> {
         .with_agent_version(agent)
         .with_interval(IDENTIFY_INTERVAL)
         .with_hide_listen_addrs(hides_listening)
-        // A node that has found a relay, or whose router has opened a port, is reachable from then on.
+        // A node that gets a relay or a port mapping is reachable from then on, so peers must hear of it.
         .with_push_listen_addr_updates(true);
     let own = keypair.public().to_peer_id();
     let muted = Muted::default();
@@ -181,7 +181,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<NodeSwarm, SwarmError> {
     )?;
     let config = libp2p::swarm::Config::with_tokio_executor()
         .with_idle_connection_timeout(IDLE_TIMEOUT)
-        // Addresses of a peer are dialled one soon after the other (RFC 8305), those of IPv6 and IPv4 in turn, not all at once.
+        // Happy Eyeballs (RFC 8305): a peer's addresses are dialled shortly after one another, IPv6 and IPv4 in turn.
         .with_smart_dial()
         .with_max_negotiating_inbound_streams(NEGOTIATING_STREAMS_MAX);
     Ok(Swarm::new(transport, Boxed::new(behaviour), own, config))

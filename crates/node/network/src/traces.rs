@@ -1,8 +1,8 @@
-//! Traces by OpenTelemetry: spans of what the node does, given to a collector by OTLP over HTTP. Off by default.
+//! OpenTelemetry traces: spans of what the node does, exported to a collector by OTLP over HTTP. Off by default.
 //!
-//! The id of a message's trace follows from its gossip id, and the id of the span that a node makes of it from that and the
-//! node's identity. So all nodes give their spans of one message to one trace, each below the span of the peer that sent the
-//! first copy, and nothing of it is on the wire; and all of them sample the same messages.
+//! A message's trace id is derived from its gossip id. The id of a node's span is derived from the trace id and the
+//! node's identity. So the spans of all nodes for one message belong to one trace, and each span is a child of the span
+//! of the peer that sent the first copy. No trace data goes over the wire, and all nodes sample the same messages.
 
 mod exporter;
 mod otlp;
@@ -30,16 +30,16 @@ pub(crate) use span::{SpanId, SpanValue, TraceId, TraceSpan};
 pub struct TraceConfig {
     /// URL to which spans are posted, `http` or `https`.
     pub url: String,
-    /// Share of traces that are given, 0 to 1.
+    /// Share of traces that are exported, 0 to 1.
     pub sampled_share: f64,
 }
 
-/// Giver of spans; clones share one queue. A span that finds the queue full is dropped and counted.
+/// Exporter of spans; clones share one queue. A span that finds the queue full is dropped and counted.
 #[derive(Clone)]
 pub struct Tracer {
     queue: Arc<SpanQueue>,
     own: PeerId,
-    /// Traces whose id, as a number, is below this are given.
+    /// A trace is exported if its id, as a number, is below this.
     sampled_below: u64,
     ids: Arc<Mutex<ChaCha8Rng>>,
 }
@@ -48,7 +48,7 @@ impl Tracer {
     /// Starts the thread that posts spans of the node `own`.
     ///
     /// # Errors
-    /// The error of the operating system, without random numbers or a further thread.
+    /// The operating system's error if it cannot provide random numbers or another thread.
     pub fn start(config: &TraceConfig, own: PeerId) -> std::io::Result<(Self, TraceExporter)> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed)?;
@@ -58,7 +58,7 @@ impl Tracer {
     }
 
     pub(crate) fn new(config: &TraceConfig, own: PeerId, seed: [u8; 32]) -> Self {
-        // The cast saturates, so that a share of 1 takes all ids but one.
+        // The cast saturates, so that a share of 1 includes every id but one.
         let sampled_below = (config.sampled_share * u64::MAX as f64) as u64;
         Self {
             queue: Arc::default(),
@@ -68,40 +68,40 @@ impl Tracer {
         }
     }
 
-    /// Identity of the node.
+    /// Returns the identity of the node.
     pub(crate) fn own(&self) -> PeerId {
         self.own
     }
 
-    /// Trace of a message, if it is sampled.
+    /// Returns the trace of a message, if it is sampled.
     pub(crate) fn of_message(&self, id: &MessageId) -> Option<TraceId> {
         self.sampled(TraceId::of_message(id))
     }
 
-    /// Trace with a new id, if it is sampled.
+    /// Returns a trace with a new id, if it is sampled.
     pub(crate) fn of_its_own(&self) -> Option<TraceId> {
         let mut id = [0; 16];
         self.ids.lock().fill_bytes(&mut id);
         self.sampled(TraceId(id))
     }
 
-    /// Id of a span that nothing else refers to.
+    /// Returns the id of a span that no other span refers to.
     pub(crate) fn span_id(&self) -> SpanId {
         SpanId(self.ids.lock().next_u64().to_be_bytes())
     }
 
-    /// Gives a span to the exporter; never waits.
+    /// Queues a span for export; never waits.
     pub(crate) fn give(&self, span: TraceSpan) {
         self.queue.push(span);
     }
 
-    /// Spans that have been given, where nothing takes them.
+    /// Returns the queued spans, where no exporter takes them.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> Vec<TraceSpan> {
         self.queue.waiting()
     }
 
-    /// Totals of spans, for metrics.
+    /// Returns the totals of spans, for metrics.
     pub(crate) fn totals(&self) -> TraceTotals {
         self.queue.totals()
     }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use libp2p::multiaddr::Protocol;
 use libp2p::{Multiaddr, PeerId};
 
-/// Returns an address without the peer id at its end. That of a relay stands before it.
+/// Returns an address without the peer id at its end. The peer id of a relay, earlier in the address, stays.
 pub fn without_peer_id(address: &Multiaddr) -> Multiaddr {
     let mut address = address.clone();
     if peer_id_of(&address).is_some() {
@@ -31,7 +31,7 @@ pub(crate) fn ip_of(address: &Multiaddr) -> Option<IpAddr> {
     })
 }
 
-/// Whether an address is one of IPv6 on one link, which leads nowhere without the name of the host's interface.
+/// Whether an address is an IPv6 link-local one, which is useless without the name of the host's interface.
 pub(crate) fn is_of_one_link(address: &Multiaddr) -> bool {
     matches!(ip_of(address), Some(IpAddr::V6(ip)) if ip.is_unicast_link_local())
 }

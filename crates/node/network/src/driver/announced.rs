@@ -1,4 +1,4 @@
-//! Addresses at which others reach the node, as its operator says.
+//! Addresses at which others reach the node, as its operator configures them.
 
 use std::net::IpAddr;
 
@@ -7,26 +7,27 @@ use libp2p::multiaddr::Protocol;
 
 use super::addresses::ip_of;
 
-/// Addresses that the operator announces, because the node cannot know them: those before a router, a proxy or a name.
+/// Addresses that the operator announces because the node cannot know them: those of a router, a proxy or a host name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnnouncedAddresses {
-    /// Public IP address, at which the ports are the ones that the node listens on in this family.
+    /// Public IP address. It is combined with the ports that the node listens on in the same address family.
     pub ip: Option<IpAddr>,
-    /// Host name of the node, at which the ports are those of IPv4 (`dns4`); of IPv6 (`dns6`) if the node listens on no other.
+    /// Host name of the node. It is combined with the IPv4 ports (`dns4`), or with the IPv6 ports (`dns6`) if there are
+    /// no others.
     pub name: Option<String>,
-    /// Further addresses, without identity.
+    /// Further addresses, without `/p2p`.
     pub more: Vec<Multiaddr>,
     /// Whether only the further addresses are announced.
     pub only_more: bool,
 }
 
 impl AnnouncedAddresses {
-    /// Whether peers are not told of the addresses that the node listens on.
+    /// Whether the addresses that the node listens on are kept from peers.
     pub(crate) fn hides_listening(&self) -> bool {
         self.ip.is_some() || self.name.is_some() || self.only_more
     }
 
-    /// Addresses to announce beside, or in place of, those that the node listens on.
+    /// Returns the addresses to announce in addition to, or instead of, those that the node listens on.
     pub(crate) fn over(&self, listening: &[Multiaddr]) -> Vec<Multiaddr> {
         let mut all = Vec::new();
         if !self.only_more {
@@ -39,7 +40,7 @@ impl AnnouncedAddresses {
                 false => (Protocol::Dns6(name.into()), false),
             });
             for (host, wants_v4) in ip.into_iter().chain(name) {
-                // A router that translates between the families leads to those that there are.
+                // With listeners of only one family, a router that translates between families leads to them.
                 let is_wanted =
                     |address: &&Multiaddr| !(has_v4 && has_v6) || is_v4(address) == wants_v4;
                 let at_ports = listening.iter().filter(is_wanted);
@@ -57,7 +58,7 @@ impl AnnouncedAddresses {
     }
 }
 
-/// An address with another host, and without the identity at its end.
+/// Returns an address with another host, and without the peer id at its end.
 fn at_host(address: &Multiaddr, host: &Protocol<'_>) -> Multiaddr {
     let parts = address.iter().skip(1);
     let parts = parts.filter(|part| !matches!(part, Protocol::P2p(_)));

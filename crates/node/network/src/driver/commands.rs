@@ -128,14 +128,14 @@ impl EventLoop {
         self.publish_parts(publishing, parts, false);
     }
 
-    /// Publishes a message, whole or in fragments; with `is_repeated` as it was published before.
+    /// Publishes a message, whole or in fragments. With `is_repeated`, the same message has been published before.
     pub(super) fn publish_parts(
         &mut self,
         publishing: PendingPublish,
         parts: Vec<WakuMessage>,
         is_repeated: bool,
     ) {
-        // The relay compares the timestamp with its clock, and the wall clock may have been set since.
+        // The relay compares the timestamp with its clock, and the wall clock may have been changed since.
         self.set_clock();
         let topic = publishing.topic().clone();
         let requests = self.publishing.begin(publishing, parts.len());
@@ -217,7 +217,7 @@ impl EventLoop {
     fn info(&self) -> NodeInfo {
         let peer_id = *self.swarm.local_peer_id();
         let addresses = self.reach.told_addresses(&self.swarm);
-        // discv5 signs a record that has the address at which other nodes see this one.
+        // discv5 signs a record with the address at which other nodes see this one.
         let connections = self.connections.as_ref();
         let found = connections.and_then(|connections| connections.ports.record());
         let (record, shards) = (self.reach.record(), &self.shards);

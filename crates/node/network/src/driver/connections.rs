@@ -1,4 +1,4 @@
-//! Connection manager of a node that finds its peers, and its channels to discovery.
+//! Connection manager of a node that discovers peers, and its channels to discovery.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,17 +13,17 @@ use undertone_peers::{
 use super::discovery_ports::DiscoveryPorts;
 use crate::command::PeerOrigin;
 
-/// Time for which a mesh must have been too thin before more peers are sought: some heartbeats of the router.
+/// Time for which a mesh must be too thin before more peers are sought; a few heartbeats of the router.
 const THIN_MESH_AFTER: Duration = Duration::from_secs(3);
 
-/// Connection manager of a node that finds its peers, and the channels to discovery.
+/// Connection manager of a node that discovers peers, and the channels to discovery.
 pub(crate) struct PeerConnections {
     pub(super) manager: ConnectionManager,
     pub(crate) ports: DiscoveryPorts,
-    /// Peers whose connections were last told to be in use.
+    /// Peers whose connections the manager last heard to be in use.
     pub(super) protected: BTreeSet<PeerId>,
     pub(super) shards: Vec<u16>,
-    /// Shards whose mesh is too thin, with the time since which it is.
+    /// Shards whose mesh is too thin, each with the time since which it has been so.
     thin_since: BTreeMap<u16, Time>,
     pub(super) own_addresses: Vec<Multiaddr>,
 }
@@ -48,7 +48,7 @@ impl PeerConnections {
         }
     }
 
-    /// Time at which the manager wants to be called.
+    /// Returns the time at which the manager next has to be called.
     pub(crate) fn next_timeout(connections: Option<&Self>) -> Time {
         connections.map_or(Time::MAX, |connections| connections.manager.next_timeout())
     }
@@ -63,15 +63,15 @@ impl PeerConnections {
         std::future::pending().await
     }
 
-    /// Takes note of the connections in use now; returns those that the manager has not been told of.
+    /// Records the connections in use now; returns those that the manager has not been told of.
     pub(super) fn newly_used(&mut self, used: &BTreeSet<PeerId>) -> Vec<PeerId> {
         let new: Vec<_> = used.difference(&self.protected).copied().collect();
         self.protected.extend(&new);
         new
     }
 
-    /// Takes note of the shards whose mesh is below its lower bound now; returns those where it has been for a while, during which the
-    /// router has asked everybody whom it could ask.
+    /// Records the shards whose mesh is now below its lower bound. Returns those that have been so for a while; by then
+    /// the router has asked every peer it could.
     pub(super) fn long_thin(&mut self, now: Time, thin: &BTreeSet<u16>) -> Vec<u16> {
         self.thin_since.retain(|shard, _| thin.contains(shard));
         for shard in thin {
@@ -82,7 +82,8 @@ impl PeerConnections {
         lasting.map(|(shard, _)| *shard).collect()
     }
 
-    /// The offer of a peer for whose shards only another peer speaks: what that one says must not replace what is known.
+    /// Returns an offer without its facts if the peer is already known. The offer's facts are the word of another peer,
+    /// and must not replace what this node knows.
     pub(super) fn without_hearsay(&self, mut offer: PeerOffer) -> PeerOffer {
         if self.manager.store().get(&offer.peer).is_some() {
             offer.facts = PeerFacts::default();
@@ -90,7 +91,7 @@ impl PeerConnections {
         offer
     }
 
-    /// Number of nodes found by discv5, by the shards that they relay.
+    /// Returns the number of nodes found by discv5 on each shard.
     pub(super) fn discovered(&self) -> BTreeMap<u16, usize> {
         let mut discovered = BTreeMap::new();
         for (_, entry) in self.manager.store().iter() {
@@ -103,7 +104,7 @@ impl PeerConnections {
         discovered
     }
 
-    /// Source by which a peer was found, as REST names it.
+    /// Returns the source from which a peer was learnt, in REST's terms.
     pub(crate) fn origin(&self, peer: &PeerId) -> Option<PeerOrigin> {
         let entry = self.manager.store().get(peer)?;
         Some(match entry.source {

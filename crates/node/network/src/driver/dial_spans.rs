@@ -10,7 +10,7 @@ use super::traced::shortened;
 use crate::swarm::BehaviourEvent;
 use crate::traces::{SpanKind, TraceSpan, Tracer};
 
-/// Maker of the spans of dials.
+/// Creates the spans of dials.
 pub(crate) struct DialSpans {
     tracer: Option<Tracer>,
     /// Connections that are being dialled; the swarm bounds their number.
@@ -25,14 +25,15 @@ impl DialSpans {
         }
     }
 
-    /// The driver dials. Of dials of its own behaviours the swarm tells by an event, of the driver's it does not.
+    /// Records a dial by the driver. The swarm emits an event for dials of its behaviours, but not for those of the
+    /// driver.
     pub(crate) fn dialling(&mut self, connection: ConnectionId, peer: Option<PeerId>) {
         if self.tracer.is_some() {
             self.dialling.insert(connection, (Instant::now(), peer));
         }
     }
 
-    /// An event of the swarm, which may be the start or the end of a dial.
+    /// Handles an event of the swarm, which may be the start or the end of a dial.
     pub(crate) fn swarm(&mut self, event: &SwarmEvent<BehaviourEvent>) {
         let Some(tracer) = &self.tracer else {
             return;

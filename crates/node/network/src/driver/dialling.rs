@@ -1,4 +1,4 @@
-//! Connecting to peers: those that the operator named, and those that a caller names.
+//! Connecting to the peers that the operator named and to those that a caller names.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -31,7 +31,7 @@ pub(crate) struct Dialling {
     fallbacks: Fallbacks,
     /// Named peers that this node stays connected to.
     kept: KeptPeers,
-    /// Host names that the operator has given.
+    /// Host names given by the operator.
     trusted_names: TrustedNames,
     spans: DialSpans,
 }
@@ -48,7 +48,7 @@ impl Dialling {
         }
     }
 
-    /// Returns the identities of the named peers, as far as they are known.
+    /// Returns the known identities of the named peers.
     pub(super) fn kept_peers(&self) -> impl Iterator<Item = PeerId> {
         self.kept.identities()
     }
@@ -79,7 +79,8 @@ impl Dialling {
         }
     }
 
-    /// Exempts the named peers from the bounds on connections, in both directions, and from those on host names.
+    /// Exempts the named peers from the connection limits, in both directions, and their host names from the
+    /// restrictions.
     pub(super) fn exempt_kept_peers(&mut self, swarm: &mut NodeSwarm) {
         for address in self.kept.addresses() {
             self.trusted_names.trust(address);
@@ -89,7 +90,7 @@ impl Dialling {
         }
     }
 
-    /// Replaces the static peers and dials new ones. Former ones stay connected as peers like all others.
+    /// Replaces the static peers and dials new ones. Former ones stay connected, but get no special treatment.
     pub(super) fn set_static_peers(
         &mut self,
         statics: Vec<Multiaddr>,
@@ -103,7 +104,8 @@ impl Dialling {
         self.redial(swarm, peers);
     }
 
-    /// Answers the caller of a dial that led nowhere; logs that a named peer cannot be reached, once until it is.
+    /// Answers the caller of a dial that failed. Logs a named peer that cannot be reached, once until it is reached
+    /// again.
     fn answer_failure(&mut self, PendingDial { address, reply }: PendingDial, reason: String) {
         if self.kept.failed(&address, Instant::now()) {
             tracing::warn!(
@@ -172,10 +174,10 @@ impl Dialling {
         }
     }
 
-    /// Dials a peer that discovery has found.
+    /// Dials a peer found by discovery.
     ///
     /// # Errors
-    /// [`DialError`] if the swarm does not try.
+    /// [`DialError`] if the swarm refuses to dial.
     pub(super) fn dial_found(
         &mut self,
         peer: PeerId,
@@ -206,8 +208,8 @@ impl Dialling {
         }
     }
 
-    /// Dials the other addresses of a peer that was not reached over QUIC; returns whether there are any, so that the
-    /// failure is not yet one of the peer.
+    /// Dials the other addresses of a peer that was not reached over QUIC. Returns `true` if the failure does not count
+    /// yet, because another attempt follows.
     pub(super) fn fall_back(
         &mut self,
         failed: ConnectionId,
@@ -228,7 +230,7 @@ impl Dialling {
                     .extend(pending.map(|pending| (connection, pending)));
                 true
             }
-            // Connected by now, or being dialled: that attempt tells how it ends.
+            // Connected or being dialled already; the outcome of that attempt counts.
             Err(DialError::DialPeerConditionFalse(_)) => {
                 if let Some(pending) = pending {
                     self.answer_when_dialled(Some(peer), pending, swarm);
@@ -243,7 +245,7 @@ impl Dialling {
         }
     }
 
-    /// Makes the span of a dial whose end is this event.
+    /// Creates the span of a dial, if this event ends it.
     pub(super) fn trace(&mut self, event: &SwarmEvent<BehaviourEvent>) {
         self.spans.swarm(event);
     }
@@ -254,8 +256,8 @@ impl Dialling {
         self.waiting.connected(peer);
     }
 
-    /// Ends a dial that led to a peer; returns whether its address was named. A peer that the operator named is known by its
-    /// identity from then on.
+    /// Ends a dial that reached a peer; returns whether the operator or a caller named the address. From then on, a
+    /// peer named by the operator is known by its identity.
     pub(super) fn succeeded(
         &mut self,
         connection: ConnectionId,
@@ -274,7 +276,8 @@ impl Dialling {
         true
     }
 
-    /// Tells the callers that wait for a peer why it was not reached; returns its address if the dial was for a named one.
+    /// Tells the callers that wait for a peer why it was not reached; returns the dialled address if the operator or a
+    /// caller named it.
     pub(super) fn unreached(
         &mut self,
         connection: ConnectionId,
@@ -286,7 +289,7 @@ impl Dialling {
         Some(&asked.address)
     }
 
-    /// Ends a dial that led nowhere.
+    /// Ends a dial that failed.
     pub(super) fn failed(&mut self, connection: ConnectionId, error: &DialError) {
         if let Some(dial) = self.in_progress.remove(&connection) {
             let (address, reason) = (&dial.address, error.to_string());

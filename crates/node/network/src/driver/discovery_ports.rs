@@ -8,23 +8,23 @@ use tokio::sync::{mpsc, watch};
 use undertone_discovery::discv5::{RecordValues, UdpPorts};
 use undertone_peers::{Capabilities, PeerEntry, PeerOffer};
 
-/// Network thread's ends of the channels to discovery: offers come in; wishes and the node's own record go out.
+/// The network thread's ends of the channels to discovery. Offers come in; wishes and the node's own record go out.
 pub struct DiscoveryPorts {
     /// Addresses of peers that discovery found.
     pub offers: mpsc::Receiver<PeerOffer>,
-    /// Signals that the node wants more peers.
+    /// Channel that signals that the node wants more peers.
     pub wishes: mpsc::Sender<()>,
     /// Memory of peers between runs.
     pub memory: PeerMemory,
     /// Whether addresses of private networks may be dialled.
     pub allows_private: bool,
-    /// Services of which a node without relay wants peers, and how many.
+    /// Services for which a node without relay wants peers, and the number of peers for each.
     pub services: Vec<(Capabilities, usize)>,
-    /// Shards on which such a node wants peers, although it relays none itself.
+    /// Shards on which such a node wants peers, although it does not relay them itself.
     pub light_shards: Vec<u16>,
-    /// Connections above which those of least use are closed.
+    /// Number of connections above which the least useful ones are closed.
     pub connections_max: usize,
-    /// Ports of discv5, which the node's record names.
+    /// Ports of discv5, which go into the node's record.
     pub udp_ports: UdpPorts,
     /// Values of the node's own record, for discovery to sign.
     pub own: watch::Sender<OwnRecord>,
@@ -32,20 +32,20 @@ pub struct DiscoveryPorts {
     pub record: watch::Receiver<Option<String>>,
 }
 
-/// Values of the node's own record, its shards, and the addresses of the host at which it listens.
+/// Values of the node's own record, its shards, and its host's addresses that it listens on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnRecord {
     /// Values of the record.
     pub values: RecordValues,
     /// Shards on which peers are wanted.
     pub shards: Vec<u16>,
-    /// IP addresses of the host at which the node listens.
+    /// IP addresses of the host that the node listens on.
     pub addresses: Vec<IpAddr>,
 }
 
 impl DiscoveryPorts {
-    /// Tells discovery the values of the node's own record, the shards on which peers are wanted, and the IP addresses of
-    /// the host at which the node listens.
+    /// Tells discovery the values of the node's own record, the shards on which peers are wanted, and the IP addresses
+    /// of the host that the node listens on.
     pub(crate) fn tell(&self, values: RecordValues, shards: &[u16], addresses: Vec<IpAddr>) {
         let shards = match shards {
             [] => self.light_shards.clone(),
@@ -65,33 +65,33 @@ impl DiscoveryPorts {
         });
     }
 
-    /// Returns the node's record as discv5 has it, once it runs.
+    /// Returns the node's record as signed by discv5, once discv5 runs.
     pub(crate) fn record(&self) -> Option<String> {
         self.record.borrow().clone()
     }
 }
 
-/// Change of what is remembered of a peer between runs.
+/// Change to what the node remembers about a peer between runs.
 pub enum PeerChange {
-    /// A peer is remembered, or what is known of it has changed.
+    /// The peer is remembered, or the facts known about it have changed.
     Remember(PeerId, Box<PeerEntry>),
-    /// A peer is forgotten.
+    /// The peer is forgotten.
     Forget(PeerId),
 }
 
-/// Memory of peers between runs; changes are written elsewhere.
+/// Memory of peers between runs; another thread writes the changes.
 #[derive(Clone, Debug)]
 pub struct PeerMemory {
     changes: Option<SyncSender<PeerChange>>,
 }
 
 impl PeerMemory {
-    /// Makes a memory whose changes go to `changes`; `None` for one that keeps nothing.
+    /// Creates a memory that sends its changes to `changes`; with `None` it keeps nothing.
     pub fn new(changes: Option<SyncSender<PeerChange>>) -> Self {
         Self { changes }
     }
 
-    /// Keeps what is known of a peer.
+    /// Stores the facts known about a peer.
     pub fn remember(&self, peer: PeerId, entry: &PeerEntry) {
         self.change(PeerChange::Remember(peer, Box::new(entry.clone())));
     }
@@ -103,7 +103,7 @@ impl PeerMemory {
 
     fn change(&self, change: PeerChange) {
         if let Some(changes) = &self.changes {
-            // A full queue loses the change, which the next contact with the peer makes good.
+            // A full queue loses the change; the next contact with the peer makes up for it.
             let _ = changes.try_send(change);
         }
     }

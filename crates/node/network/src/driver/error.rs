@@ -45,7 +45,7 @@ pub enum StartError {
     RlnMissing(&'static str),
 }
 
-/// Returns the operating system's error within those of the transports, whose own texts may be empty.
+/// Returns the operating system's error inside an error of a transport, whose own text may be empty.
 fn cause(error: &io::Error) -> &io::Error {
     let mut inner = error.get_ref().map(|inner| inner as &(dyn Error + 'static));
     while let Some(wrapped) = inner {

@@ -24,7 +24,7 @@ use super::traced::MessageTraces;
 use crate::command::{Command, NodeTotals, SubscribeFailure};
 use crate::swarm::{Gate, InTransit, NodeSwarm, Received};
 
-/// Interval at which named peers are looked after and scores are reported to admission.
+/// Interval at which missing named peers are redialled and scores are reported to admission.
 pub(super) const REDIAL: Duration = Duration::from_secs(2);
 
 /// Interval at which the offset between wall clock and virtual time is updated.
@@ -46,7 +46,7 @@ pub(crate) struct EventLoop {
     pub(super) gate: Gate,
     pub(super) in_transit: InTransit,
     pub(super) peers: PeerTable,
-    /// Budget of metadata of each peer.
+    /// Metadata request budget of each peer.
     pub(super) metadata_exchange: MetadataExchange<PeerId>,
     pub(super) rln: Option<RlnService>,
     pub(super) rln_events: mpsc::UnboundedReceiver<RlnEvent>,
@@ -194,12 +194,12 @@ impl EventLoop {
         tracing::info!("stopped");
     }
 
-    /// Closes all connections, so that peers need not wait for silence: the kernel ends those of TCP with the process,
-    /// and those of QUIC are nothing to it.
+    /// Closes all connections, so that peers need not wait for a timeout. The kernel closes TCP connections when the
+    /// process ends, but knows nothing of QUIC ones.
     async fn close_connections(&mut self) {
         let connected: Vec<_> = self.swarm.connected_peers().copied().collect();
         for peer in connected {
-            // It may have ended since.
+            // The connection may have ended since.
             let _ = self.swarm.disconnect_peer_id(peer);
         }
         let closing = async {
@@ -216,7 +216,7 @@ impl EventLoop {
         self.input(Input::ClockSet { unix_ns_at_zero });
     }
 
-    /// Gives the relay an input, carries out its outputs, and handles the inputs that follow.
+    /// Passes an input to the relay, carries out its outputs, and handles the inputs that follow.
     pub(crate) fn input(&mut self, input: Input) {
         self.report_transfers();
         self.handle(input);
@@ -232,7 +232,7 @@ impl EventLoop {
 
     pub(crate) fn handle(&mut self, input: Input) {
         if let Err(misuse) = self.relay.handle(self.clock.now(), input) {
-            // A fault of the driver itself; no peer can cause it.
+            // A bug of the driver itself; no peer can cause it.
             tracing::error!(%misuse, "the driver misused the relay");
             debug_assert!(false, "the driver misused the relay: {misuse}");
         }

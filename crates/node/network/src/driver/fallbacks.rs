@@ -1,6 +1,6 @@
-//! Order of a peer's addresses: QUIC first, and the others if that leads nowhere.
+//! Dialling order of a peer's addresses: QUIC first, and the others if that fails.
 //!
-//! The transport bounds the time for QUIC, because blocked UDP is silent.
+//! The transport limits the time for QUIC, because blocked UDP gives no error.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,15 @@ pub(crate) struct Fallback {
     pub(crate) addresses: Vec<Multiaddr>,
 }
 
-/// Addresses that are dialled if those of QUIC fail, by the connection that is being tried.
+/// Addresses to dial if the QUIC ones fail, by the connection that is being tried.
 #[derive(Debug, Default)]
 pub(crate) struct Fallbacks(BTreeMap<ConnectionId, Fallback>);
 
 impl Fallbacks {
-    /// Dials a peer: its addresses of QUIC if it has any, and the others only when these fail.
+    /// Dials the QUIC addresses of a peer, if any; the other addresses follow only if these fail.
     ///
     /// # Errors
-    /// [`DialError`] if the swarm does not try.
+    /// [`DialError`] if the swarm refuses to dial.
     pub(crate) fn dial<B: NetworkBehaviour>(
         &mut self,
         swarm: &mut Swarm<B>,
@@ -51,7 +51,7 @@ impl Fallbacks {
     pub(crate) fn connected(&mut self, connection: ConnectionId) {
         self.0.remove(&connection);
     }
-    /// Takes the peer of a connection that failed, if it has other addresses.
+    /// Returns and forgets the peer of a failed connection, if it has other addresses.
     pub(crate) fn take(&mut self, failed: ConnectionId) -> Option<Fallback> {
         self.0.remove(&failed)
     }

@@ -7,7 +7,7 @@ use undertone_gossip::fragments::FRAGMENTS_MAX;
 use undertone_message::WakuMessage;
 use undertone_relay::{self as relay, PublishError, split_message};
 
-/// Splits a message whose payload is longer than `fragment_bytes`; returns `None` for one that is to go whole.
+/// Splits a message whose payload is longer than `fragment_bytes`; returns `None` for a message that stays whole.
 pub fn fragments_of(
     fragment_bytes: Option<usize>,
     message: &WakuMessage,
@@ -39,7 +39,7 @@ pub(crate) struct Fragmenter {
 }
 
 impl Fragmenter {
-    /// Payloads longer than `fragment_bytes` are split; with `None` nothing is.
+    /// Creates a fragmenter that splits payloads longer than `fragment_bytes`; with `None` it splits nothing.
     pub(crate) fn new(fragment_bytes: Option<usize>) -> Self {
         Self {
             fragment_bytes,
@@ -47,7 +47,7 @@ impl Fragmenter {
         }
     }
 
-    /// Splits a message into fragments, if it must be.
+    /// Splits a message into fragments if its payload is too long.
     pub(crate) fn split(&self, message: &WakuMessage) -> Option<Vec<WakuMessage>> {
         fragments_of(self.fragment_bytes, message)
     }

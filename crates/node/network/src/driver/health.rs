@@ -46,7 +46,8 @@ impl EventLoop {
             desc: trouble,
         };
         let rln = self.rln_health();
-        // The relay's entry says whether there are peers; a node without peers is ready for them.
+        // The entry of Relay says whether there are peers; a node without peers is still ready for
+        // them.
         let node = match rln.status {
             status @ (HealthStatus::Synchronizing | HealthStatus::NotReady) => status,
             _ => HealthStatus::Ready,
@@ -115,7 +116,8 @@ impl EventLoop {
         }
     }
 
-    /// Peers subscribed to a topic of this node; other connected peers carry no messages.
+    /// Returns the number of peers subscribed to a topic of this node; other connected peers carry
+    /// no messages.
     pub(super) fn relay_peers(&self) -> usize {
         let router = self.relay.router();
         let joined = router.joined();
@@ -123,7 +125,7 @@ impl EventLoop {
         peers.collect::<BTreeSet<_>>().len()
     }
 
-    /// Reason why messages published now would reach nobody, on some shard at least.
+    /// Returns the reason why messages published now would reach nobody on at least one shard.
     fn relay_trouble(&self, peers: usize) -> Option<String> {
         let router = self.relay.router();
         let has_mesh = |topic: &Topic| !router.mesh(topic).is_empty();
@@ -146,7 +148,7 @@ impl EventLoop {
         }
     }
 
-    /// Notes on which shards messages can be relayed now.
+    /// Updates on which shards messages can be relayed now.
     pub(super) fn watch_shards(&mut self) {
         let (router, now) = (self.relay.router(), Instant::now());
         let answered = |topic: &PubsubTopic| {

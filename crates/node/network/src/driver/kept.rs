@@ -14,21 +14,21 @@ mod tests;
 /// Longest pause between two attempts to reach a peer.
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 
-/// Attempt that failed, the last one of an address.
+/// The last attempt to reach an address, if it failed.
 #[derive(Debug)]
 struct Failing {
     pause: Duration,
     next: Instant,
 }
 
-/// Named peers that this node stays connected to: static peers, which can be replaced, and peers of services.
+/// Named peers that this node stays connected to: static peers, which can be replaced, and service peers.
 ///
 /// They are dialled until they answer; the pause between attempts doubles up to ten seconds.
 #[derive(Debug)]
 pub(crate) struct KeptPeers {
     statics: Vec<Multiaddr>,
     services: Vec<Multiaddr>,
-    /// Peers that addresses without an identity led to when they were last dialled.
+    /// Peers last reached at addresses that contain no peer id.
     learned: BTreeMap<Multiaddr, PeerId>,
     failing: BTreeMap<Multiaddr, Failing>,
     first_pause: Duration,
@@ -55,17 +55,17 @@ impl KeptPeers {
         self.statics.iter().chain(&self.services)
     }
 
-    /// Returns the identities of the peers, as far as they are known.
+    /// Returns the known identities of the peers.
     pub(crate) fn identities(&self) -> impl Iterator<Item = PeerId> {
         let named = self.addresses().filter_map(peer_id_of);
         named.chain(self.learned.values().copied())
     }
 
-    /// Returns all addresses of a peer if `address` is one of them; of another peer, only that one.
+    /// Returns all listed addresses of a peer if `address` is one of them; otherwise only `address`.
     pub(crate) fn addresses_of(&self, peer: PeerId, address: &Multiaddr) -> Vec<Multiaddr> {
         let mut all = Vec::new();
         for known in self.addresses() {
-            // A static peer may serve too.
+            // A static peer may also be a service peer.
             if peer_id_of(known) == Some(peer) && !all.contains(known) {
                 all.push(known.clone());
             }
@@ -76,12 +76,12 @@ impl KeptPeers {
         }
     }
 
-    /// Returns the peer that an address led to, if the address names none.
+    /// Returns the peer last reached at an address that contains no peer id.
     pub(crate) fn led_to(&self, address: &Multiaddr) -> Option<PeerId> {
         self.learned.get(address).copied()
     }
 
-    /// Whether an address is to be dialled at `now`, unless its peer is connected.
+    /// Whether an address is due for a dial at `now`, unless its peer is connected.
     pub(crate) fn is_due(&self, address: &Multiaddr, now: Instant) -> bool {
         let failing = self.failing.get(address);
         failing.is_none_or(|failing| failing.next <= now)
@@ -92,7 +92,8 @@ impl KeptPeers {
         self.failing.remove(address).is_some()
     }
 
-    /// Notes the identity of a peer that was dialled at an address, which may name none; returns whether it is one of these.
+    /// Records which peer was reached at an address, which may contain no peer id; returns whether the address is a
+    /// listed one.
     pub(crate) fn reached(&mut self, address: &Multiaddr, peer: PeerId) -> bool {
         let is_kept = self.addresses().any(|known| known == address);
         if is_kept && peer_id_of(address).is_none() {
@@ -101,7 +102,7 @@ impl KeptPeers {
         is_kept
     }
 
-    /// Notes that an attempt failed; returns whether it is the first one of an address of these.
+    /// Records a failed attempt; returns whether it is the first failure of a listed address.
     pub(crate) fn failed(&mut self, address: &Multiaddr, now: Instant) -> bool {
         if !self.addresses().any(|known| known == address) {
             return false;
@@ -114,7 +115,7 @@ impl KeptPeers {
         before.is_none()
     }
 
-    /// Replaces the static peers; returns those that are not kept any more.
+    /// Replaces the static peers; returns the peers that are no longer kept.
     pub(crate) fn replace_statics(&mut self, statics: Vec<Multiaddr>) -> Vec<PeerId> {
         let former: Vec<_> = self.identities().collect();
         self.statics = statics;

@@ -1,4 +1,4 @@
-//! Listening on every configured address, with the ports that the system chose.
+//! Listening on every configured address; ports chosen by the system are filled in.
 
 use std::io;
 
@@ -12,8 +12,9 @@ use super::addresses::is_of_one_link;
 use super::error::StartError;
 use crate::swarm::NodeSwarm;
 
-/// Listens on every address and waits until the system has reported each one. An address that stands for all
-/// interfaces yields several reports; only the first of each is waited for. Those of one link are of no use to others.
+/// Listens on every address and waits until the system has reported each one. A wildcard address yields several
+/// reports; only the first of each is waited for. Link-local addresses are left out, because they are useless to
+/// others.
 pub(crate) async fn listen(
     swarm: &mut NodeSwarm,
     addresses: Vec<Multiaddr>,
@@ -60,7 +61,7 @@ pub(crate) async fn listen(
             _ => {}
         }
     }
-    // Transports report in their own order; callers know that of the configuration.
+    // Transports report in any order; callers expect the order of the configuration.
     found.sort_by_key(|(place, _)| *place);
     Ok(found.into_iter().map(|(_, address)| address).collect())
 }

@@ -1,4 +1,4 @@
-//! Connections that the node seeks by itself: inputs of the connection manager from the swarm, and what it asks for.
+//! Connections that the node opens by itself: passes events to the connection manager and carries out its outputs.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use super::addresses::{ip_of, is_of_one_link};
 use super::event_loop::EventLoop;
 use crate::swarm::{METADATA_PROTOCOL, is_relayed};
 
-/// Addresses taken at most of those at which a peer says it listens.
+/// Maximum number of a peer's announced listen addresses that are used.
 const LISTEN_ADDRESSES_MAX: usize = 8;
 
-/// Protocols and the capability that each stands for.
+/// Protocols, each with the capability that it implies.
 const CAPABILITIES: [(&str, Capabilities); 4] = [
     ("/vac/waku/relay/2.0.0", Capabilities::RELAY),
     (undertone_services::store::PROTOCOL_ID, Capabilities::STORE),
@@ -30,15 +30,14 @@ const CAPABILITIES: [(&str, Capabilities); 4] = [
 ];
 
 impl EventLoop {
-    /// Gives the connection manager an input, and carries out what it asks for. Does nothing in a node without
-    /// discovery.
+    /// Passes an input to the connection manager and carries out its outputs. Does nothing in a node without discovery.
     pub(crate) fn manage(&mut self, input: Input) {
         self.protect_new_members();
         self.apply(input);
     }
 
-    /// Tells the manager of peers that have joined a mesh since it was last told. Any input may make it prune, so it must
-    /// know them before.
+    /// Tells the manager of peers that have newly joined a mesh. It must hear of them before any other input, because
+    /// any input may make it prune.
     fn protect_new_members(&mut self) {
         if self.connections.is_none() {
             return;
@@ -103,7 +102,7 @@ impl EventLoop {
         }
     }
 
-    /// Gives the manager a peer that discovery has found.
+    /// Passes a peer found by discovery to the manager.
     pub(crate) fn found(&mut self, offer: PeerOffer) {
         let is_hearsay = offer.source == PeerSource::Rendezvous;
         self.totals.found_by_rendezvous += u64::from(is_hearsay);
@@ -134,7 +133,7 @@ impl EventLoop {
         }
     }
 
-    /// Tells the manager what identify said of a peer.
+    /// Tells the manager what a peer announced through identify.
     pub(crate) fn managed_identified(&mut self, peer: PeerId, listens_at: &[Multiaddr]) {
         if self.connections.is_none() {
             return;
@@ -156,7 +155,7 @@ impl EventLoop {
         });
     }
 
-    /// Tells the manager what metadata said of a peer.
+    /// Tells the manager what a peer announced through metadata.
     pub(crate) fn managed_metadata(&mut self, peer: PeerId, cluster: Option<u32>, shards: &[u16]) {
         let facts = PeerFacts {
             cluster: cluster.and_then(|cluster| u16::try_from(cluster).ok()),
@@ -170,8 +169,8 @@ impl EventLoop {
         });
     }
 
-    /// Tells the manager, and discovery, what has changed of this node: its shards, its addresses, and which
-    /// connections are in use.
+    /// Tells the manager and discovery what has changed on this node: its shards, its addresses, and the connections in
+    /// use.
     pub(crate) fn tell_connections(&mut self) {
         if self.connections.is_none() {
             return;
@@ -194,7 +193,7 @@ impl EventLoop {
         connections
             .ports
             .tell(content, &shards, listening.into_iter().collect());
-        // What protects connections comes first: any input may make the manager prune.
+        // Protected connections come first: any input may make the manager prune.
         let before = std::mem::replace(&mut connections.protected, used.clone());
         let left = before.difference(&used).map(|peer| Input::Protected {
             peer: *peer,
@@ -223,7 +222,7 @@ impl EventLoop {
         }
     }
 
-    /// Shards whose mesh has fewer members than its lower bound.
+    /// Returns the shards whose mesh has fewer members than its lower bound.
     fn thin_meshes(&self) -> BTreeSet<u16> {
         let router = self.relay.router();
         let least = router.config().degrees.d_low;
@@ -237,7 +236,7 @@ impl EventLoop {
             .collect()
     }
 
-    /// Peers whose connections must not be pruned: members of a mesh, and those that the operator named.
+    /// Returns the peers whose connections must not be pruned: mesh members and peers named by the operator.
     fn used_connections(&self) -> BTreeSet<PeerId> {
         let router = self.relay.router();
         let meshes = router.joined();

@@ -19,7 +19,7 @@ pub struct MemberProofs {
     pub identity: Identity,
     /// Index of the member's leaf in the tree.
     pub index: MemberIndex,
-    /// Limit of the member as registered, messages per epoch.
+    /// Registered rate limit of the member, messages per epoch.
     pub limit: u32,
     /// Generation of the external nullifier that the network uses.
     pub generation: Generation,
@@ -33,7 +33,7 @@ pub struct MemberProofs {
     pub view: SharedView,
 }
 
-/// Uses up the ids of an epoch, from the next one on, whose nullifiers are taken; returns their number.
+/// Skips the ids of an epoch, from the next one on, whose nullifiers are already used; returns their number.
 pub(super) fn skip_taken(
     counter: &mut MessageIdCounter,
     clock: &WallClock,
@@ -49,7 +49,7 @@ pub(super) fn skip_taken(
     Ok(skipped)
 }
 
-/// Failure told to the publisher when the counter gives no id.
+/// Failure reported to the publisher when the counter gives no id.
 pub(super) fn no_id(error: CounterError) -> ProofFailure {
     match error {
         CounterError::Exhausted { epoch, limit } => ProofFailure::Exhausted { limit, epoch },

@@ -10,11 +10,11 @@ use super::membership_source::MembershipSource;
 use super::rln::{MembershipProbe, MembershipState, RlnEvent};
 use crate::command::MembershipSnapshot;
 
-/// Interval at which the registry is asked for changes.
+/// Interval at which the registry is polled for changes.
 const POLL: Duration = Duration::from_millis(250);
 
-/// Interval at which a changing view is saved. A node that ends without saving reads the later
-/// changes from the registry.
+/// Interval at which a changing view is saved. A node that ends without saving reads later changes from the registry
+/// again.
 const SAVE_EVERY: Duration = Duration::from_secs(600);
 
 /// State of the thread that follows the registry.
@@ -64,8 +64,7 @@ impl MembershipThread {
         self.save(&mut saved);
     }
 
-    /// Applies the changes of the log since the last call. The registry's own thread does so with any other
-    /// view.
+    /// Applies the changes of the log since the last call. Other views are updated by the registry's own thread.
     fn refresh(&self) -> Result<bool, RegistryError> {
         match &self.source {
             MembershipSource::Log { log, view, .. } => view.lock().refresh(&**log),
@@ -73,8 +72,8 @@ impl MembershipThread {
         }
     }
 
-    /// Sends the membership state to the event loop if it is new; returns whether it was. The revision is
-    /// compared and not the version, because a reorganised chain may reach the same version again.
+    /// Sends the membership state to the event loop if it is new; returns whether it was. Compares the revision and not
+    /// the version, because a reorganised chain may reach the same version again.
     fn tell(&mut self, told: &mut Option<u64>) -> Result<bool, Ended> {
         let (roots, now) = {
             let view = self.source.view().lock();
@@ -103,8 +102,7 @@ impl MembershipThread {
         Ok(again)
     }
 
-    /// Saves the view if it has changed since the last save. The copy lets the lock go while
-    /// the disk is busy.
+    /// Saves the view if it has changed since the last save. Copying it first releases the lock during the disk write.
     fn save(&self, saved: &mut Option<Version>) {
         let MembershipSource::Log {
             log,
@@ -127,7 +125,7 @@ impl MembershipThread {
     }
 }
 
-/// The size of the membership set in numbers.
+/// Returns the size of the membership set in numbers.
 pub(super) fn snapshot(view: &dyn View) -> MembershipSnapshot {
     MembershipSnapshot {
         version: view.version().map(|version| version.0),

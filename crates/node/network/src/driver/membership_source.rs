@@ -6,11 +6,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use undertone_membership::{MembershipLog, MembershipView, View};
 
-/// View of the membership set, as the node follows it. A refresh that panics leaves the last consistent version, from
-/// which the next one continues.
+/// The node's view of the membership set. A refresh that panics leaves the last consistent version, and the next
+/// refresh continues from it.
 pub type SharedView = Arc<Mutex<dyn View>>;
 
-/// Membership view of a node, and what keeps it up to date.
+/// The node's membership view and the source of its updates.
 #[non_exhaustive]
 pub enum MembershipSource {
     /// The node's membership thread reads the changes from a log.
@@ -19,7 +19,7 @@ pub enum MembershipSource {
         log: Arc<dyn MembershipLog>,
         /// The membership set as this node follows it.
         view: Arc<Mutex<MembershipView>>,
-        /// File that the view is saved to from time to time and when the node stops; `None` for no file.
+        /// File that the view is saved to, at intervals and when the node stops; `None` for no file.
         snapshot_file: Option<PathBuf>,
     },
     /// The registry's own thread updates the view.
@@ -35,7 +35,7 @@ impl MembershipSource {
         }
     }
 
-    /// Returns the membership view to be shared.
+    /// Returns the membership view for sharing.
     pub(super) fn shared_view(&self) -> SharedView {
         match self {
             Self::Log { view, .. } => Arc::clone(view) as SharedView,

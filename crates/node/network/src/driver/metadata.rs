@@ -11,10 +11,10 @@ use super::peer_news::PeerNews;
 use crate::command::Connectedness;
 use crate::swarm::{METADATA_PROTOCOL, is_relayed};
 
-/// Most protocol ids kept of one peer; longer lists are not plausible.
+/// Maximum number of protocol ids kept per peer; longer lists are not plausible.
 const PROTOCOLS_MAX: usize = 64;
 
-/// Most characters kept of an agent version.
+/// Maximum length of the agent version that is kept, bytes.
 const AGENT_BYTES_MAX: usize = 128;
 
 impl EventLoop {
@@ -95,13 +95,13 @@ impl EventLoop {
         }
     }
 
-    /// Records a peer's shards; disconnects a peer of another cluster. A peer that names no cluster stays
+    /// Records a peer's shards; disconnects a peer of another cluster. A peer that announces no cluster stays
     /// connected, because it may be a light client.
     fn learn_metadata(&mut self, peer: PeerId, theirs: &WakuMetadata) {
         let shards = match metadata::judge(self.shards.cluster_id(), theirs) {
             MetadataVerdict::Shards(shards) => shards,
             MetadataVerdict::OtherCluster(cluster) => {
-                // Both sides ask, so this is learnt twice, and the connection manager wants the same.
+                // Both sides ask, so this happens twice, and the connection manager also closes the connection.
                 if self.peers.begin_closing(peer) {
                     let ours = self.shards.cluster_id();
                     tracing::info!(%peer, cluster, ours, "disconnecting a peer of another cluster");
@@ -116,8 +116,9 @@ impl EventLoop {
             .tell_services(PeerNews::Shards { peer, shards });
     }
 
-    /// Asks the neighbours for metadata again if this node's shards have changed, as the question tells them the new ones; and
-    /// tells the connection manager and the services which shards neighbours have joined and left since the last time.
+    /// Asks the neighbours for metadata again if this node's shards have changed, because the request carries the new
+    /// ones. Also tells the connection manager and the services which shards neighbours have joined and left since the
+    /// last call.
     pub(super) fn tell_shard_changes(&mut self) {
         if self.shards.tell() {
             self.ask_all_for_metadata();

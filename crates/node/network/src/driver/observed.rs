@@ -1,4 +1,4 @@
-//! IP addresses at which peers see this node, and how many say so.
+//! IP addresses at which peers see this node, and whether they agree.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use libp2p::PeerId;
 use undertone_services::trust::Network;
 
-/// Connected peer that says where it sees this node.
+/// A connected peer and the addresses at which it sees this node.
 #[derive(Debug)]
 struct Observer {
     /// Network that the peer is connected from; `None` on loopback and in private networks.
@@ -15,12 +15,12 @@ struct Observer {
     v6: Option<IpAddr>,
 }
 
-/// IP addresses at which the connected peers see this node, one of each family for each peer.
+/// IP addresses at which the connected peers see this node: at most one per family and peer.
 #[derive(Debug, Default)]
 pub(crate) struct ObservedAddresses(BTreeMap<PeerId, Observer>);
 
 impl ObservedAddresses {
-    /// Takes note of a peer that connected from a network.
+    /// Adds a peer that connected from a network.
     pub(crate) fn connected(&mut self, peer: PeerId, network: Option<Network>) {
         let observer = Observer {
             network,
@@ -30,7 +30,7 @@ impl ObservedAddresses {
         self.0.insert(peer, observer);
     }
 
-    /// Records where a connected peer sees this node, in place of what it said before of this family of addresses.
+    /// Records where a connected peer sees this node. Replaces its earlier report for this address family.
     pub(crate) fn note(&mut self, peer: PeerId, seen: IpAddr) {
         if let Some(observer) = self.0.get_mut(&peer) {
             let place = match seen {
@@ -41,12 +41,13 @@ impl ObservedAddresses {
         }
     }
 
-    /// Forgets what a peer said that is gone.
+    /// Forgets the reports of a disconnected peer.
     pub(crate) fn forget(&mut self, peer: &PeerId) {
         self.0.remove(peer);
     }
 
-    /// Whether two peers see the node at an address that are, as far as their own addresses show, not in one hand.
+    /// Whether two independent peers see the node at an address. Peers count as independent if their own addresses are
+    /// in different networks.
     pub(crate) fn agree_on(&self, ip: IpAddr) -> bool {
         let seen = |one: &&Observer| one.v4 == Some(ip) || one.v6 == Some(ip);
         let mut networks = self.0.values().filter(seen).map(|one| one.network);

@@ -1,5 +1,5 @@
-//! Peers that others offer in a PRUNE (peer exchange): their signed records are verified, and the connection manager
-//! decides whether they are dialled.
+//! Peers that others offer in a PRUNE (peer exchange). Their signed records are verified, and the connection manager
+//! decides whether to dial them.
 
 use libp2p::core::{PeerRecord, SignedEnvelope};
 use libp2p::{Multiaddr, PeerId};
@@ -13,14 +13,14 @@ use super::event_loop::EventLoop;
 #[path = "tests/offered.rs"]
 mod tests;
 
-/// Addresses taken at most from one record.
+/// Maximum number of addresses taken from one record.
 const ADDRESSES_MAX: usize = 16;
 
-/// Peer as a PRUNE names it.
+/// A peer named in a PRUNE.
 pub(super) struct PrunedOffer<'a> {
     /// Bytes of the peer's identity.
     pub(super) identity: &'a [u8],
-    /// Signed record of the peer, or nothing.
+    /// Signed record of the peer; empty if there is none.
     pub(super) record: &'a [u8],
     /// Topic of the PRUNE.
     pub(super) topic: &'a PubsubTopic,
@@ -28,23 +28,23 @@ pub(super) struct PrunedOffer<'a> {
     pub(super) told_by: PeerId,
 }
 
-/// Defect of an offer, for which the peer that made it is not blamed: it may have been deceived itself.
+/// Defect of an offer. The peer that made the offer is not blamed: it may have been deceived itself.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub(super) enum OfferDefect {
-    /// The identity is none.
+    /// The identity is not a valid peer id.
     #[error("its identity is not a peer id")]
     Identity,
-    /// The record is not an envelope with a record of addresses that its signer signed.
+    /// The record is not a validly signed envelope with a peer record.
     #[error("its record is not a signed record of addresses")]
     Record,
-    /// The record is that of another peer.
+    /// The record belongs to another peer.
     #[error("its record is that of {0}")]
     OtherPeer(PeerId),
 }
 
 impl PrunedOffer<'_> {
-    /// Verifies the record and returns the offer for the connection manager. Offers without a record are of use too: the
-    /// manager may know where the peer listens.
+    /// Verifies the record and returns the offer for the connection manager. Offers without a record are useful too:
+    /// the manager may already know the peer's addresses.
     pub(super) fn verified(&self) -> Result<PeerOffer, OfferDefect> {
         let peer = PeerId::from_bytes(self.identity).map_err(|_| OfferDefect::Identity)?;
         let addresses = match self.record {
@@ -64,8 +64,8 @@ impl PrunedOffer<'_> {
     }
 }
 
-/// Addresses in a signed record of `peer`: in the form of the specification, as go, nim and js write it, or in the older one
-/// of rust-libp2p.
+/// Returns the addresses in a signed record of `peer`. Accepts the format of the specification, which go, nim and js
+/// write, and the older one of rust-libp2p.
 fn addresses_of(peer: PeerId, record: &[u8]) -> Result<Vec<Multiaddr>, OfferDefect> {
     let envelope =
         SignedEnvelope::from_protobuf_encoding(record).map_err(|_| OfferDefect::Record)?;
@@ -80,8 +80,8 @@ fn addresses_of(peer: PeerId, record: &[u8]) -> Result<Vec<Multiaddr>, OfferDefe
 }
 
 impl EventLoop {
-    /// Handles a peer that was offered. A node without a connection manager has only the peers that its operator named, and
-    /// takes none.
+    /// Handles an offered peer. A node without a connection manager only uses the peers named by its operator and
+    /// ignores offers.
     pub(super) fn offered(&mut self, offer: &PrunedOffer<'_>) {
         let Some(connections) = &self.connections else {
             return;

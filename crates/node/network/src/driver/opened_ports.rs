@@ -1,4 +1,4 @@
-//! Ports that the router in front of the node has opened, and the addresses that follow from them.
+//! Ports opened by the router in front of the node, and the external addresses that result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -10,7 +10,7 @@ use super::addresses::ip_of;
 use crate::portmap::{LocalPort, Mapper, MappingMethod, PortKind, PortNews, RouterSearch};
 use crate::swarm::NodeSwarm;
 
-/// Ports that the router was asked for, and the addresses announced for those that it opened.
+/// Ports requested from the router, and the addresses announced for those that it opened.
 #[derive(Debug, Default)]
 pub(crate) struct OpenedPorts {
     mapper: Option<Mapper>,
@@ -18,8 +18,8 @@ pub(crate) struct OpenedPorts {
 }
 
 impl OpenedPorts {
-    /// Begins to ask the router for the ports that the node listens on, and for that of discv5. What was `configured` says
-    /// which they are, because not all addresses of a port that is open on all interfaces are known at the start.
+    /// Starts to ask the router for the ports that the node listens on, and for that of discv5. The ports come from
+    /// `configured`, because not all addresses of a port that listens on all interfaces are known at the start.
     pub(crate) fn ask(
         method: MappingMethod,
         configured: &[Multiaddr],
@@ -45,7 +45,7 @@ impl OpenedPorts {
         }
     }
 
-    /// Whether the router leads some address to the node.
+    /// Whether the router forwards any address to the node.
     pub(crate) fn is_any_open(&self) -> bool {
         self.announced
             .values()
@@ -57,14 +57,14 @@ impl OpenedPorts {
         Mapper::next(self.mapper.as_mut()).await
     }
 
-    /// Has the router close the ports; ends in bounded time.
+    /// Has the router close the ports; takes a bounded time.
     pub(crate) async fn give_back(&mut self) {
         if let Some(mapper) = self.mapper.take() {
             mapper.stop().await;
         }
     }
 
-    /// Announces the addresses of a port that was opened, or no longer those of one that is lost.
+    /// Announces the addresses of an opened port, or withdraws those of a lost one.
     pub(super) fn on_news(&mut self, news: PortNews, swarm: &mut NodeSwarm) {
         match news {
             PortNews::Opened { port, at } => {
@@ -89,7 +89,7 @@ impl OpenedPorts {
     }
 }
 
-/// Ports to be asked for; those that the system chose are taken from the addresses that the node listens on.
+/// Returns the ports to ask for. Ports chosen by the system are taken from the addresses that the node listens on.
 fn asked_for(configured: &[Multiaddr], listening: &[Multiaddr]) -> BTreeSet<LocalPort> {
     let of_v4 = |address: &&Multiaddr| ip_of(address).is_some_and(|ip| ip.is_ipv4());
     let chosen = listening.iter().filter(of_v4).filter_map(number_of);
@@ -106,7 +106,7 @@ fn asked_for(configured: &[Multiaddr], listening: &[Multiaddr]) -> BTreeSet<Loca
     numbered.collect()
 }
 
-/// Port of an address that a router can lead to: of IPv4, and not only this host's own.
+/// Returns the port of an address that a router can forward to: an IPv4 address that is not loopback.
 fn port_of(address: &Multiaddr) -> Option<LocalPort> {
     match ip_of(address)? {
         IpAddr::V4(ip) if !ip.is_loopback() => number_of(address),
@@ -125,7 +125,7 @@ fn number_of(address: &Multiaddr) -> Option<LocalPort> {
     })
 }
 
-/// An address with another IP address and port.
+/// Returns an address with another IP address and port, and without the peer id.
 fn seen_at(address: &Multiaddr, at: SocketAddr) -> Multiaddr {
     let changed = address.iter().filter_map(|part| match part {
         Protocol::Ip4(_) | Protocol::Ip6(_) => Some(at.ip().into()),

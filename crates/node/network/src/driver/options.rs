@@ -54,7 +54,7 @@ pub struct NodeOptions {
 }
 
 impl NodeOptions {
-    /// Returns the options of a node in a network that has just created its identity, a secp256k1 key pair.
+    /// Returns the options of a node in a network, with a newly generated secp256k1 identity.
     ///
     /// It listens nowhere, subscribes to nothing, knows no peers, offers `/vac/waku/relay/2.0.0` only and has
     /// at most 150 connections. If the network has rate limiting, [`Self::rln`] is required, or a relay
@@ -90,19 +90,19 @@ impl NodeOptions {
         Self { keypair, ..self }
     }
 
-    /// Sets the addresses to listen on; port 0 lets the system choose. A node that listens on an address of QUIC
-    /// (`…/udp/PORT/quic-v1`) also dials such addresses, before others of the same peer.
+    /// Sets the addresses to listen on; port 0 lets the system choose. A node that listens on a QUIC address
+    /// (`…/udp/PORT/quic-v1`) also dials QUIC addresses, before the other addresses of a peer.
     pub fn listen(self, addresses: impl IntoIterator<Item = Multiaddr>) -> Self {
         let listen = addresses.into_iter().collect();
         Self { listen, ..self }
     }
 
-    /// Sets the addresses at which others reach the node; without them, it tells those that it listens on.
+    /// Sets the addresses at which others reach the node; without them, it announces those that it listens on.
     pub fn announced(self, announced: AnnouncedAddresses) -> Self {
         Self { announced, ..self }
     }
 
-    /// Sets how the router in front of the node is asked to open the node's ports; without it, it is not asked.
+    /// Sets the protocol by which the router is asked to open the node's ports; without it, the router is not asked.
     pub fn port_mapping(self, port_mapping: impl Into<Option<MappingMethod>>) -> Self {
         let port_mapping = port_mapping.into();
         Self {
@@ -111,14 +111,13 @@ impl NodeOptions {
         }
     }
 
-    /// Sets the ways through walls that the node uses and offers: AutoNAT, circuits through relays, hole punching. Without
-    /// them, it has none.
+    /// Sets the NAT traversal that the node uses and offers: AutoNAT, circuits through relays, hole punching. The
+    /// default is none.
     pub fn passage(self, passage: PassageOptions) -> Self {
         Self { passage, ..self }
     }
 
-    /// Sets the certificate for listening on addresses of WebSocket with TLS (`…/wss`). A node that runs takes the new
-    /// one when the files change.
+    /// Sets the certificate for secure WebSocket addresses (`…/wss`). A running node reloads it when the files change.
     pub fn certificate(self, certificate: impl Into<Option<CertificateFiles>>) -> Self {
         let certificate = certificate.into();
         Self {
@@ -132,7 +131,7 @@ impl NodeOptions {
         Self { relay, ..self }
     }
 
-    /// Sets the pubsub protocol ids to offer, most preferred first; each one of
+    /// Sets the pubsub protocol ids to offer, most preferred first. Each must be one of
     /// [`undertone_gossip::PROTOCOLS`]. A node without any does not relay.
     pub fn protocols(self, ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let protocols = ids.into_iter().map(Into::into).collect();
@@ -154,7 +153,7 @@ impl NodeOptions {
         }
     }
 
-    /// Sets the peers of services to stay connected to; unlike static peers they cannot be replaced.
+    /// Sets the service peers to stay connected to; unlike static peers they cannot be replaced.
     pub fn service_peers(self, peers: impl IntoIterator<Item = Multiaddr>) -> Self {
         let service_peers = peers.into_iter().collect();
         Self {
@@ -163,7 +162,7 @@ impl NodeOptions {
         }
     }
 
-    /// Sets the bounds on connections. A node lowers them at its start if it may not open enough files.
+    /// Sets the connection limits. At its start, a node lowers them if it may not open enough files.
     pub fn connections(self, connections: ConnectionLimits) -> Self {
         Self {
             connections,
@@ -171,7 +170,7 @@ impl NodeOptions {
         }
     }
 
-    /// Sets the services for rate limiting; required if the relay's configuration has it.
+    /// Sets the services for rate limiting; required if the relay's configuration enables it.
     pub fn rln(self, rln: impl Into<Option<RlnOptions>>) -> Self {
         let rln = rln.into();
         Self { rln, ..self }
@@ -185,13 +184,13 @@ impl NodeOptions {
         }
     }
 
-    /// Sets the behaviour that carries the services' streams; without it, there are none.
+    /// Sets the behaviour that carries the services' streams; without it, the node has no services.
     pub fn services(self, services: ServiceStreams) -> Self {
         let services = Some(services);
         Self { services, ..self }
     }
 
-    /// Sets the channels to discovery; without them, the node knows only the peers that it is told.
+    /// Sets the channels to discovery; without them, the node knows only the peers that it is given.
     pub fn discovery(self, discovery: Option<DiscoveryPorts>) -> Self {
         Self { discovery, ..self }
     }
@@ -204,13 +203,13 @@ impl NodeOptions {
         }
     }
 
-    /// Sets the channel for what the services need to know about peers.
+    /// Sets the channel for news about peers that the services need.
     pub fn peer_news(self, news: mpsc::UnboundedSender<PeerNews>) -> Self {
         let peer_news = Some(news);
         Self { peer_news, ..self }
     }
 
-    /// Sets the giver of spans; without it, there are no traces.
+    /// Sets the tracer; without it, there are no traces.
     pub fn tracer(self, tracer: Option<Tracer>) -> Self {
         Self { tracer, ..self }
     }
@@ -237,7 +236,7 @@ pub struct RlnOptions {
 }
 
 impl RlnOptions {
-    /// Returns the options of a node that is no member: it verifies proofs with one thread and makes none.
+    /// Returns the options of a node that is not a member: it verifies proofs with one thread and generates none.
     ///
     /// The view of `membership` is shared with the source of the node's own proofs.
     pub fn new(membership: MembershipSource, verifier: Verifier) -> Self {
@@ -252,7 +251,7 @@ impl RlnOptions {
         }
     }
 
-    /// Sets the handle of the thread that follows the registry's chain; `None` for a registry on no chain.
+    /// Sets the handle of the thread that follows the registry's chain; `None` if the registry is not on a chain.
     pub fn chain(self, chain: impl Into<Option<ChainHandle>>) -> Self {
         let chain = chain.into();
         Self { chain, ..self }
@@ -286,12 +285,12 @@ impl RlnOptions {
         }
     }
 
-    /// Verifier of proofs.
+    /// Returns the verifier of proofs.
     pub fn verifier(&self) -> &Verifier {
         &self.verifier
     }
 
-    /// Membership as the node follows it.
+    /// Returns the node's view of the membership set.
     pub fn membership_view(&self) -> SharedView {
         self.membership.shared_view()
     }

@@ -1,4 +1,4 @@
-//! What the node tells others in its process: the application, observers, its services, and its operator.
+//! What the node reports within its process: to the application, observers, its services and its operator.
 
 use std::time::{Duration, Instant};
 
@@ -10,15 +10,15 @@ use super::peer_news::PeerNews;
 use crate::handle::{Deliveries, Delivery};
 use crate::swarm::NoPlace;
 
-/// Time between two lines of the log about refused peers.
+/// Minimum time between two log lines about refused peers.
 const REFUSALS_QUIET: Duration = Duration::from_secs(60);
 
-/// Item for the task that gives the application its deliveries.
+/// Item for the task that passes deliveries to the application.
 #[expect(clippy::large_enum_variant, reason = "nearly all items are deliveries")]
 enum OutwardItem {
     /// Message to be delivered.
     Deliver(Delivery),
-    /// Action that comes after the deliveries before it.
+    /// Action to run after the deliveries queued before it.
     Then(Box<dyn FnOnce() + Send>),
 }
 
@@ -26,14 +26,15 @@ enum OutwardItem {
 pub(crate) struct Outward {
     deliveries: mpsc::UnboundedSender<OutwardItem>,
     events: Option<mpsc::UnboundedSender<TimedEvent>>,
-    /// Channel for what the services need to know about peers.
+    /// Channel for news about peers that the services need.
     peer_news: Option<mpsc::UnboundedSender<PeerNews>>,
-    /// Time from which on the log says again that peers are refused.
+    /// Time from which on refused peers are logged again.
     refusals_quiet_until: Option<Instant>,
 }
 
 impl Outward {
-    /// Starts the task that delivers messages to the application; it ends once this is dropped and all are delivered.
+    /// Starts the task that delivers messages to the application. It ends once this value is dropped and all messages
+    /// are delivered.
     pub(super) fn start(
         sinks: Deliveries,
         events: Option<mpsc::UnboundedSender<TimedEvent>>,
@@ -56,7 +57,8 @@ impl Outward {
         let _ = self.deliveries.send(OutwardItem::Deliver(delivery));
     }
 
-    /// Does something once the application has what was delivered before, such as a message that it hears is published.
+    /// Runs an action once the application has received all earlier deliveries, for example to report that a message is
+    /// published.
     pub(super) fn after_deliveries(&self, action: impl FnOnce() + Send + 'static) {
         // The delivery task lives as long as the runtime that this runs on.
         let _ = self.deliveries.send(OutwardItem::Then(Box::new(action)));
@@ -77,7 +79,7 @@ impl Outward {
         }
     }
 
-    /// Logs that a peer that dialled found no place, but not more often than once a minute.
+    /// Logs that a peer that dialled was refused for lack of a place, at most once a minute.
     pub(super) fn tell_refusal(&mut self, reason: NoPlace, refused: u64) {
         let now = Instant::now();
         if self.refusals_quiet_until.is_none_or(|until| until <= now) {
@@ -87,9 +89,11 @@ impl Outward {
     }
 }
 
-/// Delivers messages to the application, after the copies to peers have been queued: a task of its own. On the network thread it runs after the connection tasks that
-/// were woken to write, so that the application does not add to the relay's latency. The queue is bounded by
-/// what one turn of the event loop accepts.
+/// Delivers messages to the application, after the copies to peers have been queued.
+///
+/// A task of its own: on the network thread it runs after the connection tasks that were woken to write, so the
+/// application does not add to the relay's latency. One turn of the event loop accepts a bounded number of messages,
+/// which bounds the queue.
 async fn deliver(mut waiting: mpsc::UnboundedReceiver<OutwardItem>, sinks: Deliveries) {
     let take = |item| match item {
         OutwardItem::Deliver(delivery) => sinks.deliver(&delivery),

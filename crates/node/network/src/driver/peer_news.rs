@@ -15,7 +15,7 @@ pub enum PeerNews {
         /// Network in the Internet at the other end; `None` on loopback and in private networks.
         network: Option<Network>,
     },
-    /// A peer said through identify what it offers.
+    /// A peer announced its protocols through identify.
     Announced {
         /// Peer that announced the protocols.
         peer: PeerId,
@@ -24,11 +24,11 @@ pub enum PeerNews {
         /// Address of the peer, without `/p2p`, if one is known.
         address: Option<Multiaddr>,
     },
-    /// A peer said through metadata which shards of this node's cluster it serves.
+    /// A peer announced through metadata which shards of this node's cluster it serves.
     Shards {
         /// Peer that named the shards.
         peer: PeerId,
-        /// Indices of the shards; none if the peer does not say.
+        /// Indices of the shards; empty if the peer does not say.
         shards: Vec<u16>,
     },
     /// The last connection to a peer has ended.

@@ -16,14 +16,14 @@ use super::options::WAKU_RELAY;
 use super::transport;
 use crate::command::{Connectedness, PeerOrigin, ProtocolPeers};
 
-/// Protocols of Waku by which connected peers are counted, beside those of the services.
+/// Waku protocols by which connected peers are counted, in addition to those of the services.
 const OTHER_PROTOCOLS: [&str; 3] = [
     WAKU_RELAY,
     metadata::PROTOCOL_ID,
     RECONCILIATION_PROTOCOL_ID,
 ];
 
-/// Most disconnected or unreachable peers that stay listed; the oldest are removed first.
+/// Maximum number of disconnected or unreachable peers that stay listed; the oldest are removed first.
 const GONE_MAX: usize = 1024;
 
 /// Known facts about one peer.
@@ -35,14 +35,13 @@ pub(crate) struct KnownPeer {
     pub(crate) shards: Vec<u16>,
     pub(crate) origin: PeerOrigin,
     pub(crate) connected: Connectedness,
-    /// Whether the peer dialled this node. Its address then has the port that its system
-    /// chose, where nobody listens.
+    /// Whether the peer dialled this node. The port of its address is then an ephemeral one, on which nobody listens.
     pub(crate) is_inbound: bool,
     /// Transport of the present or last connection.
     pub(crate) transport: Option<&'static str>,
     /// Whether this node is closing the peer's connections.
     is_closing: bool,
-    /// Time of the last ping that the peer answered; `None` if it was not asked, or knows no pings.
+    /// Time of the last ping that the peer answered; `None` if it was never pinged, or does not support ping.
     answered: Option<Instant>,
 }
 
@@ -71,12 +70,12 @@ pub(crate) struct PeerTable {
     indices: BTreeMap<PeerId, PeerIx>,
     identities: Vec<Option<PeerId>>,
     free: Vec<PeerIx>,
-    /// Peers that were counted when their score fell below the graylist threshold, and have not recovered.
+    /// Peers counted when their score fell below the graylist threshold, and not recovered since.
     graylisted: BTreeSet<PeerIx>,
 }
 
 impl PeerTable {
-    /// Returns the peer's index; a peer that the router still remembers keeps the one it had.
+    /// Returns the peer's index. A peer that the router still remembers keeps its former index.
     pub(crate) fn index(&mut self, peer: PeerId) -> PeerIx {
         if let Some(ix) = self.indices.get(&peer) {
             return *ix;
@@ -97,7 +96,7 @@ impl PeerTable {
         self.indices.get(peer).copied()
     }
 
-    /// Peers that the router knows or remembers, each with its score.
+    /// Returns the peers that the router knows or remembers, each with its score.
     pub(crate) fn connected_scores(
         &self,
         score: impl Fn(PeerIx) -> f64,
@@ -110,17 +109,17 @@ impl PeerTable {
         self.identities.get(ix.0 as usize).copied().flatten()
     }
 
-    /// Notes that a peer's score is below the graylist threshold; returns `false` if it was before, and has not recovered.
+    /// Records that a peer's score is below the graylist threshold; returns `false` if that was already recorded.
     pub(crate) fn begin_graylisting(&mut self, ix: PeerIx) -> bool {
         self.graylisted.insert(ix)
     }
 
-    /// Notes that a peer's score is above the graylist threshold.
+    /// Records that a peer's score is above the graylist threshold.
     pub(crate) fn end_graylisting(&mut self, ix: PeerIx) {
         self.graylisted.remove(&ix);
     }
 
-    /// Frees an index that the router remembers nothing of any more.
+    /// Frees an index that the router no longer remembers.
     pub(crate) fn release(&mut self, ix: PeerIx) {
         self.graylisted.remove(&ix);
         if let Some(peer) = self
@@ -149,7 +148,7 @@ impl PeerTable {
             && known.is_inbound
             && endpoint.is_listener()
             && known.address.as_ref().and_then(ip_of) == ip_of(&address);
-        // A peer that connected through a relay has none.
+        // A peer that connected through a relay has no address.
         if !is_told {
             known.address = Some(address).filter(|address| !address.is_empty());
         }
@@ -161,20 +160,20 @@ impl PeerTable {
         self.gone.retain(|gone| *gone != peer);
     }
 
-    /// Notes that a peer's connections are being closed; returns `false` if they are already, so that it is done and
-    /// logged once. A further connection of the peer has to be closed again.
+    /// Records that a peer's connections are being closed; returns `false` if they already are, so that this is done
+    /// and logged once. A later connection of the peer must be closed again.
     pub(crate) fn begin_closing(&mut self, peer: PeerId) -> bool {
         !std::mem::replace(&mut self.known(peer).is_closing, true)
     }
 
-    /// Notes when a known peer answered a ping; `None` if it knows no pings.
+    /// Records when a known peer answered a ping; `None` if it does not support ping.
     pub(crate) fn note_answer(&mut self, peer: PeerId, at: Option<Instant>) {
         if let Some(known) = self.known.get_mut(&peer) {
             known.answered = at;
         }
     }
 
-    /// Returns when a peer last answered a ping; `None` if that says nothing of whether it is there.
+    /// Returns when a peer last answered a ping; `None` if pings do not show whether it is alive.
     pub(crate) fn answered(&self, peer: &PeerId) -> Option<Instant> {
         self.known.get(peer)?.answered
     }
@@ -183,7 +182,7 @@ impl PeerTable {
         self.set_gone(peer, Connectedness::CanConnect);
     }
 
-    /// Records an address at which a peer that dialled this node says it listens, and where others reach it.
+    /// Records the listen address of a peer that dialled this node: the one most likely to be reachable.
     pub(crate) fn listens_at(&mut self, peer: PeerId, addresses: &[Multiaddr]) {
         let known = self.known(peer);
         if !known.is_inbound {
@@ -204,8 +203,7 @@ impl PeerTable {
         }
     }
 
-    /// Records a failed dial to a peer. The peer is listed if it was known before, or if
-    /// `wished` is its address.
+    /// Records a failed dial to a peer. The peer is listed if it was already known, or if `wished` is its address.
     pub(crate) fn unreachable(&mut self, peer: PeerId, wished: Option<&Multiaddr>) {
         let connected = |known: &KnownPeer| known.connected == Connectedness::Connected;
         let is_connected = self.known.get(&peer).is_some_and(connected);
@@ -231,19 +229,19 @@ impl PeerTable {
         }
     }
 
-    /// Whether a connected peer has this address, which names no identity.
+    /// Whether a connected peer has this address, which contains no peer id.
     pub(crate) fn is_connected_at(&self, address: &Multiaddr) -> bool {
         self.known.values().any(|known| {
             known.connected == Connectedness::Connected && known.address.as_ref() == Some(address)
         })
     }
 
-    /// Number of peers whose index satisfies a condition.
+    /// Returns the number of peers whose index satisfies a condition.
     pub(crate) fn count(&self, is_counted: impl Fn(PeerIx) -> bool) -> usize {
         self.indices.values().filter(|ix| is_counted(**ix)).count()
     }
 
-    /// Returns the connected peers by the protocols of Waku that they speak.
+    /// Returns the connected peers by the Waku protocols that they speak.
     pub(crate) fn by_protocol(&self) -> BTreeMap<&'static str, ProtocolPeers> {
         let mut peers: BTreeMap<_, ProtocolPeers> = BTreeMap::new();
         let known = self.known.values();

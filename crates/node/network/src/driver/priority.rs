@@ -3,8 +3,8 @@
 /// Gives the calling thread the lowest priority, nice value 19: it runs when no other
 /// thread wants the processor.
 ///
-/// Only on Linux, where priorities belong to threads. In POSIX they belong to the process, so that everything
-/// would slow down; there, only the budget of the thread limits its share.
+/// Linux only, where priorities belong to threads. In POSIX they belong to the process, so that everything would slow
+/// down; there, only the thread's budget limits its share.
 #[cfg(target_os = "linux")]
 pub(super) fn lower() {
     if let Err(error) = rustix::process::setpriority_process(None, 19) {

@@ -20,15 +20,15 @@ pub(crate) struct PendingPublish {
     /// Whether the message is a light client's.
     for_client: bool,
     answer: PublishAnswer,
-    /// What this node's own readers have got of it: the message or its fragments, with their proofs.
+    /// Parts that this node's own readers have received: the message or its fragments, with their proofs.
     delivered: Vec<WakuMessage>,
 }
 
-/// Receiver of the outcome of a publication.
+/// Recipient of the outcome of a publication.
 pub(crate) enum PublishAnswer {
     /// Caller that waits for it.
     Caller(oneshot::Sender<Result<Published, PublishFailure>>),
-    /// Sender that lets the message wait if no peer has it.
+    /// Accountable sender, which keeps the message for later if no peer has received it.
     First(oneshot::Sender<Result<Option<Unsent>, PublishFailure>>),
 }
 
@@ -39,16 +39,16 @@ pub(crate) type ProofReply = oneshot::Sender<Result<Bytes, ProofRefusal>>;
 #[derive(Default)]
 pub(crate) struct Publishing {
     fragmenter: Fragmenter,
-    /// Publications in progress; each has the number of its first fragment.
+    /// Publications in progress, by the request number of the first fragment.
     in_progress: BTreeMap<RequestId, PendingPublish>,
     /// Proofs that the accountable sender waits for.
     proofs_asked: BTreeMap<RequestId, ProofReply>,
     proving_since: BTreeMap<RequestId, Instant>,
     /// Number of the next request to the relay.
     next_request: u64,
-    /// Own message that was delivered last.
+    /// The own message delivered last.
     last_own: Option<WakuMessage>,
-    /// Whether an own message is being published that was delivered before.
+    /// Whether the message being published has been delivered before.
     is_repeating: bool,
 }
 
@@ -94,7 +94,8 @@ impl PendingPublish {
 }
 
 impl PublishAnswer {
-    /// Sends the outcome of a message of which this node's own readers have got these parts. The caller may be gone.
+    /// Sends the outcome of a publication. `delivered` are the parts that this node's own readers have received. The
+    /// caller may be gone.
     fn send(self, outcome: Result<Published, PublishFailure>, delivered: Vec<WakuMessage>) {
         match self {
             Self::Caller(reply) => drop(reply.send(outcome)),
@@ -116,13 +117,13 @@ impl Publishing {
         self.in_progress.len()
     }
 
-    /// Returns the fragments of a message, or the message itself if it goes whole.
+    /// Returns the fragments of a message, or the message itself if it is not split.
     pub(super) fn parts_of(&self, message: &WakuMessage) -> Vec<WakuMessage> {
         let fragments = self.fragmenter.split(message);
         fragments.unwrap_or_else(|| vec![message.clone()])
     }
 
-    /// Begins to publish a message of so many parts; returns their numbers.
+    /// Begins to publish a message of `parts` parts; returns their request numbers.
     pub(super) fn begin(
         &mut self,
         publishing: PendingPublish,
@@ -137,12 +138,12 @@ impl Publishing {
         (first.0..self.next_request).map(RequestId)
     }
 
-    /// Says whether the message that is published next was delivered before.
+    /// Sets whether the message published next has been delivered before.
     pub(super) fn set_repeating(&mut self, is_repeating: bool) {
         self.is_repeating = is_repeating;
     }
 
-    /// Takes note that an own message is to be delivered; returns whether it was not before.
+    /// Records that an own message is about to be delivered; returns whether this is the first delivery.
     pub(super) fn delivers(&mut self, message: &WakuMessage) -> bool {
         if !self.is_repeating {
             self.last_own = Some(message.clone());
@@ -150,19 +151,19 @@ impl Publishing {
         !self.is_repeating
     }
 
-    /// Takes note that a proof is asked for; returns whether its message is a light client's.
+    /// Records that a proof was requested; returns whether its message comes from a light client.
     pub(super) fn proving(&mut self, request: RequestId) -> bool {
         self.proving_since.insert(request, Instant::now());
         let publishing = self.in_progress.range(..=request).next_back();
         publishing.is_some_and(|(_, publishing)| publishing.for_client)
     }
 
-    /// Takes note that a proof was made or refused; returns when it was asked for.
+    /// Records that a proof was generated or refused; returns when it was requested.
     pub(super) fn proved(&mut self, request: RequestId) -> Option<Instant> {
         self.proving_since.remove(&request)
     }
 
-    /// Takes note of the outcome of a part; returns that of its message once all parts are settled.
+    /// Records the outcome of a part; returns the outcome of the message once all its parts are settled.
     pub(super) fn settled(
         &mut self,
         request: RequestId,
@@ -183,17 +184,17 @@ impl Publishing {
         RequestId(self.next_request - 1)
     }
 
-    /// Takes note that the accountable sender waits for a proof.
+    /// Records that the accountable sender waits for a proof.
     pub(super) fn proof_asked(&mut self, request: RequestId, reply: ProofReply) {
         self.proofs_asked.insert(request, reply);
     }
 
-    /// Returns the channel to the accountable sender, if it waits for this proof.
+    /// Removes and returns the channel to the accountable sender, if it waits for this proof.
     pub(super) fn proof_reply(&mut self, request: RequestId) -> Option<ProofReply> {
         self.proofs_asked.remove(&request)
     }
 
-    /// Tells all callers that the node stops.
+    /// Tells all callers that the node is stopping.
     pub(super) fn stop(&mut self) {
         for publishing in std::mem::take(&mut self.in_progress).into_values() {
             let stopping = Err(PublishFailure::Stopped(Stopped));
@@ -202,7 +203,7 @@ impl Publishing {
     }
 }
 
-/// What a caller is told of an error.
+/// Returns the failure that is reported to the caller for an error.
 pub(super) fn failure_of(error: PublishError, relay: &Relay) -> PublishFailure {
     match error {
         PublishError::NotSubscribed { topic } => PublishFailure::NotSubscribed { topic },
@@ -237,7 +238,7 @@ pub(super) fn failure_of(error: PublishError, relay: &Relay) -> PublishFailure {
     }
 }
 
-/// What no peer has of a message after its first publication.
+/// Returns the parts of a message that no peer received in its first publication.
 fn unsent(
     outcome: Result<Published, PublishFailure>,
     parts: Vec<WakuMessage>,

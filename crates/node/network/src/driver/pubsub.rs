@@ -10,7 +10,7 @@ use super::event_loop::EventLoop;
 use super::events::NodeEvent;
 use crate::swarm::{Incoming, PubsubEvent, Received};
 
-/// Most frames handled in a row before other events have a turn.
+/// Maximum number of frames handled in a row before other events get a turn.
 const FRAMES_PER_TURN: usize = 32;
 
 impl EventLoop {
@@ -57,7 +57,7 @@ impl EventLoop {
         }
     }
 
-    /// Tells the router from which peers long frames are being received, if that has changed.
+    /// Tells the router from which peers long frames are being received, if this has changed.
     pub(crate) fn report_transfers(&mut self) {
         for (peer, is_started) in self.in_transit.take_changes() {
             if let Some(peer) = self.peers.find(&peer) {
@@ -129,7 +129,7 @@ impl EventLoop {
         }
     }
 
-    /// Description of a peer for the router; `None` if its protocol is unknown, which is never offered.
+    /// Returns the description of a peer for the router; `None` if its protocol is unknown, which is never offered.
     fn new_peer(
         &self,
         ix: PeerIx,
@@ -140,7 +140,7 @@ impl EventLoop {
         let features = Features::of(protocol.as_ref())?;
         let mut described = NewPeer::new(ix, features, direction(endpoint));
         described.identity = peer.to_bytes().into();
-        // Behind a relay it is the relay's. That of a peer which the operator named is nobody's concern.
+        // Behind a relay, the address is the relay's. The address of a peer named by the operator does not count.
         let counts = !endpoint.is_relayed() && !self.dialling.is_kept(peer);
         described.ip = ip_of(endpoint.get_remote_address()).filter(|_| counts);
         Some(described)

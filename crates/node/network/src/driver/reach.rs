@@ -1,4 +1,4 @@
-//! How others reach this node: what they say of it, the ways through walls, and the addresses that they are told.
+//! How others reach this node: reachability, NAT traversal, and the announced addresses.
 
 use std::time::Instant;
 
@@ -19,22 +19,22 @@ use crate::swarm::{
     CertificateWatch, HOP_PROTOCOL, NodeSwarm, PassageEvent, RelayClient, is_relayed,
 };
 
-/// How the node is reached: at which addresses, through which ports and relays, and with which certificate.
+/// How the node is reached: its addresses, ports, relays and certificate.
 pub(crate) struct Reach {
-    /// When the node is reached through relays.
+    /// Setting for when the node is reached through relays.
     client: RelayClient,
-    /// Reachability of this node, as peers tell it.
+    /// Reachability of this node, as its peers report it.
     reachable: Reachable,
     observed: ObservedAddresses,
     reservations: Reservations,
     totals: PassageTotals,
-    /// Ports that the router in front of the node has opened.
+    /// Ports opened by the router in front of the node.
     ports: OpenedPorts,
     /// Signed record (ENR) of the node.
     record: NodeRecord,
     /// Watch over the files of the WebSocket port's certificate.
     certificate: Option<CertificateWatch>,
-    /// Whether others are told only of the addresses that the operator announces.
+    /// Whether only the addresses that the operator announces are told to others.
     hides_listening: bool,
 }
 
@@ -79,32 +79,32 @@ impl Reach {
         &self.record
     }
 
-    /// End of the certificate of the WebSocket port, Unix seconds.
+    /// Returns when the certificate of the WebSocket port expires, Unix seconds.
     pub(super) fn certificate_expires_unix_s(&self) -> Option<i64> {
         let certificate = self.certificate.as_ref();
         certificate.map(CertificateWatch::expires_unix_s)
     }
 
-    /// Takes the certificate of the WebSocket port from its files if they have changed, or if `is_asked`.
+    /// Reloads the certificate of the WebSocket port from its files if they have changed, or if `is_asked`.
     pub(super) fn check_certificate(&mut self, is_asked: bool) {
         if let Some(certificate) = &mut self.certificate {
             certificate.check(is_asked);
         }
     }
 
-    /// Addresses at which others reach the node, those that the operator announces first.
+    /// Returns the addresses at which others reach the node: external addresses first, then those that it listens on.
     pub(super) fn told_addresses(&self, swarm: &NodeSwarm) -> Vec<Multiaddr> {
         let mut external: Vec<_> = swarm.external_addresses().cloned().collect();
-        // The library keeps them in no order, and a record that only changes its order would be a new one.
+        // The library keeps them in no order. Sorting avoids a new record that differs only in order.
         external.sort();
-        // Places at relays are external addresses too.
+        // Addresses at relays are external addresses too.
         let listening = swarm.listeners();
         let listening = listening.filter(|own| !self.hides_listening && !is_relayed(own));
         let listening = listening.filter(|own| !is_of_one_link(own));
         external.into_iter().chain(listening.cloned()).collect()
     }
 
-    /// Whether the node wants to be reached through relays now.
+    /// Whether the node currently wants to be reached through relays.
     fn wants_relays(&self) -> bool {
         match self.client {
             RelayClient::Never => false,
@@ -156,8 +156,8 @@ impl Reach {
         false
     }
 
-    /// A peer says that it has reached this node at an address. It may lie, so others have to see the node at that IP
-    /// address, unless the system says the same.
+    /// Handles a peer's claim that it has reached this node at an address. The peer may lie: the address counts only if
+    /// the node listens on it, or if other peers see the node at its IP address.
     fn on_reached(&self, peer: PeerId, address: Multiaddr, swarm: &mut NodeSwarm) -> bool {
         let listens = swarm.listeners().any(|own| *own == address);
         let is_seen = ip_of(&address).is_some_and(|ip| self.observed.agree_on(ip));
@@ -232,8 +232,8 @@ impl Reach {
         }
     }
 
-    /// Looks for places at relays while they are needed, gives up those that are not, and offers circuits while others
-    /// can reach this node. Called at intervals and when something has changed.
+    /// Asks relays for reservations while they are needed, gives up reservations that are not, and offers circuits
+    /// while others can reach this node. Called at intervals and after changes.
     pub(super) fn look_after(&mut self, swarm: &mut NodeSwarm, peers: &PeerTable) {
         let is_reachable = self.reachable == Reachable::Yes || self.hides_listening;
         let is_reachable = is_reachable || self.ports.is_any_open();
@@ -267,7 +267,8 @@ impl Reach {
         }
     }
 
-    /// Takes note that a listener has ended; returns whether it was a place at a relay, in whose stead another one is looked for.
+    /// Records that a listener has ended; returns whether it was a reservation at a relay, which will be replaced by
+    /// another.
     pub(super) fn listener_closed(&mut self, listener: ListenerId) -> bool {
         let lost = self.reservations.end(listener);
         if let Some(relay) = &lost {
@@ -277,7 +278,7 @@ impl Reach {
     }
 }
 
-/// Connected peers that relay, with the addresses at which others reach them.
+/// Returns the connected peers that offer to relay, with the addresses at which others reach them.
 fn known_relays(peers: &PeerTable) -> Vec<(PeerId, Multiaddr)> {
     let known = peers.iter().filter(|(_, known)| {
         known.connected == Connectedness::Connected

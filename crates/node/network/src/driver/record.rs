@@ -22,16 +22,16 @@ mod rlp;
 #[path = "tests/record.rs"]
 mod tests;
 
-/// Longest record, bytes (EIP-778).
+/// Maximum length of a record, bytes (EIP-778).
 const RECORD_BYTES_MAX: usize = 300;
 
-/// Bytes of a record taken by its signature, its sequence number and the enclosing list.
+/// Bytes of a record for its signature, its sequence number and the enclosing list.
 const SIGNED_BYTES: usize = 64 + 2 + 9 + 3;
 
-/// Bytes of a record taken by its public key: the name of the key, and 33 bytes.
+/// Bytes of a record for its public key: the key's name and 33 bytes.
 const PUBLIC_KEY_BYTES: usize = 10 + 34;
 
-/// From this number of shards on, shards are written as a bit vector instead of a list.
+/// From this number of shards on, they are written as a bit vector instead of a list.
 const LISTED_SHARDS_MAX: usize = 64;
 
 /// Length of the bit vector, bytes.
@@ -44,12 +44,12 @@ type RecordContent = BTreeMap<&'static [u8], Vec<u8>>;
 #[derive(Debug)]
 pub struct NodeRecord {
     key: Option<Signer>,
-    /// Services that the node offers, the value of the key `waku2`.
+    /// Services that the node offers; the value of the key `waku2`.
     capabilities: Capabilities,
     /// Ports of discv5, if the node runs it.
     udp_ports: UdpPorts,
     last: RefCell<Option<EncodedRecord>>,
-    /// Addresses for which there was no room, as logged last.
+    /// Addresses without room in the record, as last logged.
     left_out: RefCell<Vec<Multiaddr>>,
 }
 
@@ -65,7 +65,7 @@ impl std::fmt::Debug for Signer {
     }
 }
 
-/// The record signed last; its sequence number stays the same while its content does.
+/// The record last signed; its sequence number stays the same while its content does.
 #[derive(Debug)]
 struct EncodedRecord {
     content: RecordContent,
@@ -74,7 +74,7 @@ struct EncodedRecord {
 }
 
 impl NodeRecord {
-    /// Creates the record of the node with this identity. Only secp256k1 keys can sign records.
+    /// Creates the record of the node with this identity. Only secp256k1 keys can sign it.
     pub fn new(keypair: &Keypair, capabilities: Capabilities, udp_ports: UdpPorts) -> Self {
         let signer = || {
             let keypair = keypair.clone().try_into_secp256k1().ok()?;
@@ -123,7 +123,7 @@ impl NodeRecord {
 }
 
 impl NodeRecord {
-    /// Returns the values that change while the node runs, for discv5, which signs the record itself.
+    /// Returns the values that change while the node runs. They are for discv5, which signs the record itself.
     pub(crate) fn values(
         &self,
         addresses: &[Multiaddr],
@@ -131,8 +131,8 @@ impl NodeRecord {
         joined: &BTreeSet<PubsubTopic>,
     ) -> Vec<(&'static [u8], Vec<u8>)> {
         let mut content = self.content(addresses, cluster_id, joined);
-        // discv5 knows its own port, and learns the node's IP address from other nodes. The TCP port may be one that a router
-        // has opened since the start.
+        // discv5 knows its own port and learns the node's IP address from other nodes. The TCP port may be one that a
+        // router has opened since the start.
         let changes = |key: &[u8]| {
             let services = matches!(key, b"rs" | b"rsv" | b"waku2");
             services || matches!(key, b"multiaddrs" | b"tcp" | b"tcp6")
@@ -141,7 +141,7 @@ impl NodeRecord {
         content.into_iter().collect()
     }
 
-    /// Content of the record but for the public key.
+    /// Returns the content of the record without the public key.
     fn content(
         &self,
         addresses: &[Multiaddr],
@@ -159,7 +159,7 @@ impl NodeRecord {
         content
     }
 
-    /// Says which addresses others do not learn from the record, each time that they change.
+    /// Logs which addresses the record leaves out, each time that they change.
     fn log_left_out(&self, left_out: Vec<Multiaddr>) {
         let mut last = self.left_out.borrow_mut();
         if *last == left_out {
@@ -197,7 +197,7 @@ impl Signer {
     }
 }
 
-/// Content of a record but for its public key, and the addresses for which it has no room.
+/// Returns the content of a record without its public key, and the addresses for which it has no room.
 fn content(
     capabilities: Capabilities,
     udp_ports: UdpPorts,
@@ -228,7 +228,7 @@ fn content(
         with_v6.insert(b"ip6", ip.octets().to_vec());
         with_v6.insert(b"tcp6", port_value(port));
         with_v6.extend(udp_ports.v6.map(|port| (&b"udp6"[..], port_value(port))));
-        // Nodes that have only IPv6 are few beside browsers, which have no other way.
+        // Browsers have no other way in, so their address takes precedence over IPv6: few other nodes have only IPv6.
         let needed = addresses.others.first();
         let needed = needed.filter(|first| is_for_browsers(first));
         let is_pushed_out = |needed| {
@@ -260,30 +260,30 @@ fn content(
     (content, left_out)
 }
 
-/// Bytes that a record of this content has left; `None` if it is too long.
+/// Returns the free bytes of a record with this content; `None` if it is too long.
 fn free_bytes(content: &RecordContent) -> Option<usize> {
     let taken: usize = content.iter().map(|(k, v)| k.len() + v.len() + 3).sum();
     RECORD_BYTES_MAX.checked_sub(SIGNED_BYTES + PUBLIC_KEY_BYTES + taken)
 }
 
-/// Bytes that `multiaddrs` may have beside a content.
+/// Returns the bytes available for `multiaddrs` beside a content.
 fn room(content: &RecordContent) -> usize {
     let free = free_bytes(content).unwrap_or_default();
     free.saturating_sub(b"multiaddrs".len() + 4)
 }
 
-/// Bytes that an address takes in `multiaddrs`, with its length before it.
+/// Returns the bytes that an address takes in `multiaddrs`, including its length prefix.
 fn entry_bytes(address: &Multiaddr) -> usize {
     address.len() + 2
 }
 
-/// Encodes a port; integers of a record have no leading zeros.
+/// Encodes a port; integers in a record have no leading zeros.
 fn port_value(port: u16) -> Vec<u8> {
     let bytes = port.to_be_bytes().into_iter();
     bytes.skip_while(|byte| *byte == 0).collect()
 }
 
-/// Encodes the shards: few as a list, many as a bit vector.
+/// Encodes the shards: a list if they are few, a bit vector if they are many.
 fn shards_value(cluster_id: u16, shards: &BTreeSet<u16>) -> (&'static [u8], Vec<u8>) {
     let mut value = cluster_id.to_be_bytes().to_vec();
     if let Ok(count) = u8::try_from(shards.len())

@@ -1,4 +1,4 @@
-//! Events of the relay and of the threads for rate limiting: counted, logged and handled.
+//! Events of the relay and of the rate-limiting threads: counted, logged and handled.
 
 use std::time::Instant;
 
@@ -58,7 +58,7 @@ impl EventLoop {
         }
     }
 
-    /// Handles a message from the threads for rate limiting.
+    /// Handles a message from the rate-limiting threads.
     pub(super) fn on_rln_event(&mut self, event: RlnEvent) {
         match event {
             RlnEvent::Verified {

@@ -1,4 +1,5 @@
-//! Places at relays through which an unreachable node is reached: how many are wanted, and which relays are asked.
+//! Reservations at relays, through which an unreachable node is reached: how many are wanted, and which relays are
+//! asked.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -6,25 +7,25 @@ use std::time::{Duration, Instant};
 use libp2p::PeerId;
 use libp2p::core::transport::ListenerId;
 
-/// Number of relays that hold a place for the node.
+/// Number of relays at which the node wants a reservation.
 const WANTED: usize = 2;
 
-/// Time before a relay that refused, or was lost, is asked again.
+/// Time before a relay that refused or was lost is asked again.
 const RETRY: Duration = Duration::from_secs(60);
 
-/// Most relays whose last question is remembered; they are forgotten after [`RETRY`] anyway.
+/// Maximum number of relays whose last request is remembered; each is forgotten after [`RETRY`] anyway.
 const ASKED_MAX: usize = 64;
 
-/// Places at relays, and relays asked lately.
+/// Reservations at relays, and relays asked recently.
 #[derive(Debug, Default)]
 pub(crate) struct Reservations {
-    /// One listener for each place.
+    /// One listener for each reservation.
     held: Vec<(ListenerId, PeerId)>,
     asked: BTreeMap<PeerId, Instant>,
 }
 
 impl Reservations {
-    /// Chooses relays to be asked now, of those that the node is connected to.
+    /// Chooses which of the connected relays to ask now.
     pub(crate) fn choose(
         &mut self,
         now: Instant,
@@ -46,18 +47,18 @@ impl Reservations {
         self.held.iter().any(|(_, held)| held == relay)
     }
 
-    /// Records that a relay was asked for a place, which `listener` stands for until it is closed.
+    /// Records that a relay was asked for a reservation, which `listener` represents until it is closed.
     pub(crate) fn begin(&mut self, listener: ListenerId, relay: PeerId) {
         self.held.push((listener, relay));
     }
 
-    /// Records that a place is gone, or was not given; returns its relay.
+    /// Records that a reservation ended or was refused; returns its relay.
     pub(crate) fn end(&mut self, listener: ListenerId) -> Option<PeerId> {
         let place = self.held.iter().position(|(held, _)| *held == listener)?;
         Some(self.held.remove(place).1)
     }
 
-    /// Listeners of all places, for when they are not needed any more.
+    /// Returns the listeners of all reservations, to be closed when they are no longer needed.
     pub(crate) fn listeners(&self) -> Vec<ListenerId> {
         self.held.iter().map(|(listener, _)| *listener).collect()
     }

@@ -1,4 +1,4 @@
-//! Load of the runtime: the share of their time for which its threads were at work.
+//! Load of the runtime: the share of time for which its threads were busy.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ pub(crate) struct RuntimeLoad {
 }
 
 impl RuntimeLoad {
-    /// Begins the first interval. Until its end, the load is that of no work.
+    /// Begins the first interval. Until its end, the load is 0.
     pub(crate) fn new(now: Instant, runtime: &RuntimeMetrics) -> Self {
         Self {
             sampled: now,
@@ -27,7 +27,7 @@ impl RuntimeLoad {
         self.end_interval(now, busy(runtime), runtime.num_workers());
     }
 
-    /// Returns the load of the last whole interval: 0 for threads that had nothing to do, 1 for threads that always had.
+    /// Returns the load of the last complete interval: 0 if the threads were always idle, 1 if they were always busy.
     pub(crate) fn load(&self) -> f64 {
         self.load
     }
@@ -44,7 +44,7 @@ impl RuntimeLoad {
     }
 }
 
-/// Time for which the runtime's threads have worked, together.
+/// Returns the total time for which the runtime's threads have been busy.
 fn busy(runtime: &RuntimeMetrics) -> Duration {
     let threads = 0..runtime.num_workers();
     threads

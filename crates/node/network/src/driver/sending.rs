@@ -1,4 +1,4 @@
-//! Answers to the accountable sender: checks, proofs, publications, and what can be sent now.
+//! Answers to the accountable sender: message checks, proofs, publications and send conditions.
 
 use tokio::sync::oneshot;
 use undertone_gossip::{RequestId, Topic};
@@ -13,7 +13,7 @@ use crate::command::{
     ProofRefusal, PublishFailure, Published, SendConditions, SenderQuestion, Unsent,
 };
 
-/// Own messages under way at most; the relay has room for as many again, which are those of other callers.
+/// Maximum number of the sender's messages in progress. The relay has room for as many again, for other callers.
 const UNDER_WAY_MAX: usize = 48;
 
 impl EventLoop {
@@ -55,7 +55,7 @@ impl EventLoop {
                 reply,
             } => {
                 let mut reached = pubsub_topics;
-                // A message waits for bandwidth as it does for a peer.
+                // A message waits for bandwidth just as it waits for a peer.
                 reached.retain(|topic| {
                     self.has_receiver(topic) && self.relay.bandwidth_wait(topic).is_zero()
                 });
@@ -94,7 +94,7 @@ impl EventLoop {
         let _ = reply.send(Err(refused));
     }
 
-    /// Gives the sender its proof; returns whether the request was one of the sender's.
+    /// Passes a proof to the sender; returns whether the sender requested it.
     pub(super) fn proved_for_sender(
         &mut self,
         request: RequestId,
@@ -136,7 +136,7 @@ impl EventLoop {
         may_wait: bool,
         reply: oneshot::Sender<Result<Option<Unsent>, PublishFailure>>,
     ) {
-        // Published without a peer, a message of a joined topic reaches this node's own readers at once.
+        // On a joined topic, this node's own readers receive a published message at once, even without a peer.
         if may_wait && self.shards.joined().contains(&topic) || self.has_receiver(&topic) {
             self.publish(topic, message, false, PublishAnswer::First(reply));
             return;
@@ -153,7 +153,7 @@ impl EventLoop {
         let _ = reply.send(answer);
     }
 
-    /// Checks what does not depend on the receiver.
+    /// Checks everything that does not depend on the receiver.
     fn can_be_sent(
         &mut self,
         topic: &PubsubTopic,

@@ -1,22 +1,22 @@
-//! Watch over the node's shards: those on which no message can be relayed, because nobody in their mesh answers.
+//! Detects the node's shards on which no message can be relayed, because no peer in their mesh answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use undertone_message::PubsubTopic;
 
-/// Time after which a shard counts as cut off in whose mesh no peer has answered. Meshes change all the time, and one
-/// without a peer for a moment is no fault. Peers answer pings every 5 s, and the watch looks every 2 s.
+/// Time without an answer from any peer in its mesh after which a shard counts as cut off. Meshes change all the time,
+/// and a moment without a peer is no fault. Peers answer pings every 5 s, and the watch looks every 2 s.
 const CUT_OFF_AFTER: Duration = Duration::from_secs(20);
 
-/// Topics of the node, and when a peer in the mesh of each was last known to be there.
+/// The node's topics, each with the time when a peer in its mesh last answered.
 #[derive(Debug, Default)]
 pub(crate) struct ShardWatch {
     reached: BTreeMap<PubsubTopic, Instant>,
 }
 
 impl ShardWatch {
-    /// Notes when a peer in the mesh of each joined topic last answered; `None` if the mesh is empty.
+    /// Updates when a peer in the mesh of each joined topic last answered; `answered` returns `None` for an empty mesh.
     pub(crate) fn note(
         &mut self,
         now: Instant,
@@ -25,7 +25,7 @@ impl ShardWatch {
     ) {
         self.reached.retain(|topic, _| joined.contains(topic));
         for topic in joined {
-            // A topic that was just joined has its time, too.
+            // A newly joined topic starts with its full time.
             let reached = self.reached.entry(topic.clone()).or_insert(now);
             *reached = answered(topic).unwrap_or(*reached).max(*reached);
         }

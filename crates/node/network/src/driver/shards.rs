@@ -1,4 +1,4 @@
-//! Shards of the node: the topics that it has joined, what came of them, and changes while connections last.
+//! Shards of the node: joined topics, their traffic, and changes while connections last.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -11,7 +11,7 @@ use super::peers::PeerTable;
 use super::shard_watch::ShardWatch;
 use crate::command::PayloadTotals;
 
-/// Shards kept of one peer at most; more topics are not plausible.
+/// Maximum number of shards kept per peer; more topics are not plausible.
 const SHARDS_MAX: usize = 1_024;
 
 /// Topics that the node has joined in its cluster, and neighbours whose shards have changed.
@@ -19,13 +19,13 @@ const SHARDS_MAX: usize = 1_024;
 pub(crate) struct Shards {
     cluster_id: u16,
     joined: BTreeSet<PubsubTopic>,
-    /// Payloads of valid messages by topic, of the topics that the node ever joined.
+    /// Payloads of valid messages per topic, for all topics that the node has ever joined.
     payloads: BTreeMap<PubsubTopic, PayloadTotals>,
-    /// Watch over the shards on which no message can be relayed.
+    /// Detects shards on which no message can be relayed.
     watch: ShardWatch,
-    /// Shards of which neighbours were told last; `None` before the first time.
+    /// Shards last announced to neighbours; `None` before the first time.
     told: Option<BTreeSet<u16>>,
-    /// Peers whose subscriptions have changed since the connection manager was told.
+    /// Peers whose subscriptions have changed since the connection manager was last told.
     changed_peers: BTreeSet<PeerId>,
 }
 
@@ -45,12 +45,12 @@ impl Shards {
         &self.joined
     }
 
-    /// Takes note that a topic is joined; returns whether it was not before.
+    /// Records that a topic is joined; returns whether it was not joined before.
     pub(super) fn join(&mut self, topic: PubsubTopic) -> bool {
         self.joined.insert(topic)
     }
 
-    /// Takes note that a topic is left; returns whether it was joined.
+    /// Records that a topic is left; returns whether it was joined.
     pub(super) fn leave(&mut self, topic: &PubsubTopic) -> bool {
         self.joined.remove(topic)
     }
@@ -61,7 +61,7 @@ impl Shards {
         shards.map(|shard| shard.index)
     }
 
-    /// Returns what the node answers to questions for metadata.
+    /// Returns the node's answer to metadata requests.
     pub(super) fn metadata(&self) -> WakuMetadata {
         WakuMetadata {
             cluster_id: Some(u32::from(self.cluster_id)),
@@ -75,17 +75,17 @@ impl Shards {
         payloads.count(payload_bytes);
     }
 
-    /// Payloads of the valid messages of a topic.
+    /// Returns the payloads of valid messages on a topic.
     pub(super) fn payloads(&self, topic: &PubsubTopic) -> Option<PayloadTotals> {
         self.payloads.get(topic).copied()
     }
 
-    /// Returns the shards on which nothing has been relayed for 20 s, because nobody is there to send or receive it.
+    /// Returns the shards on which nothing could be relayed for 20 s, because no peer in their mesh answered.
     pub(super) fn cut_off(&self) -> impl Iterator<Item = &PubsubTopic> {
         self.watch.cut_off(Instant::now())
     }
 
-    /// Notes when a peer in the mesh of each shard last answered; `None` if the mesh is empty.
+    /// Updates when a peer in the mesh of each shard last answered; `answered` returns `None` for an empty mesh.
     pub(super) fn watch(
         &mut self,
         now: Instant,
@@ -94,19 +94,19 @@ impl Shards {
         self.watch.note(now, &self.joined, answered);
     }
 
-    /// Takes note of the shards that neighbours are told; returns whether they were told others before.
+    /// Records the shards now announced to neighbours; returns whether different ones were announced before.
     pub(super) fn tell(&mut self) -> bool {
         let own: BTreeSet<u16> = self.indices().collect();
         let told = self.told.replace(own.clone());
         told.is_some_and(|told| told != own)
     }
 
-    /// Takes the peers whose subscriptions have changed since the last time.
+    /// Returns and forgets the peers whose subscriptions have changed since the last call.
     pub(super) fn take_changed_peers(&mut self) -> BTreeSet<PeerId> {
         std::mem::take(&mut self.changed_peers)
     }
 
-    /// Takes note that a peer subscribed to a topic, or left it.
+    /// Records that a peer subscribed to a topic or left it.
     pub(super) fn note_subscription(
         &mut self,
         peers: &mut PeerTable,

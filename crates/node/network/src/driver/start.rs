@@ -39,7 +39,7 @@ use crate::swarm::{
 
 /// Node running on its own thread.
 pub struct RunningNode {
-    /// Handle to send commands to the node.
+    /// Handle for sending commands to the node.
     pub handle: NodeHandle,
     /// Identity of the node.
     pub peer_id: PeerId,
@@ -61,7 +61,7 @@ impl RunningNode {
 /// Starts a node and waits until it listens.
 ///
 /// # Errors
-/// [`StartError`] names the fault and, where there is one, the remedy.
+/// [`StartError`] names the fault and, where possible, the remedy.
 pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
     let peer_id = options.keypair.public().to_peer_id();
     let (handle, endpoint) = node_channel();
@@ -80,7 +80,7 @@ pub async fn start(options: NodeOptions) -> Result<RunningNode, StartError> {
                     // Spawned as a task, because `block_on` polls its own future only when no task is ready.
                     // A panic is logged where it happens.
                     let _ = tokio::spawn(event_loop.run()).await;
-                    // The loop has ended, so that no delivery follows; those that wait still reach the archive.
+                    // The loop has ended, so no delivery follows; waiting ones still reach the archive.
                     let _ = delivering.await;
                 }
                 Err(error) => {
@@ -220,7 +220,7 @@ async fn build(
     Ok((event_loop, delivering, addresses))
 }
 
-/// Lowers the limits to the number of files that the process may open.
+/// Lowers the limits to fit the number of files that the process may open.
 fn fitted(limits: ConnectionLimits) -> ConnectionLimits {
     let files_max = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let Some(fitted) = files_max.and_then(|files_max| limits.within_files(files_max)) else {

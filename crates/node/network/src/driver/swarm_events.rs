@@ -83,7 +83,7 @@ impl EventLoop {
                     return;
                 }
                 self.totals.dials_failed += 1;
-                // A further connection to a connected peer, such as one dialled for that peer, says nothing of it.
+                // A failed additional connection to a connected peer does not mean that the peer is unreachable.
                 let peer = peer_id.filter(|peer| !self.swarm.is_connected(peer));
                 if let Some(peer) = peer {
                     let address = self.dialling.unreached(connection_id, &peer, &error);
@@ -97,7 +97,7 @@ impl EventLoop {
         }
     }
 
-    /// Counts a peer that dialled and found no place, and says so.
+    /// Counts and logs a peer that dialled and was refused for lack of a place.
     pub(super) fn refused_place(&mut self, reason: NoPlace) {
         self.totals.connections_refused += 1;
         let refused = self.totals.connections_refused;

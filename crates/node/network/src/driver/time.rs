@@ -34,8 +34,7 @@ impl Clock {
             .unwrap_or(self.zero)
     }
 
-    /// Unix nanoseconds at virtual time zero, by the present wall clock, so that
-    /// its corrections are followed.
+    /// Returns the Unix time at virtual time zero, nanoseconds. It follows corrections of the wall clock.
     pub fn unix_ns_at_zero(self) -> u64 {
         let since_1970 = SystemTime::now()
             .duration_since(UNIX_EPOCH)

@@ -16,11 +16,11 @@ use super::priority;
 use super::rln::ProofSource;
 use pool::{PoolMonitor, PoolState, ReservedId, TokenPool, let_go};
 
-/// Proof source of a member whose tokens are prepared ahead. A send takes the token of its message id if that
-/// is ready, and generates a full proof otherwise; it never waits for the thread's work.
+/// Proof source of a member whose tokens are prepared ahead. A send uses the token of its message id if that is ready,
+/// and generates a full proof otherwise. It never waits for the preparing thread.
 ///
-/// The message-id counter is let go when the source is dropped. The thread ends later, within one token's preparation,
-/// which may take long on a busy machine because its priority is low.
+/// Dropping the source releases the message-id counter. The thread ends later, within one token's preparation, which
+/// may take long on a busy machine because its priority is low.
 pub struct PooledProofs {
     pool: Arc<TokenPool>,
 }
@@ -29,7 +29,7 @@ impl PooledProofs {
     /// Starts the thread that prepares tokens, unless the pool's size is 0.
     ///
     /// # Errors
-    /// The error of the operating system if it refuses a thread.
+    /// The operating system's error if it refuses a thread.
     pub fn start(member: MemberProofs, config: PoolConfig) -> io::Result<Self> {
         let pool = Arc::new(TokenPool {
             identity: member.identity,

@@ -11,20 +11,20 @@ use undertone_relay::{ProofTicket, PublishError, Published};
 use crate::handle::Delivery;
 use crate::traces::{SpanId, SpanKind, SpanValue, TraceId, TraceSpan, TraceTotals, Tracer};
 
-/// Longest reason of a failure, bytes; the reason of a failed dial names every address that was tried.
+/// Maximum length of a failure reason, bytes. The reason of a failed dial names every address that was tried.
 const FAILURE_BYTES_MAX: usize = 256;
 
-/// Maker of the spans.
+/// Creates the spans of messages.
 #[derive(Default)]
 pub(crate) struct MessageTraces {
     tracer: Option<Tracer>,
-    /// Proofs that are being checked, with the time since when; the relay bounds their number.
+    /// Proofs being checked, each with its start time; the relay bounds their number.
     checking: BTreeMap<ProofTicket, Instant>,
-    /// Check whose verdict the relay is handling.
+    /// The check whose verdict the relay is handling.
     checked: Option<TimeSpan>,
-    /// Own messages that are being published; the relay bounds their number.
+    /// Own messages being published; the relay bounds their number.
     publishing: BTreeMap<RequestId, PublishingSpan>,
-    /// Address of the frame that was queued last, which all copies of a message share, and how often it was queued.
+    /// Memory address of the frame queued last, which all copies of a message share, and how often it was queued.
     copies: (usize, usize),
 }
 
@@ -53,31 +53,31 @@ impl MessageTraces {
         self.tracer.as_ref().map(Tracer::totals)
     }
 
-    /// A proof is given to the threads that check proofs.
+    /// Records that a proof goes to the threads that check proofs.
     pub(crate) fn checking(&mut self, ticket: ProofTicket) {
         if self.tracer.is_some() {
             self.checking.insert(ticket, Instant::now());
         }
     }
 
-    /// A proof need not be checked any more.
+    /// Records that a proof no longer needs to be checked.
     pub(crate) fn unchecked(&mut self, ticket: ProofTicket) {
         self.checking.remove(&ticket);
     }
 
-    /// The verdict on a proof is there; what the relay says of a message next is about the message with that proof.
+    /// Records that the verdict on a proof has arrived. The relay's next report is about the message with that proof.
     pub(crate) fn verdict(&mut self, ticket: ProofTicket) {
         let started = self.checking.remove(&ticket);
         let end = || Instant::now();
         self.checked = started.map(|start| TimeSpan { start, end: end() });
     }
 
-    /// The relay has handled the verdict.
+    /// Records that the relay has handled the verdict.
     pub(crate) fn verdict_settled(&mut self) {
         self.checked = None;
     }
 
-    /// A frame is queued for a peer.
+    /// Records that a frame is queued for a peer.
     pub(crate) fn copied(&mut self, frame: &QueuedFrame) {
         if self.tracer.is_none() || frame.class != Class::Forward {
             return;
@@ -89,14 +89,14 @@ impl MessageTraces {
         };
     }
 
-    /// A valid message of a joined topic; its copies to other peers were queued just before.
+    /// Creates the span of a valid message of a joined topic. Its copies to other peers were queued just before.
     pub(crate) fn delivered(&mut self, delivery: &Delivery) {
         let (_, copies) = std::mem::take(&mut self.copies);
         let checked = self.checked.take();
         let Some((tracer, trace)) = self.sampled(&delivery.id) else {
             return;
         };
-        // The span of an own message is that of its publication.
+        // An own message has the span of its publication instead.
         let Some(from) = delivery.from else {
             return;
         };
@@ -114,7 +114,7 @@ impl MessageTraces {
         give_with(tracer, span, "check proof", checked);
     }
 
-    /// A message of a peer that was dropped.
+    /// Creates the span of a peer's message that was dropped.
     pub(crate) fn rejected(&mut self, id: &MessageId, from: Option<PeerId>, reason: &'static str) {
         let checked = self.checked.take();
         let Some((tracer, trace)) = self.sampled(id) else {
@@ -132,7 +132,7 @@ impl MessageTraces {
         give_with(tracer, span, "check proof", checked);
     }
 
-    /// An own message is given to the relay.
+    /// Records that an own message is passed to the relay.
     pub(crate) fn publishing(
         &mut self,
         request: RequestId,
@@ -150,7 +150,7 @@ impl MessageTraces {
         }
     }
 
-    /// The proof of an own message is made, which was asked for at `start`.
+    /// Records that the proof of an own message, requested at `start`, is ready.
     pub(crate) fn proved(&mut self, request: RequestId, start: Instant) {
         if let Some(publishing) = self.publishing.get_mut(&request) {
             let end = Instant::now();
@@ -158,7 +158,7 @@ impl MessageTraces {
         }
     }
 
-    /// An own message was sent, or refused.
+    /// Creates the span of an own message that was sent or refused.
     pub(crate) fn published(
         &mut self,
         request: RequestId,
@@ -205,7 +205,7 @@ impl MessageTraces {
     }
 }
 
-/// The node's span of a message, which begins and ends now.
+/// Returns the node's span of a message, which begins and ends now.
 fn message_span(tracer: &Tracer, trace: TraceId, name: &'static str, kind: SpanKind) -> TraceSpan {
     let now = Instant::now();
     TraceSpan {
@@ -221,7 +221,7 @@ fn message_span(tracer: &Tracer, trace: TraceId, name: &'static str, kind: SpanK
     }
 }
 
-/// Gives a span, and one below it for its proof.
+/// Exports a span and, for its proof, a child span.
 fn give_with(tracer: &Tracer, span: TraceSpan, name: &'static str, proof: Option<TimeSpan>) {
     if let Some(TimeSpan { start, end }) = proof {
         tracer.give(TraceSpan {
@@ -239,7 +239,7 @@ fn give_with(tracer: &Tracer, span: TraceSpan, name: &'static str, proof: Option
     tracer.give(span);
 }
 
-/// Attributes of a message, by the names that OpenTelemetry has for messaging.
+/// Returns the attributes of a message, named by OpenTelemetry's messaging conventions.
 fn attributes_of(
     id: &MessageId,
     topic: String,
@@ -253,7 +253,7 @@ fn attributes_of(
     ]
 }
 
-/// The beginning of a reason.
+/// Returns the beginning of a failure reason, at most [`FAILURE_BYTES_MAX`] bytes.
 pub(super) fn shortened(mut reason: String) -> String {
     let mut len = reason.len().min(FAILURE_BYTES_MAX);
     while !reason.is_char_boundary(len) {

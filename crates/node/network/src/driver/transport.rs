@@ -4,8 +4,8 @@ use libp2p::Multiaddr;
 use libp2p::core::ConnectedPoint;
 use libp2p::multiaddr::Protocol;
 
-/// Transport of a connection: `tcp`, `ws`, `wss` or `quic`, or `relay` if it leads through another node. It is read from the
-/// address that was dialled, here or by the peer; what the peer says of its own addresses says nothing of it.
+/// Returns the transport of a connection: `tcp`, `ws`, `wss` or `quic`, or `relay` if it leads through another node. It
+/// is read from the dialled address, because the addresses that a peer announces do not show which one was used.
 pub(crate) fn of_connection(endpoint: &ConnectedPoint) -> &'static str {
     match endpoint {
         ConnectedPoint::Dialer { address, .. } => of_address(address),

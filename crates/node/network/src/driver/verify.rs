@@ -1,5 +1,4 @@
-//! Threads that verify proofs: one by one while there are few, in batches when they pile up,
-//! and fairly among peers.
+//! Threads that verify proofs: singly while they are few, in batches when they pile up, and fairly among peers.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,13 +18,13 @@ use crate::command::{JobSizes, VerifierSnapshot};
 #[derive(Debug)]
 pub(super) struct Proof {
     pub(super) ticket: ProofTicket,
-    /// Peer that delivered the proof; `None` for an own one. An identity and not an index, because a suspect
-    /// that reconnects stays a suspect and may get another index.
+    /// Peer that delivered the proof; `None` for an own one. It is an identity and not an index, because a suspect that
+    /// reconnects may get another index but stays a suspect.
     pub(super) from: Option<PeerId>,
     pub(super) statement: Box<ProofStatement>,
 }
 
-/// The owner's end of the verifier threads. They stop when it is dropped, each after its present job.
+/// The owner's handle of the verifier threads. They stop when it is dropped, each after its current job.
 pub(super) struct VerifierPool {
     shared: Arc<VerifierState>,
     policy: BatchPolicy,
@@ -39,8 +38,8 @@ struct VerifierState {
     start: Instant,
 }
 
-/// Proofs waiting to be verified; no cryptography runs under their lock. The relay bounds the proofs in progress, so the queue needs no
-/// bound of its own.
+/// Proofs waiting to be verified. No cryptography runs under the lock. The relay bounds the number of proofs in
+/// progress, so the queue needs no bound of its own.
 struct VerifyQueue {
     batcher: Batcher<Proof, Option<PeerId>>,
     closed: bool,
@@ -74,7 +73,7 @@ impl VerifierPool {
         });
         // Own messages do not wait behind those of newcomers.
         shared.queue.lock().batcher.good_proof(None);
-        // From here on a failure drops the pool, which stops the threads started so far.
+        // From here on, a failure drops the pool, which stops the threads already started.
         let pool = Self {
             shared,
             policy,
@@ -105,7 +104,7 @@ impl VerifierPool {
         self.shared.changed.notify_one();
     }
 
-    /// Attributes a waiting proof to another peer. A proof that is being verified stays where it is.
+    /// Reassigns a waiting proof to another peer. A proof that is already being verified stays as it is.
     pub(super) fn move_to(&self, ticket: ProofTicket, from: Option<PeerId>) {
         let mut queue = self.shared.queue.lock();
         if let Some(proof) = queue.batcher.remove(|proof| proof.ticket == ticket) {
@@ -113,13 +112,13 @@ impl VerifierPool {
         }
     }
 
-    /// Records that the verdict on a proof of a peer has been handled: its next proof may be verified.
+    /// Records that the verdict on a peer's proof has been handled, so its next proof may be verified.
     pub(super) fn settled(&self, from: Option<PeerId>) {
         self.shared.queue.lock().batcher.settled(from);
         self.shared.changed.notify_one();
     }
 
-    /// Removes a proof whose verdict nobody needs any more, if it still waits.
+    /// Removes a waiting proof whose verdict is no longer needed.
     pub(super) fn remove(&self, ticket: ProofTicket) {
         let mut queue = self.shared.queue.lock();
         queue.batcher.remove(|proof| proof.ticket == ticket);
@@ -193,7 +192,7 @@ impl VerifierState {
         }
     }
 
-    /// Waits for the next job; `None` when the owner was dropped.
+    /// Waits for the next job; returns `None` once the owner has dropped the pool.
     fn next_job(&self) -> Option<Job<Proof>> {
         let mut queue = self.queue.lock();
         while !queue.closed {

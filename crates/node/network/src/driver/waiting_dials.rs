@@ -1,4 +1,4 @@
-//! Callers that want a connection to a peer which is being dialled already.
+//! Callers that want a connection to a peer that is already being dialled.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::command::ConnectFailure;
 /// Channel on which a caller waits for the end of a dial.
 pub(crate) type ConnectReply = oneshot::Sender<Result<(), ConnectFailure>>;
 
-/// Callers that wait for the end of a dial that others began, by peer.
+/// Callers that wait for the end of a dial begun by others, by peer.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingDials(BTreeMap<PeerId, Vec<(Multiaddr, ConnectReply)>>);
 
@@ -18,7 +18,7 @@ impl WaitingDials {
     /// Adds a caller that named this address of a peer.
     pub(crate) fn wait(&mut self, peer: PeerId, address: Multiaddr, reply: ConnectReply) {
         let callers = self.0.entry(peer).or_default();
-        // A caller that has given up hears nothing, and must not fill the memory.
+        // A caller that has given up needs no answer, and must not use up memory.
         callers.retain(|(_, reply)| !reply.is_closed());
         callers.push((address, reply));
     }
