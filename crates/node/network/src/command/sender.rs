@@ -7,10 +7,10 @@ use undertone_message::{PubsubTopic, WakuMessage};
 
 use super::{PublishFailure, Published};
 
-/// Question of the accountable sender.
+/// A question of the accountable sender.
 #[derive(Debug)]
 pub enum SenderQuestion {
-    /// Asks whether a message could be published but for its proof. One without a timestamp counts as one of now.
+    /// Asks whether a message could be published, ignoring its proof. A missing timestamp counts as the current time.
     Check {
         /// Topic to publish on.
         pubsub_topic: PubsubTopic,
@@ -19,7 +19,7 @@ pub enum SenderQuestion {
         /// Channel for the answer.
         reply: oneshot::Sender<Result<(), PublishFailure>>,
     },
-    /// Asks for the proof of a message with a timestamp. A message id of the rate limit is spent.
+    /// Asks for the proof of a message with a timestamp. This uses up a message id of the rate limit.
     Prove {
         /// Topic to publish on.
         pubsub_topic: PubsubTopic,
@@ -28,58 +28,60 @@ pub enum SenderQuestion {
         /// Channel for the serialized proof.
         reply: oneshot::Sender<Result<Bytes, ProofRefusal>>,
     },
-    /// Asks whether receivers would still accept the proof of a message.
+    /// Asks whether other nodes would still accept the proof of a message.
     IsProofGood {
         /// Message with its proof.
         message: WakuMessage,
         /// Channel for the answer.
         reply: oneshot::Sender<bool>,
     },
-    /// Publishes a message for the first time on any topic of the network, joined or not. What no peer has of it then is
-    /// answered, so that the sender lets it wait for one; `None` if a peer has the message.
+    /// Publishes a message for the first time, on any topic of the network, joined or not. The answer is the parts that
+    /// no peer received, which the sender keeps for later; `None` if a peer has received the message.
     PublishFirst {
         /// Topic to publish on.
         pubsub_topic: PubsubTopic,
         /// Message to be published.
         message: WakuMessage,
-        /// Whether the message may wait: without that and a peer, it is not published.
+        /// Whether the message may wait for a peer. If not, it is not published without one.
         may_wait: bool,
-        /// Channel for the answer, which comes after this node's own readers have the message.
+        /// Channel for the answer, sent once this node's own readers have received the message.
         reply: oneshot::Sender<Result<Option<Unsent>, PublishFailure>>,
     },
-    /// Publishes a message with its proof on any topic of the network, if a peer can take it now; also again.
+    /// Publishes a message with its proof on any topic of the network, if a peer can take it now. The message may have
+    /// been published before.
     Publish {
         /// Topic to publish on.
         pubsub_topic: PubsubTopic,
-        /// Message with its timestamp, and its proof where the network asks for one.
+        /// Message with its timestamp, and with its proof where the network requires one.
         message: WakuMessage,
-        /// Whether this node's own readers have it already.
+        /// Whether this node's own readers have already received it.
         is_delivered: bool,
         /// Channel for the answer.
         reply: oneshot::Sender<Result<Published, PublishFailure>>,
     },
     /// Asks what can be sent now.
     Conditions {
-        /// Topics of the messages that are to be sent.
+        /// Topics of the waiting messages.
         pubsub_topics: Vec<PubsubTopic>,
         /// Channel for the answer.
         reply: oneshot::Sender<SendConditions>,
     },
 }
 
-/// Message that no peer has.
+/// Message that no peer has received.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unsent {
-    /// The message or its fragments: as this node's own readers have them, with their proofs, or as it was to be published.
+    /// The message or its fragments. If already delivered, they are as this node's own readers received them, with
+    /// their proofs; otherwise the message as it was passed in.
     pub parts: Vec<WakuMessage>,
-    /// Whether this node's own readers have it.
+    /// Whether this node's own readers have received it.
     pub is_delivered: bool,
 }
 
-/// Reason why no proof was made for the accountable sender.
+/// Reason why no proof was generated for the accountable sender.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ProofRefusal {
-    /// No proof can be made at present.
+    /// No proof can be generated at present.
     #[error("{reason}")]
     NotReady {
         /// Reason, for the log.
@@ -88,7 +90,7 @@ pub enum ProofRefusal {
     /// The rate limit of the timestamp's epoch is used up.
     #[error("the messages of the epoch are used up")]
     LimitUsedUp,
-    /// The node has no membership, as far as it knows.
+    /// The node has no known membership.
     #[error("this node has no membership")]
     NotMember,
 }
@@ -96,16 +98,16 @@ pub enum ProofRefusal {
 /// Conditions for sending at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SendConditions {
-    /// Topics for which a peer is connected that takes messages of this node.
+    /// Topics for which a peer that accepts messages from this node is connected, and for which bandwidth is left.
     pub reached: Vec<PubsubTopic>,
-    /// Rest of the rate limit; `None` where it is not known or there is none.
+    /// Rest of the rate limit; `None` if it is unknown or there is none.
     pub budget: Option<SendBudget>,
 }
 
 /// Rest of the rate limit in the present epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SendBudget {
-    /// Messages that can still be proved.
+    /// Number of messages that can still be proved.
     pub remaining: u32,
     /// End of the epoch by the node's clock, Unix nanoseconds.
     pub epoch_ends_ns: u64,

@@ -23,26 +23,26 @@ pub struct GossipSnapshot {
 pub struct RlnSnapshot {
     /// Whether the node has a membership to publish with.
     pub may_publish: bool,
-    /// Reason why the node cannot publish now, as far as is known.
+    /// Reason why the node cannot publish now, if any is known.
     pub refusal: Option<String>,
-    /// Messages that the node's membership has left in the present epoch; `None` without a membership, and
-    /// while that is not known because an id is being written to disk.
+    /// Messages left to the node's membership in the current epoch. `None` without a membership, and while an id is
+    /// being written to disk.
     pub allowance: Option<EpochAllowance>,
     /// Message ids that another node with this identity used first.
     pub ids_taken_total: u64,
-    /// Pool of tokens prepared ahead; `None` without a membership or when its proofs use no pool.
+    /// Pool of tokens prepared ahead; `None` without a membership or if proofs use no pool.
     pub tokens: Option<TokenSnapshot>,
     /// Proofs that the node has generated.
     pub proofs: ProofTotals,
     /// State of the threads that verify proofs.
     pub verifier: VerifierSnapshot,
-    /// The membership set as this node follows it.
+    /// The node's view of the membership set.
     pub membership: MembershipSnapshot,
-    /// State of following the chain; `None` when the membership registry is not a contract.
+    /// State of following the chain; `None` if the membership registry is not a contract.
     pub chain: Option<evm::ChainStatus>,
 }
 
-/// Messages of a membership in one epoch.
+/// Messages that a membership may publish in one epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EpochAllowance {
     /// Messages that may still be published in the epoch.
@@ -52,7 +52,7 @@ pub struct EpochAllowance {
 }
 
 impl EpochAllowance {
-    /// Returns the messages of each epoch that are not proved for light clients: a quarter, and at least one.
+    /// Returns the messages per epoch that are reserved for the node itself: a quarter of the limit, at least one.
     pub fn own_share(&self) -> u64 {
         self.limit.div_ceil(4)
     }
@@ -81,7 +81,7 @@ pub struct VerifierSnapshot {
     pub policy: BatchPolicy,
     /// Proofs waiting to be verified.
     pub waiting: usize,
-    /// Peers whose proofs are verified one by one, because they delivered an invalid one.
+    /// Peers whose proofs are verified singly, because they delivered an invalid one.
     pub suspects: usize,
     /// Proofs verified since the start.
     pub checked_total: u64,
@@ -89,16 +89,17 @@ pub struct VerifierSnapshot {
     pub bad_total: u64,
     /// Batches verified since the start.
     pub batches_total: u64,
-    /// Histogram of the number of proofs verified at a time.
+    /// Histogram of the number of proofs per verification job.
     pub job_sizes: JobSizes,
-    /// Time that the last job took, divided by its proofs; zero before the first.
+    /// Duration of the last job divided by its number of proofs; zero before the first.
     pub last_took: Duration,
 }
 
 /// Histogram of verification jobs by their number of proofs; a single proof counts as a job of one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JobSizes {
-    /// Jobs per bucket: of at most the bucket's bound in [`JobSizes::BOUNDS`] and more than the bound before.
+    /// Number of jobs per bucket. A bucket holds jobs above the previous bound in [`JobSizes::BOUNDS`] and up to its
+    /// own.
     /// The last entry counts the jobs above all bounds.
     pub counts: [u64; Self::BOUNDS.len() + 1],
 }
@@ -117,8 +118,8 @@ impl JobSizes {
 /// Histogram of messages by the length of their payloads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MessageSizes {
-    /// Messages per bucket: of at most the bucket's bound in [`MessageSizes::BOUNDS_KB`] and more than the
-    /// bound before. The last entry counts the messages above all bounds.
+    /// Number of messages per bucket. A bucket holds sizes above the previous bound in [`MessageSizes::BOUNDS_KB`] and
+    /// up to its own.
     pub counts: [u64; Self::BOUNDS_KB.len() + 1],
     /// Sum of all payload lengths, bytes.
     pub sum_bytes: u64,
@@ -136,14 +137,14 @@ impl MessageSizes {
     }
 }
 
-/// State of the membership set as the node follows it, at one moment.
+/// State of the node's view of the membership set, at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MembershipSnapshot {
-    /// Version of the registry; `None` where the log of changes is not known.
+    /// Version of the registry; `None` if the log of changes is not known.
     pub version: Option<u64>,
-    /// Number of members at that version; `None` where they are not known.
+    /// Number of members at that version; `None` if they are not known.
     pub members: Option<usize>,
-    /// Number of Merkle roots that are accepted.
+    /// Number of accepted Merkle roots.
     pub roots: usize,
 }
 
@@ -158,9 +159,9 @@ pub struct TopicSnapshot {
     pub subscribers: usize,
     /// Whether nothing has been relayed for 20 s, because no peer in the mesh answers.
     pub is_cut_off: bool,
-    /// Bytes of the topic so far.
+    /// Bytes transferred on the topic since the start.
     pub traffic: TopicTraffic,
-    /// Payloads of the topic's valid messages so far, own and of peers.
+    /// Payloads of the topic's valid messages since the start, own and of peers.
     pub payloads: PayloadTotals,
 }
 
@@ -214,21 +215,22 @@ pub struct NodeTotals {
     pub publish_failed: u64,
     /// Messages of peers that were rejected, by reason.
     pub rejected: BTreeMap<&'static str, u64>,
-    /// Times that a member's secret was recovered from two of its messages.
+    /// Number of times that a member's secret was recovered from two of its messages.
     pub spammers: u64,
-    /// Times that a peer was cut off for a low score; repeated ones before its score recovers do not count.
+    /// Number of times that a peer was disconnected for a low score. Repetitions before its score recovers do not
+    /// count.
     pub graylisted: u64,
-    /// Connections that were closed for the number of peers at their address alone.
+    /// Number of connections closed only because of the number of peers at their address.
     pub graylisted_for_address: u64,
-    /// Questions for metadata that were not answered, because their peer had asked too often.
+    /// Metadata requests not answered because the peer had asked too often.
     pub metadata_refused: u64,
-    /// Peers that dialled this node and found no place.
+    /// Peers that dialled this node and were refused for lack of a place.
     pub connections_refused: u64,
-    /// Peers that rendezvous points named; one that is named again counts again.
+    /// Peers reported by rendezvous points; a peer that is reported again counts again.
     pub found_by_rendezvous: u64,
-    /// Dials by this node that led to a connection.
+    /// Dials by this node that resulted in a connection.
     pub dials_succeeded: u64,
-    /// Dials by this node that did not.
+    /// Dials by this node that failed.
     pub dials_failed: u64,
     /// Number of topics joined since the start.
     pub joined: u64,
@@ -238,10 +240,10 @@ pub struct NodeTotals {
     pub message_sizes: MessageSizes,
 }
 
-/// Reachability of the node, as peers tell it.
+/// Reachability of the node, as its peers report it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reachable {
-    /// Nobody has said so far.
+    /// No peer has reported it so far.
     #[default]
     Unknown,
     /// Peers can reach the node.
@@ -253,19 +255,19 @@ pub enum Reachable {
 /// Circuits through relays, and holes punched, since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PassageTotals {
-    /// Peers that were given a place, by which others reach them through this node.
+    /// Reservations granted to peers, by which others reach them through this node.
     pub reservations: u64,
-    /// Peers that were not.
+    /// Reservations refused.
     pub reservations_denied: u64,
-    /// Circuits of others through this node.
+    /// Circuits of other peers through this node.
     pub circuits: u64,
     /// Circuits that were refused.
     pub circuits_denied: u64,
     /// Own connections through relays, in both directions.
     pub relayed: u64,
-    /// Connections through relays that a direct one has replaced.
+    /// Relayed connections replaced by direct ones.
     pub holes_punched: u64,
-    /// Connections through relays that no direct one could replace.
+    /// Relayed connections that could not be replaced by direct ones.
     pub holes_failed: u64,
 }
 
@@ -281,7 +283,7 @@ pub struct ProtocolPeers {
 /// All counters and gauges, at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricsSnapshot {
-    /// Share of the last ten seconds for which the threads of the runtime were at work, 0 to 1.
+    /// Share of the last ten seconds for which the runtime's threads were busy, 0 to 1.
     pub runtime_load: f64,
     /// Number of connected peers.
     pub peers: usize,
@@ -289,23 +291,23 @@ pub struct MetricsSnapshot {
     pub pubsub_peers: usize,
     /// Known peers, connected or not.
     pub known_peers: usize,
-    /// Connected peers by the protocols of Waku that they speak.
+    /// Connected peers by the Waku protocols that they speak.
     pub protocol_peers: BTreeMap<&'static str, ProtocolPeers>,
-    /// Nodes found by discv5 and not forgotten since, by the shards that they relay.
+    /// Number of nodes found by discv5 and not forgotten since, by shard.
     pub discovered: BTreeMap<u16, usize>,
     /// State of the router.
     pub gossip: GossipSnapshot,
     /// Topics that the node is subscribed to.
     pub topics: Vec<TopicSnapshot>,
-    /// Peers below which a mesh is grafted.
+    /// Mesh size below which the router grafts more peers.
     pub mesh_low: usize,
     /// Totals that the driver itself counts.
     pub totals: NodeTotals,
-    /// Proofs whose verdict the relay waits for.
+    /// Proofs whose verdicts the relay is waiting for.
     pub checks_waiting: usize,
-    /// End of the certificate of the WebSocket port, seconds since 1970; `None` without one.
+    /// Expiry time of the WebSocket port's certificate, Unix seconds; `None` without one.
     pub certificate_expires_unix_s: Option<i64>,
-    /// Reachability of the node, as peers tell it.
+    /// Reachability of the node, as its peers report it.
     pub reachable: Reachable,
     /// Circuits through relays, and holes punched.
     pub passage: PassageTotals,

@@ -1,4 +1,4 @@
-//! Messages as the application gets them.
+//! Messages as the application receives them.
 
 use std::time::Instant;
 
@@ -11,21 +11,21 @@ use undertone_message::{MessageHash, PubsubTopic, WakuMessage, message_hash};
 pub struct Delivery {
     /// Topic that the message was published on.
     pub pubsub_topic: PubsubTopic,
-    /// Decoded message, reassembled if it came in fragments and the sink does not take those.
+    /// Decoded message. A fragmented one is reassembled, unless the sink takes fragments.
     pub message: WakuMessage,
     /// Gossip message id: the hash of the encoded message, or of the fragment that completed it.
     pub id: MessageId,
     /// Peer that sent the first copy; `None` for an own message.
     pub from: Option<PeerId>,
-    /// Time when the first copy had arrived in full, or when an own message was published.
+    /// Time when the first copy had arrived completely, or when an own message was published.
     pub received: Instant,
     /// Time when the message was found valid.
     pub validated: Instant,
 }
 
 impl Delivery {
-    /// Returns the deterministic message hash. It is computed on demand, because at 150 kB it takes as long
-    /// as relaying, and not every reader needs it.
+    /// Returns the deterministic message hash. It is computed on demand: at 150 kB this takes as long as relaying, and
+    /// not every reader needs it.
     pub fn hash(&self) -> MessageHash {
         message_hash(&self.pubsub_topic.to_string(), &self.message)
     }

@@ -1,4 +1,4 @@
-//! Messages reassembled from the fragments that are delivered.
+//! Reassembly of messages from delivered fragments.
 
 use std::time::{Duration, Instant};
 
@@ -8,24 +8,24 @@ use undertone_relay::{Reassembled, Reassembly};
 
 use super::delivery::Delivery;
 
-/// Delivery that is a fragment.
+/// Result of taking a fragment.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FragmentTaken {
     /// The fragment that completes this message.
     Last(Box<Delivery>),
-    /// Another one, a copy of one, or one that is no valid fragment.
+    /// Another fragment, a duplicate, or a malformed one.
     Other,
 }
 
-/// Incomplete messages of which fragments have come.
+/// Incomplete messages, of which some fragments have arrived.
 pub(super) struct WholeMessages {
     reassembly: Reassembly,
-    /// Beginning of the reassembly's time.
+    /// Time zero of the reassembly.
     since: Instant,
 }
 
 impl WholeMessages {
-    /// Fragments may come as late after one another as one epoch after the next.
+    /// Allows one more epoch between fragments, because a sender may have to wait for the next one.
     pub(super) fn new(epoch_s: Option<u64>) -> Self {
         let mut limits = AssemblerLimits::default();
         limits.timeout += Duration::from_secs(epoch_s.unwrap_or(0));
@@ -35,7 +35,7 @@ impl WholeMessages {
         }
     }
 
-    /// Takes a fragment; returns `None` for another message.
+    /// Takes a fragment; returns `None` if the message is not one.
     pub(super) fn take(&mut self, delivery: &Delivery) -> Option<FragmentTaken> {
         let now = Time::ZERO.after(delivery.validated.duration_since(self.since));
         let message = &delivery.message;

@@ -1,11 +1,11 @@
-//! Router of the default route, as Linux tells it.
+//! Router of the default route, as Linux reports it.
 
 use std::net::Ipv4Addr;
 
 /// File with the kernel's routes for IPv4.
 const ROUTES: &str = "/proc/net/route";
 
-/// Flags of a route that is up and leads to a router.
+/// Flags of a route that is up and uses a gateway.
 const UP_BY_ROUTER: u16 = 0x3;
 
 /// Returns the router that packets to the Internet go to; `None` if there is none, or on systems without [`ROUTES`].
@@ -13,13 +13,13 @@ pub(super) fn router() -> Option<Ipv4Addr> {
     router_in(&std::fs::read_to_string(ROUTES).ok()?)
 }
 
-/// The router of the default route with the least metric.
+/// Returns the router of the default route with the lowest metric.
 fn router_in(routes: &str) -> Option<Ipv4Addr> {
     let routes = routes.lines().skip(1).filter_map(default_route);
     routes.min_by_key(|(_, metric)| *metric).map(|(ip, _)| ip)
 }
 
-/// Router and metric of a line that is a default route.
+/// Returns the router and metric of a line if it is a default route.
 fn default_route(line: &str) -> Option<(Ipv4Addr, u32)> {
     let mut fields = line.split_whitespace().skip(1);
     let destination = fields.next()?;
@@ -31,7 +31,7 @@ fn default_route(line: &str) -> Option<(Ipv4Addr, u32)> {
     if !is_default || flags & UP_BY_ROUTER != UP_BY_ROUTER {
         return None;
     }
-    // The kernel writes the address as a number of its own byte order.
+    // The kernel writes the address as a number in its native byte order.
     Some((Ipv4Addr::from(router.to_ne_bytes()), metric))
 }
 

@@ -1,4 +1,4 @@
-//! One HTTP request to a router, with a bound on its answer.
+//! A single HTTP request to a router, with a bound on its answer.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -11,10 +11,10 @@ use hyper_util::rt::TokioIo;
 use thiserror::Error;
 use tokio::net::TcpStream;
 
-/// Longest head and longest body of an answer, bytes. Descriptions of routers have some ten thousand.
+/// Maximum length of an answer's head and of its body, bytes. Descriptions of routers have some ten thousand.
 const ANSWER_BYTES_MAX: usize = 256 << 10;
 
-/// Reason why a request has no answer.
+/// Reason why a request failed.
 #[derive(Debug, Error)]
 pub(crate) enum HttpError {
     #[error("{0}")]
@@ -34,7 +34,7 @@ pub(super) struct RouterAnswer {
     pub(super) body: String,
 }
 
-/// Sends a request on a connection of its own. The caller bounds the time.
+/// Sends a request on a new connection. The caller limits the time.
 pub(super) async fn ask(
     at: SocketAddr,
     request: request::Builder,
@@ -50,7 +50,7 @@ pub(super) async fn ask(
         .title_case_headers(true)
         .handshake(stream)
         .await?;
-    // Ends with the answer, or when nobody waits for it any more.
+    // Ends with the answer, or when it is no longer awaited.
     tokio::spawn(connection);
     let answer = sender.send_request(request).await?;
     let status = answer.status().as_u16();

@@ -1,4 +1,4 @@
-//! Task that has the node's ports opened, keeps them open, and gives them back.
+//! Task that has the router open the node's ports, keeps them open, and releases them.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -10,28 +10,28 @@ use tokio::task::JoinHandle;
 use super::router::{Grant, Router, RouterError};
 use super::{LocalPort, RouterSearch};
 
-/// Time before a router that was not found, or that refused, is asked again.
+/// Time before a router that was not found or that refused is asked again.
 const RETRY: Duration = Duration::from_secs(60);
 
-/// Longest time between two renewals, by which the mappings of a router that was restarted come back.
+/// Maximum time between two renewals, so that the mappings return after a restart of the router.
 const RENEWAL_MAX: Duration = Duration::from_secs(10 * 60);
 
 /// Time for the router to close the ports when the node stops.
 const GIVING_BACK: Duration = Duration::from_secs(2);
 
-/// Other ports of the router that are tried if one is taken by another host.
+/// Number of other external ports to try if another host has the wanted one.
 const OTHER_PORTS: u16 = 3;
 
-/// News of a port for the event loop.
+/// News about a port for the event loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PortNews {
     /// The port can be reached at a public address.
     Opened { port: LocalPort, at: SocketAddr },
-    /// The address does not lead to the port any more.
+    /// The address no longer leads to the port.
     Lost { port: LocalPort, at: SocketAddr },
 }
 
-/// Handle to the task.
+/// Handle of the task.
 #[derive(Debug)]
 pub(crate) struct Mapper {
     news: mpsc::UnboundedReceiver<PortNews>,
@@ -40,9 +40,9 @@ pub(crate) struct Mapper {
 }
 
 impl Mapper {
-    /// Starts to have ports opened.
+    /// Starts to have ports opened by the router.
     pub(crate) fn start(search: RouterSearch, ports: Vec<LocalPort>) -> Self {
-        // Bounded by the number of ports: each is told once for each time that its address changes.
+        // Bounded by the number of ports: each is reported once per change of its address.
         let (sender, news) = mpsc::unbounded_channel();
         let (stop, stopped) = oneshot::channel();
         let keeper = PortKeeper {
@@ -75,7 +75,7 @@ impl Mapper {
         assert_eq!(self.news.try_recv().ok(), None);
     }
 
-    /// Gives the ports back; ends in bounded time, whether the router answers or not.
+    /// Releases the ports; takes a bounded time, whether the router answers or not.
     pub(crate) async fn stop(self) {
         // A task that has ended holds no port.
         let _ = self.stop.send(());
@@ -89,7 +89,7 @@ struct PortKeeper {
     router: Option<Router>,
     open: BTreeMap<LocalPort, Grant>,
     news: mpsc::UnboundedSender<PortNews>,
-    /// Whether the operator was told that no port is open, since one was.
+    /// Whether the operator has been warned that no port is open, since one last was.
     is_warned: bool,
 }
 
@@ -105,7 +105,7 @@ impl PortKeeper {
                 _ = &mut stopped => break,
             }
         }
-        // A router that does not answer must not delay the stop; it closes the ports itself when the lease ends.
+        // A router that does not answer must not delay the stop; it closes the ports itself when the lease expires.
         let _ = tokio::time::timeout(GIVING_BACK, self.give_back()).await;
     }
 
@@ -122,7 +122,7 @@ impl PortKeeper {
                         "no port was opened at the router; forward the ports there and set nat = extip:IP, or nat = none"
                     );
                 }
-                // It may have been replaced by another one.
+                // The router may have been replaced by another one.
                 self.router = None;
                 for (port, grant) in std::mem::take(&mut self.open) {
                     self.tell(PortNews::Lost { port, at: grant.at });
@@ -137,7 +137,7 @@ impl PortKeeper {
             Some(router) => router.clone(),
             None => Router::find(&self.search).await?,
         };
-        // Kept from now on, so that a stop in the middle of a round gives the ports back.
+        // Stored before the round, so that a stop in the middle of it releases the ports.
         self.router = Some(router.clone());
         let mut wait = RENEWAL_MAX;
         for port in self.ports.clone() {
@@ -158,7 +158,7 @@ impl PortKeeper {
             if !opened.as_ref().is_err_and(RouterError::is_conflict) {
                 break;
             }
-            // Another host of this network has it. Ports below 1024 are left to the router's own services.
+            // Another host of this network has the port. Ports below 1024 are left to the router's own services.
             let other = port.number.checked_add(other).unwrap_or(1023 + other);
             opened = router.open(port, other, lease).await;
         }
@@ -205,7 +205,7 @@ impl PortKeeper {
     }
 }
 
-/// Whether an address that a router calls public is none: private, shared by a provider's customers, or missing.
+/// Whether an address that a router calls public is not: private, shared by a provider's customers (CGNAT), or missing.
 fn leads_nowhere(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => {

@@ -1,4 +1,4 @@
-//! NAT-PMP (RFC 6886): requests of a few bytes to the router, each repeated until it answers.
+//! NAT-PMP (RFC 6886): requests of a few bytes to the router, each repeated until there is an answer.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,13 +9,13 @@ use tokio::net::UdpSocket;
 
 use super::{LocalPort, PortKind};
 
-/// Time before the first repetition; it doubles with each one.
+/// Time before the first repetition; doubled with each one.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 
-/// Number of times that a request is sent: a router that is silent for four seconds has no NAT-PMP.
+/// Number of times that a request is sent. A router that stays silent for four seconds does not support NAT-PMP.
 const ATTEMPTS: u32 = 4;
 
-/// Longest answer, bytes.
+/// Maximum length of an answer, bytes.
 const ANSWER_BYTES: usize = 16;
 
 /// Code of the request for the router's public address.
@@ -53,7 +53,7 @@ pub(super) async fn public_address(router: SocketAddr) -> Result<Ipv4Addr, NatPm
     }
 }
 
-/// Asks for a port, at best the one with the number `external`.
+/// Asks the router to open a port, preferably with the number `external`.
 pub(super) async fn open(
     router: SocketAddr,
     port: LocalPort,
@@ -65,7 +65,7 @@ pub(super) async fn open(
     opened(&answer, port)
 }
 
-/// Gives a port back.
+/// Asks the router to close a port.
 pub(super) async fn close(router: SocketAddr, port: LocalPort) -> Result<(), NatPmpError> {
     ask(router, &map_request(port, 0, 0)).await.map(drop)
 }
@@ -94,7 +94,7 @@ fn opened(answer: &[u8], port: LocalPort) -> Result<OpenedPort, NatPmpError> {
     Ok(OpenedPort { external, lasts })
 }
 
-/// Sends a request until the router answers; returns what follows the head of the answer.
+/// Sends a request until the router answers; returns the answer without its header.
 async fn ask(router: SocketAddr, request: &[u8]) -> Result<Vec<u8>, NatPmpError> {
     let own = match router {
         SocketAddr::V4(_) => SocketAddr::from(([0; 4], 0)),
@@ -116,12 +116,12 @@ async fn ask(router: SocketAddr, request: &[u8]) -> Result<Vec<u8>, NatPmpError>
     Err(NatPmpError::Silent)
 }
 
-/// Content of an answer: version, code, result and the router's uptime stand before it.
+/// Returns the content of an answer, without the header: version, code, result and the router's uptime.
 fn body(request: &[u8], answer: &[u8]) -> Result<Vec<u8>, NatPmpError> {
     let (Some(asked), [version, code, r0, r1, rest @ ..]) = (request.get(1), answer) else {
         return Err(NatPmpError::Malformed);
     };
-    // A router that knows only the successor of NAT-PMP answers in a version of its own.
+    // A router that supports only the successor of NAT-PMP answers with its own version.
     if *version != 0 {
         return Err(NatPmpError::Malformed);
     }

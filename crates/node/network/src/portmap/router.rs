@@ -1,4 +1,4 @@
-//! The router, asked by one of its protocols.
+//! The router, through one of its protocols.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -27,7 +27,7 @@ impl RouterError {
     }
 }
 
-/// A port that is open, and for how long.
+/// An open port and its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grant {
     /// Public address and port that lead to the node.
@@ -36,7 +36,7 @@ pub(super) struct Grant {
     pub(super) lasts: Option<Duration>,
 }
 
-/// The router, by the protocol that it answers to.
+/// The router, by the protocol that it supports.
 #[derive(Clone, Debug)]
 pub(super) enum Router {
     Upnp(Gateway),
@@ -44,7 +44,7 @@ pub(super) enum Router {
 }
 
 impl Router {
-    /// Finds the router, by the first protocol that it answers to.
+    /// Finds the router by the first protocol that it supports.
     pub(super) async fn find(search: &RouterSearch) -> Result<Self, RouterError> {
         match search.method {
             MappingMethod::Upnp => Self::by_upnp(search).await,
@@ -71,7 +71,7 @@ impl Router {
         Ok(Self::Pmp(at))
     }
 
-    /// Opens a port or keeps it open, at best with the number `external`.
+    /// Opens a port or keeps it open, preferably with the number `external`.
     pub(super) async fn open(
         &self,
         port: LocalPort,
@@ -104,7 +104,7 @@ impl Router {
         Ok(())
     }
 
-    /// Name of the protocol, for the log.
+    /// Returns the name of the protocol, for the log.
     pub(super) fn protocol(&self) -> &'static str {
         match self {
             Self::Upnp(_) => "UPnP",

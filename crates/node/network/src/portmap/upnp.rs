@@ -1,7 +1,8 @@
-//! UPnP (Internet Gateway Device): a router is searched by multicast, described in XML, and asked by SOAP over HTTP.
+//! UPnP (Internet Gateway Device): a router is discovered by multicast, described in XML, and controlled by SOAP over
+//! HTTP.
 //!
-//! Anyone in the local network can answer a search, so answers are bounded in number, size and time, only the host
-//! that answered is asked, and the XML is searched for the few texts that are needed instead of being parsed.
+//! Anyone in the local network can answer a search. So answers are bounded in number, size and time, and only the host
+//! that answered is asked. The XML is searched for the few texts needed instead of being parsed.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -22,19 +23,19 @@ const SEARCH: Duration = Duration::from_secs(3);
 /// Time for one request to the router.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Most answers to a search that are looked at.
+/// Maximum number of answers to a search that are considered.
 const ANSWERS_MAX: usize = 16;
 
-/// Longest answer to a search, bytes; what follows is cut off.
+/// Maximum length of an answer to a search, bytes; the rest is cut off.
 const ANSWER_BYTES: usize = 2048;
 
-/// Kinds of router that are searched.
+/// Device types that are searched for.
 const ROUTERS: [&str; 2] = [
     "urn:schemas-upnp-org:device:InternetGatewayDevice:1",
     "urn:schemas-upnp-org:device:InternetGatewayDevice:2",
 ];
 
-/// Services that open ports.
+/// Service types that open ports.
 const SERVICES: [&str; 3] = [
     "urn:schemas-upnp-org:service:WANIPConnection:1",
     "urn:schemas-upnp-org:service:WANIPConnection:2",
@@ -44,10 +45,10 @@ const SERVICES: [&str; 3] = [
 /// Name under which the router lists the node's ports.
 const NAME: &str = "undertone";
 
-/// Code of the error that another host has the port.
+/// Error code: another host has the port.
 const CONFLICT: u16 = 718;
 
-/// Code of the error that the router opens ports without end only.
+/// Error code: the router supports only mappings without expiry.
 const ONLY_PERMANENT: u16 = 725;
 
 /// Reason why a request failed.
@@ -69,7 +70,7 @@ pub(crate) enum UpnpError {
     Refused(u16),
 }
 
-/// Router that opens ports.
+/// A router that can open ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Gateway {
     at: SocketAddr,
@@ -81,7 +82,7 @@ pub(super) struct Gateway {
     own: IpAddr,
 }
 
-/// Searches for a router; `ssdp` is the address that they listen to.
+/// Searches for a router; `ssdp` is the address that routers listen on.
 pub(super) async fn search(ssdp: SocketAddr) -> Result<Gateway, UpnpError> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
     for router in ROUTERS {
@@ -100,7 +101,7 @@ pub(super) async fn search(ssdp: SocketAddr) -> Result<Gateway, UpnpError> {
         };
         let (len, from) = received?;
         let text = String::from_utf8_lossy(buffer.get(..len).unwrap_or_default());
-        // A router answers once for each kind; another host's description would be of another host's choice.
+        // A router answers once per device type. A description on another host than the one that answered is ignored.
         let Some(location) = location(&text).filter(|location| location.0.ip() == from.ip()) else {
             continue;
         };
@@ -116,7 +117,7 @@ pub(super) async fn search(ssdp: SocketAddr) -> Result<Gateway, UpnpError> {
     Err(failure)
 }
 
-/// Address and path of a router's description, in its answer to a search.
+/// Returns the address and path of a router's description, from its answer to a search.
 fn location(answer: &str) -> Option<(SocketAddr, PathAndQuery)> {
     let mut lines = answer.lines();
     let url = lines.find_map(|line| {
@@ -128,7 +129,7 @@ fn location(answer: &str) -> Option<(SocketAddr, PathAndQuery)> {
     address_and_path(url)
 }
 
-/// Takes apart a URL whose host is an IP address.
+/// Splits a URL whose host is an IP address into address and path.
 fn address_and_path(url: &str) -> Option<(SocketAddr, PathAndQuery)> {
     let url = url.parse::<Uri>().ok()?.into_parts();
     let host = url.authority.filter(|_| url.scheme == Some(Scheme::HTTP))?;
@@ -150,7 +151,7 @@ async fn describe(at: SocketAddr, path: PathAndQuery) -> Result<Gateway, UpnpErr
     })
 }
 
-/// The service that opens ports, and the path at which it is asked.
+/// Returns the service that opens ports, and the path to call it at.
 fn service(description: &str) -> Option<(&'static str, PathAndQuery)> {
     let blocks = description.split("<service>").skip(1);
     let mut known = blocks.filter_map(|block| {
@@ -171,14 +172,14 @@ fn service(description: &str) -> Option<(&'static str, PathAndQuery)> {
     known.next()
 }
 
-/// Text of the first element with this name.
+/// Returns the text of the first element with this name.
 fn text_of<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
     let (_, after) = xml.split_once(&format!("<{name}>"))?;
     let (text, _) = after.split_once("</")?;
     Some(text.trim())
 }
 
-/// This host's address on the way to the router; nothing is sent.
+/// Returns this host's address on the route to the router; nothing is sent.
 async fn own_address(router: SocketAddr) -> Result<IpAddr, UpnpError> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).await?;
     socket.connect(router).await?;
@@ -199,7 +200,7 @@ impl Gateway {
     }
 
     /// Opens the port with the number `external`; returns how long it stays open, `None` for a router that keeps it
-    /// until told otherwise.
+    /// until it is closed.
     pub(super) async fn open(
         &self,
         port: LocalPort,
@@ -209,7 +210,7 @@ impl Gateway {
         match self.add(port, external, lease.as_secs()).await {
             Ok(()) => Ok(Some(lease)),
             Err(UpnpError::Refused(CONFLICT)) => Err(UpnpError::Conflict),
-            // The node closes the port when it stops.
+            // Without expiry: the node closes the port when it stops.
             Err(UpnpError::Refused(ONLY_PERMANENT)) => {
                 self.add(port, external, 0).await?;
                 Ok(None)

@@ -1,4 +1,4 @@
-//! Thread that posts spans to the collector. Neither a slow collector nor one that is away delays anything but this thread.
+//! Thread that posts spans to the collector. A slow or missing collector delays nothing but this thread.
 
 use std::io::{self, Read as _};
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::TraceSpan;
 use super::otlp::{self, ClockPair};
 use super::queue::SpanQueue;
 
-/// Time for the collector to take a batch.
+/// Timeout for posting a batch.
 const POSTING: Duration = Duration::from_secs(5);
 
-/// Time after a batch that the collector did not take, doubled with each further one up to the longest.
+/// Pause after a failed batch; doubled with each further failure, up to the maximum.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Bytes of the collector's answer that are read at most.
+/// Maximum bytes of the collector's answer that are read.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
 /// Owner of the thread that posts spans.
@@ -30,7 +30,7 @@ pub struct TraceExporter {
     ended: oneshot::Receiver<()>,
 }
 
-/// Reason why the collector has not taken spans.
+/// Reason why posting spans failed.
 #[derive(Debug, Error)]
 enum PostError {
     #[error("{0}")]
@@ -53,7 +53,7 @@ impl TraceExporter {
         Ok(Self { queue, ended })
     }
 
-    /// Posts what waits, one last time, and ends.
+    /// Posts the waiting spans one last time, and ends.
     pub async fn finish(mut self) {
         self.queue.close();
         // Fails if the thread has panicked, which was logged.
@@ -103,7 +103,7 @@ fn post_all(url: &str, own: &PeerId, queue: &SpanQueue) {
     }
 }
 
-/// Posts one batch; returns how many of its spans the collector refused.
+/// Posts one batch; returns the number of its spans that the collector refused.
 fn post(
     agent: &ureq::Agent,
     url: &str,
@@ -122,7 +122,7 @@ fn post(
     }
     let mut answer = Vec::new();
     let mut reader = response.body_mut().as_reader().take(ANSWER_BYTES_MAX);
-    // The spans are taken, whatever becomes of the rest of the answer.
+    // The spans were accepted, even if the rest of the answer fails.
     let _ = reader.read_to_end(&mut answer);
     Ok(otlp::refused(&answer))
 }

@@ -1,4 +1,4 @@
-//! Requests of OTLP (OpenTelemetry protocol 1.x, `ExportTraceServiceRequest`) in protobuf, and their answers.
+//! OTLP requests (OpenTelemetry protocol 1.x, `ExportTraceServiceRequest`) in protobuf, and their responses.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -60,7 +60,7 @@ pub(super) fn request(own: &PeerId, spans: &[TraceSpan], clock: ClockPair) -> Ve
     request
 }
 
-/// Encodes spans with what made them (`ScopeSpans`).
+/// Encodes spans with their instrumentation scope (`ScopeSpans`).
 fn scope_spans(spans: &[TraceSpan], clock: ClockPair) -> Vec<u8> {
     let mut out = Vec::new();
     put_message(&mut out, 1, |out| {
@@ -72,8 +72,8 @@ fn scope_spans(spans: &[TraceSpan], clock: ClockPair) -> Vec<u8> {
     out
 }
 
-/// Returns the number of spans that the collector refused, from its `ExportTraceServiceResponse`. An answer that cannot be
-/// read refuses none.
+/// Returns the number of spans that the collector refused, read from its `ExportTraceServiceResponse`; 0 if the
+/// response is unreadable.
 pub(super) fn refused(answer: &[u8]) -> u64 {
     let partial = |(number, value)| match (number, value) {
         (1, FieldValue::Bytes(partial)) => Some(partial),
@@ -89,7 +89,7 @@ pub(super) fn refused(answer: &[u8]) -> u64 {
         .unwrap_or(0)
 }
 
-/// Fields of a message, up to the first that cannot be read.
+/// Returns the fields of a message, up to the first unreadable one.
 fn fields(message: &[u8]) -> impl Iterator<Item = (u32, FieldValue<'_>)> {
     let mut reader = FieldReader::new(message);
     std::iter::from_fn(move || reader.field().ok().flatten())

@@ -1,4 +1,4 @@
-//! Queue of spans between what makes them and the thread that posts them.
+//! Queue of spans between their producers and the thread that posts them.
 
 use std::time::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use parking_lot::{Condvar, Mutex};
 
 use super::TraceSpan;
 
-/// Spans that wait at most; with their attributes they take about half a kilobyte each.
+/// Maximum number of waiting spans; with its attributes, each takes about half a kilobyte.
 pub(super) const WAITING_MAX: usize = 4_096;
 
-/// Spans posted together at most.
+/// Maximum number of spans posted together.
 pub(super) const BATCH_MAX: usize = 512;
 
 /// Time that the first span of a batch waits for others.
@@ -18,11 +18,11 @@ const LINGER: Duration = Duration::from_secs(1);
 /// Totals of spans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceTotals {
-    /// Spans that the collector has taken.
+    /// Spans accepted by the collector.
     pub taken: u64,
-    /// Spans that found the queue full.
+    /// Spans dropped because the queue was full.
     pub dropped: u64,
-    /// Spans that were posted in vain: the collector was away, or refused them.
+    /// Spans lost because the collector was unreachable or refused them.
     pub lost: u64,
 }
 
@@ -40,7 +40,7 @@ struct QueueState {
 }
 
 impl SpanQueue {
-    /// Appends a span, or counts it as dropped. The lock is held for moves only.
+    /// Appends a span, or counts it as dropped. The lock is held only for moving data.
     pub(super) fn push(&self, span: TraceSpan) {
         let mut state = self.state.lock();
         if state.is_closed || state.waiting.len() >= WAITING_MAX {
@@ -72,7 +72,7 @@ impl SpanQueue {
         (!batch.is_empty()).then_some(batch)
     }
 
-    /// Waits for `pause`; returns `true` at once when the queue is closed, as what waits is dropped then.
+    /// Waits for `pause`. If the queue is closed, drops the waiting spans and returns `true` at once.
     pub(super) fn is_closed_within(&self, pause: Duration) -> bool {
         let until = Instant::now() + pause;
         let mut state = self.state.lock();
@@ -93,7 +93,7 @@ impl SpanQueue {
         totals.lost += lost as u64;
     }
 
-    /// Takes no further spans.
+    /// Closes the queue: no more spans are accepted.
     pub(super) fn close(&self) {
         self.state.lock().is_closed = true;
         self.changed.notify_all();

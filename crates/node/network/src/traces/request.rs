@@ -1,4 +1,4 @@
-//! Spans of requests to services, of peers and to peers.
+//! Spans of service requests, from peers and to peers.
 
 use std::error::Error;
 use std::time::Instant;
@@ -7,10 +7,10 @@ use libp2p::PeerId;
 
 use super::{SpanKind, TraceId, TraceSpan, Tracer};
 
-/// Longest reason of a failure, characters.
+/// Maximum length of a failure reason, characters.
 const FAILURE_CHARS_MAX: usize = 256;
 
-/// Request in progress; without traces, or outside the sample, it is empty.
+/// Span of a request in progress. It is empty without traces or outside the sample.
 pub struct RequestSpan(Option<Begun>);
 
 struct Begun {
@@ -24,7 +24,7 @@ struct Begun {
 }
 
 impl RequestSpan {
-    /// Begins the span of a request by `protocol`, of or to `peer`.
+    /// Begins the span of a request by `protocol`, from or to `peer`.
     pub fn begin(
         tracer: Option<&Tracer>,
         kind: SpanKind,
@@ -51,7 +51,7 @@ impl RequestSpan {
         self
     }
 
-    /// Ends the span and gives it.
+    /// Ends the span and exports it.
     pub fn end(self, failure: Option<&impl Error>) {
         let Some(begun) = self.0 else {
             return;

@@ -39,7 +39,7 @@ pub(crate) enum SpanValue {
     Number(u64),
 }
 
-/// Something that took time.
+/// A span: a piece of work that took time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TraceSpan {
     pub(crate) trace: TraceId,
@@ -50,7 +50,7 @@ pub(crate) struct TraceSpan {
     pub(crate) start: Instant,
     pub(crate) end: Instant,
     pub(crate) attributes: Vec<(&'static str, SpanValue)>,
-    /// Reason why it failed, if it did.
+    /// Reason why the work failed, if it did.
     pub(crate) failure: Option<Cow<'static, str>>,
 }
 
@@ -70,7 +70,7 @@ impl TraceId {
 }
 
 impl SpanId {
-    /// Returns the id of the span that `peer` makes of a message.
+    /// Returns the id of the span that `peer` creates for a message.
     pub(crate) fn of_message(trace: TraceId, peer: &PeerId) -> Self {
         let hash = Keccak256::new()
             .chain_update(trace.0)

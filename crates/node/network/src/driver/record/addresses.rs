@@ -1,4 +1,4 @@
-//! Addresses of a record: which of them are named, and in which order, as its length leaves no room for all.
+//! Selection and order of the addresses in a record, whose length leaves no room for all of them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,7 +7,7 @@ use libp2p::multiaddr::Protocol;
 
 use crate::driver::addresses::{ip_of, without_peer_id};
 
-/// Part of the world from which an IP address is reached, the widest first.
+/// Scope within which an IP address can be reached, the widest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     Internet,
@@ -17,34 +17,35 @@ enum Reach {
     Host,
 }
 
-/// Use of an address that `ip` and `tcp` cannot express, the greatest first.
+/// Use of an address that `ip` and `tcp` cannot express, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Use {
-    /// The only one that a page in a browser can dial: WebSocket with TLS, at a name.
+    /// WebSocket with TLS at a host name, the only kind that a web page can dial.
     Browsers,
     /// Through a relay, for a node that others do not reach directly.
     Relayed,
-    /// Another way to where `ip` and `tcp` lead as well.
+    /// Another way to a place that `ip` and `tcp` lead to as well.
     Other,
 }
 
-/// Addresses that a record names.
+/// Addresses that go into a record.
 #[derive(Debug)]
 pub(super) struct RecordAddresses {
     /// IPv4 address and TCP port, the keys `ip` and `tcp`.
     pub(super) v4: Option<(Ipv4Addr, u16)>,
     /// IPv6 address and TCP port, the keys `ip6` and `tcp6`.
     pub(super) v6: Option<(Ipv6Addr, u16)>,
-    /// Addresses that these cannot express, without identity, those of the greatest use first.
+    /// Addresses that these keys cannot express, without peer id, most important first.
     pub(super) others: Vec<Multiaddr>,
 }
 
 impl RecordAddresses {
-    /// Chooses among the addresses that others are told.
+    /// Selects from the addresses that others are told.
     ///
-    /// Those of this host only are named where there is nothing else; of the two families the one of narrower reach is not, as
-    /// nodes that have both dial and ask IPv6 first, but for an IPv4 address of a private network: routers lead there. A name
-    /// with secure WebSocket replaces WebSocket at IP addresses, for which no certificate is good.
+    /// Loopback addresses are included only if there are no others. If the families differ in scope, an IPv6 address of
+    /// the narrower scope is left out, because nodes with both families dial and ask IPv6 first. A private IPv4 address
+    /// stays, because routers forward to it. If a host name has secure WebSocket, WebSocket at IP addresses is left
+    /// out, because no certificate is valid for these.
     pub(super) fn of(told: &[Multiaddr]) -> Self {
         let told: Vec<_> = told.iter().map(without_peer_id).collect();
         let told: Vec<_> = told
@@ -92,7 +93,7 @@ impl RecordAddresses {
     }
 }
 
-/// Whether pages in browsers can dial an address.
+/// Whether web pages can dial an address.
 pub(super) fn is_for_browsers(address: &Multiaddr) -> bool {
     use_of(address) == Use::Browsers
 }
@@ -115,7 +116,7 @@ fn is_websocket(address: &Multiaddr) -> bool {
         .any(|part| matches!(part, Protocol::Ws(_) | Protocol::Wss(_)))
 }
 
-/// IP address and port of an address that consists of only these.
+/// Returns the IP address and port of an address that consists of only these.
 fn plain_tcp(address: &Multiaddr) -> Option<(IpAddr, u16)> {
     let mut parts = address.iter();
     let ip = match parts.next()? {
@@ -129,8 +130,8 @@ fn plain_tcp(address: &Multiaddr) -> Option<(IpAddr, u16)> {
     }
 }
 
-/// Part of the world from which an address is reached; a name counts as one of the Internet. `None` for an IPv6 address of
-/// one link, which means nothing without the name of the host's interface.
+/// Returns the scope within which an address can be reached; a host name counts as Internet. `None` for an IPv6
+/// link-local address, which is useless without the name of the host's interface.
 fn reach(address: &Multiaddr) -> Option<Reach> {
     let Some(ip) = ip_of(address) else {
         return Some(Reach::Internet);

@@ -1,6 +1,6 @@
-//! Encoding in RLP (recursive length prefix), as far as records need it.
+//! RLP encoding (recursive length prefix), as far as records need it.
 
-/// Largest length that is encoded in the first byte.
+/// Largest payload length that fits into the first byte.
 const SHORT_MAX: usize = 55;
 
 /// Encodes a string of bytes.

@@ -1,4 +1,4 @@
-//! Messages from the threads for rate limiting to the event loop.
+//! Messages from the rate-limiting threads to the event loop.
 
 use std::sync::mpsc;
 
@@ -15,11 +15,11 @@ pub(crate) enum RlnEvent {
     /// A proof was verified.
     Verified {
         ticket: ProofTicket,
-        /// Peer that the proof was attributed to when it was taken; `None` for an own one.
+        /// Peer that the proof was attributed to when verification started; `None` for an own one.
         from: Option<PeerId>,
         valid: bool,
     },
-    /// A proof for an own message was made, or not.
+    /// A proof for an own message was generated, or its generation failed.
     Proved {
         request: RequestId,
         result: Box<Result<RateLimitProof, ProofFailure>>,
@@ -34,7 +34,7 @@ pub(crate) enum RlnEvent {
     Skipped {
         epoch: Epoch,
         ids: u32,
-        /// Number of ids that were found used before.
+        /// Number of ids already found used before.
         before: u32,
     },
     /// The followed membership has changed.
@@ -42,7 +42,7 @@ pub(crate) enum RlnEvent {
         roots: RootWindow,
         now: MembershipSnapshot,
     },
-    /// The node has become a member; from now on this source makes its proofs.
+    /// The node has become a member; from now on this source generates its proofs.
     Joined(Box<dyn ProofSource>),
     /// The node lost its membership or was moved to another leaf.
     Left,

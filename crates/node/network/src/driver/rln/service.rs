@@ -1,4 +1,4 @@
-//! The event loop's access to the threads for rate limiting.
+//! The event loop's interface to the rate-limiting threads.
 
 use std::sync::mpsc as std_mpsc;
 use std::{io, thread};
@@ -19,14 +19,14 @@ use crate::driver::options::RlnOptions;
 use crate::driver::tokens::pool::PoolMonitor;
 use crate::driver::verify::{Proof, VerifierPool};
 
-/// The event loop's end of the proof and membership threads. They stop when it is dropped.
+/// The event loop's handle of the proof and membership threads. They stop when it is dropped.
 pub(crate) struct RlnService {
     verify: VerifierPool,
     publisher: Option<ProofThread>,
     own: OwnIdentity,
     membership: MembershipSnapshot,
     chain: Option<ChainHandle>,
-    /// Sender of events, for a publisher that is started later.
+    /// Sender of events, for publishers started later.
     events: mpsc::UnboundedSender<RlnEvent>,
     /// Dropping this sender tells the membership thread to stop.
     stop: std_mpsc::Sender<()>,
@@ -65,7 +65,7 @@ impl RlnService {
         })
     }
 
-    /// Stops the threads, and waits until the message-id counter is free and the membership saved. The receiver of the
+    /// Stops the threads. Waits until the message-id counter is released and the membership is saved. The receiver of
     /// events must be closed and empty: a proof may be waiting for an answer to one.
     pub(crate) fn stop(self) {
         drop(self.stop);
@@ -80,26 +80,26 @@ impl RlnService {
         self.membership = now;
     }
 
-    /// Requests an early poll of the registry's chain, because a peer refers to a change that is not known
-    /// here. A registry on no chain is always up to date.
+    /// Requests an early poll of the registry's chain, because a peer refers to a change that this node does not know.
+    /// Without a chain, the registry is always up to date.
     pub(crate) fn request_refresh(&self) {
         if let Some(chain) = &self.chain {
             chain.request_refresh();
         }
     }
 
-    /// Reason why the known membership may be outdated, or that the node's secret is public.
+    /// Returns why the known membership may be outdated, or that the node's secret is public.
     pub(crate) fn trouble(&self) -> Option<String> {
         let exposed = self.exposed().map(|failure| failure.to_string());
         exposed.or_else(|| self.chain.as_ref()?.status().staleness())
     }
 
-    /// Error that keeps message ids from being written to disk, without which nothing is proved.
+    /// Returns the error that prevents message ids from being written to disk. Without that, no proofs are generated.
     pub(crate) fn disk_trouble(&self) -> Option<String> {
         self.publisher.as_ref()?.tokens.as_ref()?.trouble()
     }
 
-    /// Reason why the node cannot publish now.
+    /// Returns the reason why the node cannot publish now.
     fn refusal(&self) -> Option<String> {
         let Some(publisher) = &self.publisher else {
             return Some(ProofFailure::NoMembership.to_string());
@@ -109,7 +109,7 @@ impl RlnService {
         exposed.or_else(|| tokens.and_then(PoolMonitor::refusal))
     }
 
-    /// Failure that ends publishing for the present epoch, if any.
+    /// Returns the failure that ends publishing for the current epoch, if any.
     fn exposed(&self) -> Option<ProofFailure> {
         let epoch = self.own.exposed?;
         let tokens = self.publisher.as_ref()?.tokens.as_ref();
@@ -117,8 +117,8 @@ impl RlnService {
         is_present.then_some(ProofFailure::IdentityExposed { epoch })
     }
 
-    /// Returns whether a secret that two messages revealed is that of this node's member. If it is, the node
-    /// stops publishing for the epoch.
+    /// Returns whether a secret revealed by two messages belongs to this node's member. If so, the node stops
+    /// publishing for the epoch.
     pub(crate) fn is_own_secret(&mut self, epoch: Epoch, secret: &RecoveredSecret) -> bool {
         let own = self.publisher.as_ref().and_then(|p| p.commitment);
         let is_own = own.is_some_and(|own| own == secret.commitment());
@@ -133,16 +133,16 @@ impl RlnService {
         self.own.ids_taken += u64::from(ids);
     }
 
-    /// Starts a thread that generates proofs with `source`: from now on the node can publish.
+    /// Starts a thread that generates proofs with `source`. From now on the node can publish.
     ///
     /// # Errors
-    /// The error of the operating system if it refuses a thread.
+    /// The operating system's error if it refuses a thread.
     pub(crate) fn start_publisher(&mut self, source: Box<dyn ProofSource>) -> io::Result<()> {
         self.publisher = Some(ProofThread::start(source, self.events.clone())?);
         Ok(())
     }
 
-    /// Drops the thread that generates proofs: from now on the node cannot publish.
+    /// Drops the thread that generates proofs. From now on the node cannot publish.
     pub(crate) fn drop_publisher(&mut self) {
         self.publisher = None;
     }
@@ -184,7 +184,7 @@ impl RlnService {
         });
     }
 
-    /// Attributes a waiting proof to another peer.
+    /// Reassigns a waiting proof to another peer.
     pub(crate) fn move_proof(&self, ticket: ProofTicket, from: Option<PeerId>) {
         self.verify.move_to(ticket, from);
     }
@@ -194,13 +194,13 @@ impl RlnService {
         self.verify.settled(from);
     }
 
-    /// Drops a proof that need not be verified any more.
+    /// Drops a proof that no longer needs to be verified.
     pub(crate) fn drop_proof(&self, ticket: ProofTicket) {
         self.verify.remove(ticket);
     }
 
-    /// Requests a proof; with `skips_taken`, one with an id that no other node has used, after such an id was found;
-    /// `for_client`, only out of the light clients' share of the epoch.
+    /// Requests a proof. With `skips_taken`, an id was found used by another node, and used ids are skipped. With
+    /// `for_client`, the proof is taken only from the light clients' share of the epoch.
     ///
     /// # Errors
     /// Returns the failure at once if this node is not a member, or if its secret became public in the epoch.
@@ -253,13 +253,13 @@ impl RlnService {
         publisher.request(job)
     }
 
-    /// Rest of the rate limit in the present epoch; `None` if the source of proofs does not tell.
+    /// Returns the rest of the rate limit in the current epoch; `None` if the proof source does not know.
     pub(crate) fn budget(&self) -> Option<SendBudget> {
         self.publisher.as_ref()?.tokens.as_ref()?.budget()
     }
 }
 
-/// Evidence that another node uses the member's identity, too.
+/// Evidence that another node also uses the member's identity.
 #[derive(Debug, Default)]
 struct OwnIdentity {
     /// The last epoch in which two messages with the same message id made the secret public.

@@ -13,8 +13,8 @@ pub trait ProofSource: Send {
     /// [`ProofFailure`] is passed on to the publisher.
     fn prove(&mut self, epoch: Epoch, x: Fr) -> Result<RateLimitProof, ProofFailure>;
 
-    /// Uses up the message ids of `epoch`, from the next one on, whose nullifiers are taken because another
-    /// node has used them. Returns their number.
+    /// Skips the message ids of `epoch`, from the next one on, whose nullifiers another node has already used. Returns
+    /// the number of skipped ids.
     ///
     /// # Errors
     /// [`ProofFailure`] is passed on to the publisher, for example when no id is left.
@@ -27,23 +27,23 @@ pub trait ProofSource: Send {
         Ok(0)
     }
 
-    /// Identity commitment of the prover, if leaks of its secret are to be detected: it is compared with the
+    /// Returns the identity commitment of the prover if leaks of its secret are to be detected. It is compared with the
     /// commitment of each secret that two messages reveal.
     fn commitment(&self) -> Option<Fr> {
         None
     }
 
-    /// Whether the source reuses message ids on purpose, as an attacker of the laboratory does.
+    /// Whether the source reuses message ids on purpose, like the laboratory's attackers.
     fn reuses_ids(&self) -> bool {
         false
     }
 
-    /// Tries again what the disk refused when the last proof was made. Returns whether it still does.
+    /// Retries the disk write that failed for the last proof. Returns whether it still fails.
     fn is_refused_by_disk(&mut self) -> bool {
         false
     }
 
-    /// Monitor of the token pool behind this source, if there is one.
+    /// Returns the monitor of the token pool behind this source, if there is one.
     fn tokens(&self) -> Option<PoolMonitor> {
         None
     }
@@ -52,13 +52,13 @@ pub trait ProofSource: Send {
 /// Change of this node's membership since the last check.
 #[non_exhaustive]
 pub enum MembershipState {
-    /// No change, as far as is known.
+    /// No known change.
     Unchanged,
-    /// The node has become a member; from now on this source makes its proofs.
+    /// The node has become a member; from now on this source generates its proofs.
     Joined(Box<dyn ProofSource>),
-    /// The node lost its membership or was moved to another leaf: drop its source of proofs and check again.
+    /// The node lost its membership or was moved to another leaf: drop its proof source and check again.
     Left,
-    /// The dropped source has not ended yet: check again.
+    /// The dropped source is still shutting down: check again.
     Ending,
 }
 

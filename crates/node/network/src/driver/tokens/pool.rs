@@ -15,12 +15,12 @@ use crate::command::{EpochAllowance, SendBudget, TokenSnapshot};
 use crate::driver::membership_source::SharedView;
 use crate::driver::time::MemberClock;
 
-/// Longest time between two checks for new roots, a new epoch or the end.
+/// Maximum time between two checks for new roots, a new epoch or the end.
 const LOOK_AROUND: Duration = Duration::from_millis(250);
-/// Delay after the prover has failed.
+/// Delay after a failure of the prover.
 const AFTER_FAILURE: Duration = Duration::from_secs(10);
 
-/// Member and its pool of tokens.
+/// A member and its pool of tokens.
 pub(crate) struct TokenPool {
     pub(crate) identity: Identity,
     pub(crate) index: MemberIndex,
@@ -31,7 +31,7 @@ pub(crate) struct TokenPool {
     pub(crate) view: SharedView,
     /// Counter of message ids; `None` once the source has ended, so that another node may open its file.
     pub(crate) counter: Mutex<Option<MessageIdCounter>>,
-    /// Error that kept the last id from being written to disk, if any.
+    /// Error that prevented the last id from being written to disk, if any.
     pub(crate) trouble: Mutex<Option<String>>,
     pub(crate) state: Mutex<PoolState>,
     /// Signalled when a token was taken or inserted, or the thread must end.
@@ -39,17 +39,17 @@ pub(crate) struct TokenPool {
     pub(crate) config: PoolConfig,
 }
 
-/// Tokens, and the state of the sends and the thread.
+/// Tokens, and the state of sends and of the preparing thread.
 pub(crate) struct PoolState {
     pub(crate) tokens: Pool,
     /// Whether a send is reserving its id. Until the send has taken its token, the id looks used up.
     pub(crate) sending: bool,
-    /// Number of sends so far; what was read before a send is out of date after it.
+    /// Number of sends so far. Values read before a send are outdated after it.
     pub(crate) sends: u64,
     pub(crate) ended: bool,
 }
 
-/// Message id that was reserved for a send.
+/// Message id reserved for a send.
 pub(crate) enum ReservedId {
     /// The id with its token, which was ready.
     WithToken(Box<Token>),
@@ -63,13 +63,13 @@ pub struct PoolMonitor {
     pub(crate) pool: Arc<TokenPool>,
 }
 
-/// Error of a counter that was let go for another node.
+/// Returns the error for a counter that was released to another node.
 pub(crate) fn let_go() -> CounterError {
     CounterError::Locked("message-id counter".into())
 }
 
 impl PoolMonitor {
-    /// Ends the source behind the pool, also while it is making a proof: its id is on disk already.
+    /// Ends the source behind the pool. This is safe while a proof is in progress: its id is already on disk.
     pub(crate) fn end(&self) {
         self.pool.end();
     }
@@ -87,7 +87,8 @@ impl PoolMonitor {
         self.pool.clock.now().epoch()
     }
 
-    /// Rest of the rate limit in the present epoch, and its end; `None` where [`Self::allowance`] has none.
+    /// Returns the rest of the rate limit in the current epoch and the end of the epoch; `None` where
+    /// [`Self::allowance`] is.
     pub(crate) fn budget(&self) -> Option<SendBudget> {
         let clock = self.pool.clock.now();
         let allowance = self.allowance_at(&clock)?;
@@ -98,8 +99,8 @@ impl PoolMonitor {
         })
     }
 
-    /// Messages that are left in the present epoch. `None` where the counter does not know, and while an id is
-    /// being written to disk, because this does not wait for the disk.
+    /// Returns the messages left in the current epoch. `None` if the counter does not know, or while an id is being
+    /// written to disk, because this method does not wait for the disk.
     pub(crate) fn allowance(&self) -> Option<EpochAllowance> {
         self.allowance_at(&self.pool.clock.now())
     }
@@ -109,7 +110,7 @@ impl PoolMonitor {
         Self::allowance_of(counter.as_ref()?, clock.epoch(), clock)
     }
 
-    /// Messages that are left in an epoch; waits for an id that is being written to disk.
+    /// Returns the messages left in an epoch; waits if an id is being written to disk.
     pub(crate) fn allowance_in(&self, epoch: Epoch) -> Option<EpochAllowance> {
         let counter = self.pool.counter.lock();
         Self::allowance_of(counter.as_ref()?, epoch, &self.pool.clock.now())
@@ -132,13 +133,13 @@ impl PoolMonitor {
         })
     }
 
-    /// Error that kept the last id from being written to disk, if any.
+    /// Returns the error that prevented the last id from being written to disk, if any.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.pool.trouble.lock().clone()
     }
 
-    /// Reason why a message sent now would get no proof, as far as the counter knows. `None` also while an id
-    /// is being written to disk, because this does not wait for the disk.
+    /// Returns the reason why a message sent now would get no proof, as far as the counter knows. Also `None` while an
+    /// id is being written to disk, because this method does not wait for the disk.
     pub(crate) fn refusal(&self) -> Option<String> {
         let clock = self.pool.clock.now();
         let counter = self.pool.counter.try_lock()?;
@@ -149,7 +150,7 @@ impl PoolMonitor {
 }
 
 impl TokenPool {
-    /// Reserves the next id of `epoch`, and takes its token if one is ready.
+    /// Reserves the next id of `epoch` and takes its token if it is ready.
     pub(crate) fn reserve(&self, epoch: Epoch) -> Result<ReservedId, CounterError> {
         self.state.lock().sending = true;
         let reserved = match &mut *self.counter.lock() {
@@ -173,7 +174,7 @@ impl TokenPool {
         })
     }
 
-    /// Ends the source: no message id is given out any more, and the counter's file is free for another node.
+    /// Ends the source: no more message ids are given out, and another node may use the counter's file.
     pub(crate) fn end(&self) {
         self.state.lock().ended = true;
         self.changed.notify_all();
@@ -211,8 +212,8 @@ impl TokenPool {
         }
     }
 
-    /// Asks the pool for its next work. The pool's lock is released meanwhile, because the counter may be
-    /// busy with its disk.
+    /// Asks the pool for its next task. The pool's lock is released meanwhile, because the counter may be busy with the
+    /// disk.
     pub(crate) fn next_work<'a>(
         &'a self,
         mut state: MutexGuard<'a, PoolState>,
@@ -225,8 +226,7 @@ impl TokenPool {
             };
             let is_member = self.view.lock().path(self.index).is_some();
             state = self.state.lock();
-            // The token of the send would be dropped as one whose id is used up. The end of the
-            // send wakes this thread.
+            // The send's token would be dropped as one whose id is used up. The end of the send wakes this thread.
             if state.sending || state.ended || !is_member {
                 return (state, Work::Idle);
             }
@@ -264,7 +264,7 @@ impl TokenPool {
             message_id,
         };
         let token = member.insert(moved).prepare(&slot, &mut os_rng()?)?;
-        // Elapsed time: at least what the processor spent.
+        // Elapsed time, an upper bound on the processor time.
         let spent_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let key = (epoch, message_id);
         let now_ns = self.unix_now_ns();
@@ -280,7 +280,7 @@ impl TokenPool {
         self.clock.now().unix_now_ns
     }
 
-    /// State of the node that the pool depends on; `None` once the source has ended.
+    /// Returns the node's state that the pool depends on; `None` once the source has ended.
     fn surroundings(&self) -> Option<PoolInputs> {
         let clock = self.clock.now();
         let epoch = clock.epoch();
