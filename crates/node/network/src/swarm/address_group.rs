@@ -1,4 +1,4 @@
-//! Groups of addresses that are counted as one, because one host or customer controls all of them.
+//! Groups of addresses that count as one, because one host or customer controls all of them.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ use undertone_services::trust::Network;
 pub(crate) enum AddressGroup {
     V4([u8; 4]),
     V6([u8; 8]),
-    /// An address without an IP address, which connections over TCP and QUIC never have.
+    /// An address without an IP address; does not occur on TCP and QUIC connections.
     Other,
 }
 
@@ -33,8 +33,8 @@ impl AddressGroup {
         }
     }
 
-    /// Returns the network of an address in the Internet; `None` for others, as those of a host, a cluster or an office,
-    /// where many nodes share a network without harm.
+    /// Returns the network of a public address; `None` for addresses of a host, a cluster or an office, where many
+    /// nodes legitimately share a network.
     pub(crate) fn network(self) -> Option<Network> {
         let ip = match self {
             Self::V4(octets) => IpAddr::from(octets),

@@ -1,9 +1,9 @@
-//! Kinds of addresses that are treated apart: those of QUIC, and those that lead through a relay.
+//! Kinds of addresses that are treated specially: QUIC addresses, and addresses through a relay.
 
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
 
-/// Whether an address is one of QUIC, without a relay in between.
+/// Whether an address is a QUIC address without a relay in between.
 pub fn is_quic(address: &Multiaddr) -> bool {
     address.iter().any(|part| part == Protocol::QuicV1) && !is_relayed(address)
 }

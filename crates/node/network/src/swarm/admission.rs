@@ -1,4 +1,4 @@
-//! Behaviour that admits connections within the bounds and closes those that give way.
+//! Behaviour that admits connections within the limits and closes those that give way.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -34,15 +34,15 @@ impl Admission {
         }
     }
 
-    /// Table of admitted connections, which must be told the score, session and static status of peers.
+    /// Returns the table of admitted connections, which must be told the score, session and static status of peers.
     pub(crate) fn places(&mut self) -> &mut Places {
         &mut self.places
     }
 
-    /// Records that a peer has a pubsub session; its connections are closed if relays have no place for it.
+    /// Records that a peer has a pubsub session; closes its connections if there is no relay place for it.
     ///
     /// # Errors
-    /// The reason why there is none.
+    /// The reason why there is no place.
     pub(crate) fn begin_session(&mut self, peer: PeerId) -> Result<(), NoPlace> {
         let given = self.places.begin_session(peer);
         match given {

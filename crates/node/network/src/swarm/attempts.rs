@@ -12,7 +12,7 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    /// Creates a full bucket of `max` attempts that gains one more for each `refill` that passes.
+    /// Creates a full bucket of `max` attempts that gains one attempt per `refill`.
     pub(crate) fn new(max: u32, refill: Duration, now: Instant) -> Self {
         Self {
             max,

@@ -48,9 +48,9 @@ pub(crate) enum PubsubEvent {
         protocol: StreamProtocol,
         endpoint: ConnectedPoint,
     },
-    /// The session with a peer that was `Opened` has ended.
+    /// The session with a peer, reported as `Opened` before, has ended.
     Closed { peer: PeerId },
-    /// Frames from or to a peer that was `Opened` use another stream from now on.
+    /// Frames from or to a peer reported as `Opened` use another stream from now on.
     Renewed {
         peer: PeerId,
         protocol: StreamProtocol,
@@ -106,7 +106,7 @@ impl Pubsub {
         Some(&self.peers.get(peer)?.outbox)
     }
 
-    /// Queues a frame for a peer. Frames for a peer that is gone are dropped: its `Closed` is on the way.
+    /// Queues a frame for a peer. Frames for a disconnected peer are dropped: its `Closed` event is on the way.
     pub(crate) fn send(&mut self, peer: &PeerId, frame: QueuedFrame) -> Result<(), Overflow> {
         self.outbox(peer)
             .map_or(Ok(()), |outbox| outbox.push(frame))
@@ -118,7 +118,7 @@ impl Pubsub {
         }
     }
 
-    /// Returns the frames to a peer whose writing has begun since the last call.
+    /// Returns the frames to a peer whose writing has started since the last call.
     pub(crate) fn take_started(&mut self, peer: &PeerId) -> Vec<SendHandle> {
         self.outbox(peer)
             .map(Outbox::take_started)
@@ -196,7 +196,7 @@ impl Pubsub {
         }
     }
 
-    /// Carries out what a peer's session asks for.
+    /// Carries out the steps that a peer's session requests.
     fn take(&mut self, id: PeerId, steps: impl IntoIterator<Item = SessionStep>) {
         for step in steps {
             self.step(id, step);
@@ -241,7 +241,7 @@ impl Pubsub {
                 }
                 ToSwarm::GenerateEvent(PubsubEvent::Closed { peer })
             }
-            // Sent after `Opened`, so that the driver knows the peer when its first frame comes.
+            // Sent after `Opened`, so that the driver knows the peer when its first frame arrives.
             SessionStep::Read(connection) => tell(connection, ToHandler::Read),
             SessionStep::Write(connection, may_write) => {
                 tell(connection, ToHandler::Write(may_write))

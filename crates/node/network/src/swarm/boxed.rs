@@ -1,4 +1,4 @@
-//! Handlers of connections in boxes.
+//! Boxed connection handlers.
 
 use std::ops::{Deref, DerefMut};
 use std::task::{Context, Poll};
@@ -12,8 +12,8 @@ use libp2p::swarm::{
 };
 use libp2p::{Multiaddr, PeerId};
 
-/// Behaviour whose handlers are in boxes. The task of a connection has room for its handler three times (as argument, as
-/// state, and while it closes): 6 KiB each for the node's behaviours together.
+/// Behaviour with boxed handlers. The task of a connection reserves space for its handler three times (as argument, as
+/// state, and while it closes). The handlers of the node's behaviours take 6 KiB together each time.
 pub(crate) struct Boxed<B>(B);
 
 impl<B> Boxed<B> {
@@ -107,7 +107,7 @@ impl<B: NetworkBehaviour> NetworkBehaviour for Boxed<B> {
     }
 }
 
-/// Handler in a box.
+/// Boxed handler.
 pub(crate) struct BoxedHandler<H>(Box<H>);
 
 impl<H> BoxedHandler<H> {

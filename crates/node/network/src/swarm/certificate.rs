@@ -1,4 +1,4 @@
-//! Certificate of the WebSocket port: reading its files, and taking new ones while the node listens.
+//! Certificate of the WebSocket port: reading its files, and replacing it while the node listens.
 
 use std::fs;
 use std::io;
@@ -13,17 +13,17 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use thiserror::Error;
 use undertone_rln::durable::read_bounded;
 
-/// Longest file that is read, bytes: a chain of a few certificates has some kilobytes.
+/// Maximum length of a file that is read, bytes; a chain of a few certificates has some kilobytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Time before the end of a certificate from which on it should have been renewed, as authorities of certificates for
-/// 90 days advise.
+/// Time before expiry by which a certificate should have been renewed, as authorities that issue 90-day certificates
+/// advise.
 pub const RENEWAL: Duration = Duration::from_secs(14 * 86_400);
 
-/// Files with the certificate of a server and its key, both in PEM.
+/// Files with a server's certificate and its key, both in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateFiles {
-    /// Certificate of the server, followed by those that vouch for it.
+    /// Certificate of the server, followed by its intermediate certificates.
     pub chain: PathBuf,
     /// Secret key of the certificate: PKCS#8, PKCS#1 or SEC1.
     pub key: PathBuf,
@@ -43,7 +43,7 @@ pub enum CertificateError {
         /// Error of the operating system.
         error: io::Error,
     },
-    /// A file has no certificate in it, or something damaged.
+    /// A file contains no certificate, or a damaged one.
     #[error(
         "websocket-secure-cert-path {path}: no certificate in PEM ({reason}); name the file with the whole \
          chain, such as fullchain.pem"
@@ -51,10 +51,10 @@ pub enum CertificateError {
     NoCertificate {
         /// Path of the file.
         path: PathBuf,
-        /// Defect that was found first.
+        /// The first defect found.
         reason: String,
     },
-    /// A file has no secret key in it, or something damaged.
+    /// A file contains no secret key, or a damaged one.
     #[error(
         "websocket-secure-key-path {path}: no secret key in PEM ({reason}); name the file that belongs to the \
          certificate, such as privkey.pem, without a passphrase"
@@ -62,10 +62,10 @@ pub enum CertificateError {
     NoKey {
         /// Path of the file.
         path: PathBuf,
-        /// Defect that was found first.
+        /// The first defect found.
         reason: String,
     },
-    /// The key belongs to another certificate, or is of a kind that TLS does not know.
+    /// The key belongs to another certificate, or its type is not supported by TLS.
     #[error(
         "{chain} and {key} cannot be used together: {reason}; name a certificate and its own key"
     )]
@@ -79,16 +79,16 @@ pub enum CertificateError {
     },
 }
 
-/// Certificate and key as they stand in the files.
+/// Certificate and key as read from the files.
 pub struct ReadCertificate {
-    /// Both, as TLS takes them.
+    /// Both, as TLS configuration.
     config: tls::Config,
-    /// Time from which on the certificate is not valid, seconds since 1970.
+    /// Time at which the certificate expires, Unix seconds.
     pub(crate) expires_unix_s: i64,
 }
 
 impl ReadCertificate {
-    /// Time for which the certificate is valid still; `None` for one that has expired.
+    /// Returns the remaining validity of the certificate; `None` if it has expired.
     pub fn remaining(&self) -> Option<Duration> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now_s = now.map_or(0, |now| i64::try_from(now.as_secs()).unwrap_or(i64::MAX));
@@ -97,7 +97,7 @@ impl ReadCertificate {
         remaining_s.map(Duration::from_secs)
     }
 
-    /// Logs that clients refuse the certificate, if they do or soon will.
+    /// Logs if clients refuse the certificate, or soon will.
     fn warn_of_expiry(&self, path: &Path) {
         let path = path.display();
         match self.remaining() {
@@ -140,7 +140,7 @@ impl CertificateFiles {
             path: self.key.clone(),
             reason: error.to_string(),
         })?;
-        // The bytes were of such a key a line above, so this does not panic.
+        // The bytes came from such a key a line above, so this does not panic.
         let key = tls::PrivateKey::new(key.secret_der().to_vec());
         let chain = chain.iter().map(|der| tls::Certificate::new(der.to_vec()));
         let config = tls::Config::new(key, chain);
@@ -155,7 +155,7 @@ impl CertificateFiles {
         })
     }
 
-    /// Time and length of each file, by which a change shows; `None` for one that is missing at the moment.
+    /// Returns the modification time and length of each file, which reveal a change; `None` for a missing file.
     fn stamps(&self) -> [Option<(SystemTime, u64)>; 2] {
         [&self.chain, &self.key].map(|path| {
             let known = fs::metadata(path).ok()?;
@@ -172,7 +172,7 @@ fn bounded(key: &'static str, path: &Path) -> Result<Vec<u8>, CertificateError> 
     })
 }
 
-/// Certificate on its way from the files to the transport, which takes it before its next connection.
+/// Slot that passes a new certificate to the transport, which takes it before its next connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RenewedCertificate(Arc<Mutex<Option<tls::Config>>>);
 
@@ -182,7 +182,7 @@ impl RenewedCertificate {
     }
 }
 
-/// Watch over the files of a certificate.
+/// Watches the files of a certificate for changes.
 #[derive(Debug)]
 pub(crate) struct CertificateWatch {
     files: CertificateFiles,
@@ -210,18 +210,18 @@ impl CertificateWatch {
         })
     }
 
-    /// Place in which the transport finds the certificate.
+    /// Returns the slot from which the transport takes the certificate.
     pub(crate) fn renewed(&self) -> RenewedCertificate {
         self.renewed.clone()
     }
 
-    /// Time from which on the certificate is not valid, seconds since 1970.
+    /// Returns the time at which the certificate expires, Unix seconds.
     pub(crate) fn expires_unix_s(&self) -> i64 {
         self.expires_unix_s
     }
 
-    /// Reads the files again if one of them has changed, or in any case if `is_asked`. What cannot be used is logged
-    /// once, and the former certificate stays.
+    /// Rereads the files if one of them has changed, or in any case if `is_asked`. An unusable certificate is logged
+    /// once, and the former one stays.
     pub(crate) fn check(&mut self, is_asked: bool) {
         let stamps = self.files.stamps();
         if stamps == self.seen && !is_asked {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use libp2p::core::muxing::{StreamMuxer, StreamMuxerEvent};
 use tokio::time::Sleep;
 
-/// Time for the last bytes to be sent.
+/// Time limit for sending the last bytes.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A muxer that closes within a time limit, whether the peer reads or not.

@@ -68,9 +68,9 @@ impl Drop for HandshakeEntry {
 /// Transport with a bound on inbound handshakes.
 pub(crate) struct Doorway {
     inner: BoxedTransport,
-    /// Handshakes with peers that have shown that packets reach them at their addresses, as TCP does by itself.
+    /// Handshakes with peers whose address is proven to receive packets, as TCP does by itself.
     validated: SharedHandshakes,
-    /// Handshakes of QUIC. The library tells nothing of the address until they are over, so that it may be forged.
+    /// QUIC handshakes. The library does not tell whether the address is verified until they end, so it may be forged.
     unvalidated: SharedHandshakes,
 }
 

@@ -13,19 +13,19 @@ use undertone_gossip::wire::{EarlyId, Frame, VarintError, read_varint};
 
 use super::in_transit::{InTransit, LongFrame};
 
-/// Least number of bytes to make room for in one read, unless the frame ends earlier.
+/// Minimum number of bytes to make room for in one read, unless the frame ends earlier.
 const READ_CHUNK: usize = 16 << 10;
 
-/// Most bytes of the first read of a frame. They are read into memory of the call, so that a stream on which nothing
-/// arrives has no memory of its own: most streams wait most of the time.
+/// Maximum size of the first read of a frame. It goes to a buffer on the stack, so that an idle stream has no heap
+/// buffer of its own: most streams are idle most of the time.
 const FIRST_READ: usize = 4 << 10;
 
-/// Growth of a frame's memory, as a multiple of what has arrived of it. Memory for a claimed megabyte is
-/// allocated in full only once a quarter of it has arrived, and data is copied twice, not six times.
+/// Growth of a frame's buffer, as a multiple of the bytes that have arrived. Memory for a claimed megabyte is allocated
+/// in full only once a quarter of it has arrived, and data is copied twice, not six times.
 const GROWTH: usize = 3;
 
-/// Largest frame that is copied to memory of its own. A frame left in the read buffer keeps the whole
-/// allocation alive: one of 200 bytes, cached for seconds, would cost [`READ_CHUNK`].
+/// Largest frame that is copied to an allocation of its own. A frame left in the read buffer keeps the whole allocation
+/// alive: one of 200 bytes, cached for seconds, would cost [`READ_CHUNK`].
 const COPIED_BYTES: usize = READ_CHUNK / 2;
 
 /// Reason why no frame could be read.
@@ -39,12 +39,12 @@ pub(crate) enum ReadError {
     Length(VarintError),
 }
 
-/// Bounds and owner of a stream that frames are read from.
+/// Limits and owner of a stream from which frames are read.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading {
     /// Longest frame that is accepted, bytes.
     pub(crate) frame_bytes_max: usize,
-    /// Length above which a frame that has to be waited for is reported to `in_transit`, bytes.
+    /// Length above which an incomplete frame is reported to `in_transit`, bytes.
     pub(crate) long_frame_bytes: usize,
     /// Registry of long frames in transit.
     pub(crate) in_transit: InTransit,
@@ -55,9 +55,9 @@ pub(crate) struct Reading {
 /// A complete frame with its length prefix.
 #[derive(Debug)]
 pub(crate) struct Incoming {
-    /// Frame with the id of its first message, if that was hashed while the frame arrived.
+    /// Frame, with the id of its first message if that was hashed while the frame arrived.
     pub(crate) frame: Frame,
-    /// Entry of a long frame in transit; to be dropped when the router has the frame.
+    /// Entry of a long frame in transit; dropped when the router has the frame.
     pub(crate) long_frame: Option<LongFrame>,
 }
 
@@ -65,11 +65,11 @@ pub(crate) struct Incoming {
 enum Parsed {
     /// A complete frame with its length prefix.
     Frame(Bytes),
-    /// Nothing complete: at least this many bytes are missing.
+    /// No complete frame: at least this many bytes are missing.
     Needs(usize),
 }
 
-/// Reads frames. Memory grows with what has arrived, never with what a prefix claims.
+/// Reads frames. Memory grows with the bytes that have arrived, never with the length that a prefix claims.
 #[derive(Debug)]
 pub(crate) struct FrameReader<S> {
     stream: S,
@@ -77,10 +77,10 @@ pub(crate) struct FrameReader<S> {
     /// Number of bytes in `buffer` that hold data.
     filled: usize,
     reading: Reading,
-    /// Length of the frame in transit with its prefix, bytes; 0 while unknown.
+    /// Length of the frame in transit including its prefix, bytes; 0 while unknown.
     coming_bytes: usize,
     long_frame: Option<LongFrame>,
-    /// Incremental hash of a frame that had to be waited for.
+    /// Incremental hash of a frame that has not arrived completely.
     early: Option<EarlyId>,
 }
 
@@ -156,7 +156,7 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         }
     }
 
-    /// The rest of a frame has to be waited for: hashes what is here, and reports the frame if it is long.
+    /// Handles an incomplete frame: hashes the bytes that are here, and reports the frame if it is long.
     fn note_waiting(&mut self) {
         if self.coming_bytes > 0 {
             let early = self.early.get_or_insert_default();
@@ -173,7 +173,7 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
         }
     }
 
-    /// Takes a frame out of the buffer if it is complete.
+    /// Removes a complete frame from the buffer.
     fn parse(&mut self) -> Result<Parsed, ReadError> {
         let (len, prefix) = match read_varint(&self.buffer[..self.filled]) {
             Ok(read) => read,
@@ -203,7 +203,7 @@ impl<S: AsyncRead + Unpin> FrameReader<S> {
     }
 }
 
-/// Writes frames in the order in which it gets them.
+/// Writes frames in the order in which it receives them.
 #[derive(Debug)]
 pub(crate) struct FrameWriter<S> {
     stream: S,
@@ -223,8 +223,8 @@ impl<S: AsyncWrite + Unpin> FrameWriter<S> {
         }
     }
 
-    /// Takes frames from `next` and writes them until there are none or the stream is full. Is ready only
-    /// when the stream has failed.
+    /// Takes frames from `next` and writes them until there are none or the stream is full. Becomes ready only when the
+    /// stream has failed.
     pub(crate) fn poll_write(
         &mut self,
         cx: &mut Context<'_>,
@@ -240,7 +240,7 @@ impl<S: AsyncWrite + Unpin> FrameWriter<S> {
                 self.current.advance(written);
                 self.unflushed = true;
                 if std::mem::take(&mut self.fresh) && !self.current.is_empty() {
-                    // The task that reads the other end can begin while the rest is copied.
+                    // Yield first: the task that reads the other end can begin while the rest is copied.
                     cx.waker().wake_by_ref();
                     return Poll::Pending;
                 }

@@ -1,4 +1,4 @@
-//! Handler of one connection: negotiates a stream to write on and one to read from, and hands each to a task.
+//! Handler of one connection: negotiates a stream to write on and one to read from, and passes each to a task.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -21,15 +21,15 @@ use super::outbox::Outbox;
 use super::stream_tasks::{self, InboundFrames, StreamTask};
 use super::upgrade::StreamUpgrade;
 
-/// Streams that may be opened in a row, in each direction, before the connection is closed (CVE-2022-23486: a
+/// Number of streams that may be opened in a row, in each direction, before the connection is closed (CVE-2022-23486: a
 /// stream must not cost the receiver more than its sender).
 const STREAMS_MAX: u32 = 5;
 
-/// Time after which one more stream may be opened, because some implementations reset a stream now and then.
+/// Interval at which one more stream may be opened, because some implementations reset a stream now and then.
 const STREAMS_REFILL: Duration = Duration::from_secs(10);
 
-/// Time for which a retired connection is still read from. The peer may change over a little later than this node, and
-/// a long frame that it has begun takes its time on the way through a slow relay.
+/// Time for which a retired connection is still read from. The peer may switch a little later than this node, and a
+/// long frame already on its way takes time through a slow relay.
 const RETIREMENT: Duration = Duration::from_secs(10);
 
 /// Events from a connection's handler to the behaviour.
@@ -47,18 +47,18 @@ pub(crate) enum FromHandler {
     Unsupported,
     /// Streams failed too often; the connection is unusable.
     GaveUp,
-    /// The connection was retired, and the time for the last frames is over.
+    /// The connection was retired, and the time for its last frames has passed.
     Retired,
 }
 
 /// Commands from the behaviour to a connection's handler.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ToHandler {
-    /// Read frames: the driver knows the peer now.
+    /// Start to read frames: the driver now knows the peer.
     Read,
     /// Whether to open a stream to the peer, and to reopen it when it fails.
     Write(bool),
-    /// Read for a while what the peer has sent, then report `Retired`.
+    /// Read the peer's last frames for a while, then report `Retired`.
     Retire,
 }
 
@@ -96,9 +96,9 @@ pub(crate) struct Handler {
     inbound_streams: Attempts,
     outbound_streams: Attempts,
     gave_up: bool,
-    /// End of the time for which the connection is still read from, if it is retired.
+    /// Time at which a retired connection is no longer read from.
     retirement: Option<Pin<Box<Sleep>>>,
-    /// Events for the behaviour: at most a few for each stream, and streams are bounded.
+    /// Events for the behaviour. Their number is bounded: at most a few per stream, and streams are bounded.
     events: VecDeque<FromHandler>,
 }
 
@@ -131,7 +131,7 @@ impl Handler {
 
     fn on_inbound(&mut self, (stream, protocol): (Stream, StreamProtocol)) {
         if self.inbound_streams.take(Instant::now()) {
-            // A new stream replaces the old one, because the peer has given up the old one.
+            // A new stream replaces the old one, which the peer has given up.
             self.reader = ReaderState::Waiting(stream);
             self.events.push_back(FromHandler::Heard(protocol));
             self.read();

@@ -1,9 +1,9 @@
-//! Bound on handshakes in progress with peers that have dialled.
+//! Limit on inbound handshakes in progress.
 //!
-//! Peers that open sockets and say nothing must not keep others out, so no newcomer is refused: an older handshake is
-//! aborted instead. It is the oldest of the address that has too many of its own; else the oldest among those of the network
-//! that has the most, where handshakes that were aborted a short while ago count too: an attacker with many addresses, which dials
-//! again as soon as it is thrown out, loses its own handshakes and not those of a peer that comes for the first time.
+//! Peers that open sockets and stay silent must not keep others out. So no newcomer is refused; an older handshake is
+//! aborted instead. If the newcomer's address has too many handshakes, its oldest one is aborted. Otherwise the oldest
+//! one of the network with the most is aborted. Recently aborted handshakes count too: an attacker with many addresses
+//! that redials at once loses its own handshakes, not those of a peer that comes for the first time.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,14 +12,14 @@ use undertone_services::trust::Network;
 use super::address_group::AddressGroup;
 use super::limits::ConnectionLimits;
 
-/// Number of aborted handshakes that are remembered, for each that may be in progress.
+/// Number of aborted handshakes that are remembered, as a multiple of the limit on pending ones.
 const ABORTED_PER_PENDING: usize = 4;
 
 /// Identifier of a handshake. Later ones are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct HandshakeId(u64);
 
-/// Competitor for places: a network of the Internet, or an address elsewhere.
+/// Competitor for handshakes: a network of the Internet, or a single address elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rival {
     Network(Network),
@@ -39,7 +39,7 @@ pub(crate) struct Handshakes {
     next: u64,
     /// Handshakes, oldest first.
     pending: BTreeMap<HandshakeId, AddressGroup>,
-    /// Those that were aborted last for want of room.
+    /// Handshakes recently aborted for lack of room.
     aborted: VecDeque<Rival>,
 }
 
@@ -53,7 +53,7 @@ impl Handshakes {
         }
     }
 
-    /// Records a new inbound handshake. Returns its id, and the handshake to be aborted for it, if any.
+    /// Records a new inbound handshake. Returns its id, and the handshake to abort for it, if any.
     pub(crate) fn begin(&mut self, group: AddressGroup) -> (HandshakeId, Option<HandshakeId>) {
         let group_max = if group.is_loopback() {
             self.limits.per_loopback_address_max
@@ -77,7 +77,7 @@ impl Handshakes {
         (id, evicted)
     }
 
-    /// Oldest handshake of the networks that have the most, in progress and aborted lately.
+    /// Returns the oldest handshake of the networks with the most, in progress and recently aborted.
     fn least_deserving(&self) -> Option<HandshakeId> {
         let mut counts: BTreeMap<Rival, usize> = BTreeMap::new();
         let pending = self.pending.values().map(|group| Rival::of(*group));
@@ -102,7 +102,7 @@ impl Handshakes {
         }
     }
 
-    /// Removes a handshake that is over, whatever its outcome.
+    /// Removes a handshake that has ended, whatever its outcome.
     pub(crate) fn end(&mut self, id: HandshakeId) {
         self.pending.remove(&id);
     }

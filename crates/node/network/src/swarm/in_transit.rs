@@ -1,5 +1,5 @@
-//! Registry of long frames in transit, by peer. Connections record them, and the driver reports them to the
-//! router before its next input, so that no task is woken for it.
+//! Registry of long frames in transit, by peer. Connections record the frames, and the driver reports them to the
+//! router before its next input, so that they wake no task.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 #[derive(Debug, Default)]
 struct PeerFrames {
-    /// Frames that are incomplete or not yet given to the router.
+    /// Number of frames that are incomplete or not yet passed to the router.
     frames: u32,
     /// Whether one of them has begun since the driver last asked.
     begun: bool,
@@ -42,8 +42,8 @@ impl InTransit {
         LongFrame { in_transit, peer }
     }
 
-    /// Returns peers from which a long frame has begun to arrive since the last call (`true`), and those
-    /// whose last one has ended (`false`).
+    /// Returns the peers from which a long frame has begun to arrive since the last call (`true`), and those whose last
+    /// long frame has ended (`false`).
     pub(crate) fn take_changes(&self) -> Vec<(PeerId, bool)> {
         if !self.0.changed.swap(false, Ordering::AcqRel) {
             return Vec::new();

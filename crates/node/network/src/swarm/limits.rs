@@ -8,44 +8,46 @@ const OTHER_HANDLES: u64 = 128;
 /// Default number of connections from one IPv4 address or one IPv6 /64.
 const PER_ADDRESS_DEFAULT: u32 = 16;
 
-/// Default number of connections from one network of the Internet, an IPv4 /24 or an IPv6 /48: two addresses' worth.
+/// Default number of connections from one network of the Internet (an IPv4 /24 or an IPv6 /48): as many as from two
+/// addresses.
 const PER_NETWORK_DEFAULT: u32 = 2 * PER_ADDRESS_DEFAULT;
 
 /// Default number of places for clients.
 const CLIENTS_DEFAULT: u32 = 512;
 
-/// Least number of concurrent handshakes; with fewer, a burst of honest peers would fail.
+/// Minimum number of concurrent handshakes; with fewer, a burst of honest peers would fail.
 const PENDING_MIN: u32 = 8;
 
 /// Bounds on a node's connections. Static peers are exempt, in both directions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Most connections, in both directions, without those of clients.
+    /// Maximum number of connections in both directions, not counting clients.
     pub total_max: u32,
-    /// Most inbound connections of clients: peers without a pubsub session. One address or network of the Internet may have half
-    /// of them; a loopback address may have all, because a proxy in front of the node may bring them.
+    /// Maximum number of inbound connections from clients: peers without a pubsub session. One address or one network
+    /// of the Internet may have half of them. A loopback address may have all, because a proxy in front of the node may
+    /// carry them.
     pub clients_max: u32,
     /// Part of `total_max` that is reserved for peers that this node dials.
     pub outbound_reserved: u32,
-    /// Most inbound connections from one IPv4 address or one IPv6 /64.
+    /// Maximum number of inbound connections from one IPv4 address or one IPv6 /64.
     pub per_address_max: u32,
-    /// Most inbound connections from one network of the Internet, an IPv4 /24 or an IPv6 /48.
+    /// Maximum number of inbound connections from one network of the Internet, an IPv4 /24 or an IPv6 /48.
     pub per_network_max: u32,
-    /// Most inbound connections from one loopback address: other nodes of this host, or a proxy in
-    /// front of the node.
+    /// Maximum number of inbound connections from one loopback address: other nodes of this host, or a proxy in front
+    /// of the node.
     pub per_loopback_address_max: u32,
-    /// Most concurrent handshakes with peers that have dialled; as many again over QUIC, where addresses can be forged. When there
-    /// is one more, the oldest of the network with the most is aborted; one address has no more handshakes than it may
-    /// have connections.
+    /// Maximum number of concurrent inbound handshakes; the same number again over QUIC, where addresses can be forged.
+    /// One more aborts the oldest handshake of the network with the most. One address may have no more handshakes than
+    /// connections.
     pub pending_max: u32,
-    /// Time for the handshake of a peer that has dialled.
+    /// Time limit for inbound handshakes.
     pub handshake_timeout: Duration,
 }
 
 impl ConnectionLimits {
-    /// Returns the defaults for `total_max` connections: an eighth of them, at most 16, are reserved for
-    /// peers that the node dials; 16 may come from one address, 32 from one network, and any number from each loopback address.
-    /// Clients have 512 places besides.
+    /// Returns the defaults for `total_max` connections. An eighth of them, at most 16, are reserved for peers that the
+    /// node dials. 16 may come from one address, 32 from one network, and any number from each loopback address.
+    /// Clients have 512 places in addition.
     pub fn with_total(total_max: u32) -> Self {
         Self {
             total_max,
@@ -69,7 +71,7 @@ impl ConnectionLimits {
             return None;
         }
         let left = files_max.saturating_sub(OTHER_HANDLES);
-        // A quarter goes to handshakes, which do not last.
+        // Up to a quarter goes to handshakes, which are short-lived.
         let part = |share: u64| u32::try_from(share).unwrap_or(u32::MAX);
         let pending_max = self.pending_max.min(part(left / 4)).max(PENDING_MIN);
         let rest = left.saturating_sub(u64::from(pending_max));

@@ -10,10 +10,11 @@ use undertone_message::metadata::MAX_METADATA_BYTES;
 use undertone_services::metadata;
 use undertone_wire::{put_varint, read_varint};
 
-/// Protocol id of the metadata exchange, as libp2p wants it.
+/// Protocol id of the metadata exchange, as a libp2p type.
 pub const METADATA_PROTOCOL: StreamProtocol = StreamProtocol::new(metadata::PROTOCOL_ID);
 
-/// Most concurrent requests and responses of a connection. js-waku asks several times at once.
+/// Maximum number of concurrent requests and responses per connection. js-waku asks several times
+/// at once.
 const STREAMS_MAX: usize = 32;
 
 /// Codec of the metadata exchange: one length-prefixed message in each direction.

@@ -1,8 +1,8 @@
-//! Dials that stay out of private networks, unless the operator has given the address.
+//! Dials that stay out of private networks, unless the operator named the address.
 //!
-//! All dials pass here, whoever asked for them: libp2p's behaviours dial what peers name without asking (hole punching), and a
-//! stranger may name a host of the Internet and answer for it with an address of this host's own network, which is seen
-//! only when the name is resolved.
+//! All dials pass through here, whoever requested them. libp2p's behaviours dial addresses that peers name, without
+//! asking (hole punching). A stranger may also name a public host whose name resolves to an address in this host's own
+//! network, which only shows after resolution.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,12 +17,12 @@ use libp2p::{Multiaddr, Transport, dns};
 use parking_lot::Mutex;
 use undertone_peers::{AddressHost, AddressRules, host_of};
 
-/// Host names and sockets that the operator of this node has given, which may lead into private networks.
+/// Host names and sockets that this node's operator named, which may lead into private networks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrustedNames(Arc<Mutex<Names>>);
 
-/// A host that the operator has given. Of an IP address only one port is trusted, so that strangers do not learn which other
-/// ports of that host are open.
+/// A host that the operator named. For an IP address only one port is trusted, so that strangers do not learn which
+/// other ports of that host are open.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum TrustedHost {
     Name(String),
@@ -30,7 +30,7 @@ enum TrustedHost {
 }
 
 impl TrustedHost {
-    /// Returns the host and port that an address begins with. Resolvers do not tell case apart.
+    /// Returns the host and port that an address begins with. The name is lower case, because resolvers ignore case.
     fn of(address: &Multiaddr) -> Option<Self> {
         let ip = match host_of(address)? {
             AddressHost::Name(name) => return Some(Self::Name(name.to_ascii_lowercase())),
@@ -56,19 +56,19 @@ impl Default for Names {
 }
 
 impl TrustedNames {
-    /// Returns the names of a node whose peers may be in private networks, whoever names them.
+    /// Returns the names of a node that may dial private networks, whoever names the address.
     pub(crate) fn all() -> Self {
         Self(Arc::new(Mutex::new(Names::All)))
     }
 
-    /// Adds the host that an address leads to, if it names one.
+    /// Adds the host of an address, if it has one.
     pub(crate) fn trust(&self, address: &Multiaddr) {
         if let Names::These(hosts) = &mut *self.0.lock() {
             hosts.extend(TrustedHost::of(address));
         }
     }
 
-    /// Whether an address leads to a host that the operator has given.
+    /// Whether an address leads to a host that the operator named.
     fn trusts(&self, address: &Multiaddr) -> bool {
         match &*self.0.lock() {
             Names::All => true,
@@ -79,9 +79,9 @@ impl TrustedNames {
     }
 }
 
-/// Transport `T`, which dials IP addresses, with resolution of names before it.
+/// Transport `T`, which dials IP addresses, preceded by name resolution.
 pub(super) struct Named<T> {
-    /// For addresses that the operator has given. It has the listeners.
+    /// For addresses that the operator named. It has the listeners.
     anywhere: Resolved<T>,
     /// For all other addresses.
     in_public: Resolved<T>,
@@ -91,10 +91,10 @@ pub(super) struct Named<T> {
 pub(super) type Resolved<T> = dns::tokio::Transport<AfterResolution<T>>;
 
 impl<T: Transport> Named<T> {
-    /// Puts the system's resolver before a transport.
+    /// Adds the system's resolver in front of a transport.
     ///
     /// # Errors
-    /// The system's configuration of DNS cannot be read.
+    /// If the system's DNS configuration cannot be read.
     pub(super) fn system(inner: T, trusted: TrustedNames) -> io::Result<Self> {
         let inner = Arc::new(Mutex::new(inner));
         let resolved = |rules| {
@@ -153,9 +153,9 @@ where
     }
 }
 
-/// Transport that is given the addresses which a name stands for, and refuses those that the rules do not accept.
+/// Transport that receives the resolved addresses of a name, and refuses those that the rules do not allow.
 pub(super) struct AfterResolution<T> {
-    /// Transport that the two resolvers of a [`Named`] share.
+    /// Transport shared by the two resolvers of a [`Named`].
     inner: Arc<Mutex<T>>,
     rules: Option<AddressRules>,
 }

@@ -14,7 +14,7 @@ use undertone_gossip::{Overflow, QueueLimits, QueuedFrame, SendHandle, SendQueue
 /// Small frames are combined up to this many bytes into one write, with one header and one cipher call.
 const GATHER_BYTES: usize = 8 << 10;
 
-/// Most started frames that are remembered until the router asks.
+/// Maximum number of started frames that are remembered until the router asks for them.
 const STARTED_MAX: usize = 4096;
 
 #[derive(Debug, Default)]
@@ -22,12 +22,12 @@ struct PeerQueue {
     queue: SendQueue,
     started: Vec<SendHandle>,
     carrier: Option<ConnectionId>,
-    /// Waiting writers of all connections, to be woken when there are frames for them.
+    /// Waiting writers of all connections, to be woken when there are frames.
     writers: BTreeMap<ConnectionId, Waker>,
 }
 
-/// Outbound queue of one peer. The driver pushes frames; of the tasks that write to the peer's connections,
-/// only the carrier's takes them.
+/// Outbound queue of one peer. The driver pushes frames. Of the tasks that write to the peer's connections, only the
+/// one of the carrier takes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Outbox(Arc<Mutex<PeerQueue>>);
 
@@ -50,18 +50,17 @@ impl Outbox {
         self.0.lock().queue.cancel(handle)
     }
 
-    /// Returns the frames whose writing has begun since the last call.
+    /// Returns the frames whose writing has started since the last call.
     pub(crate) fn take_started(&self) -> Vec<SendHandle> {
         std::mem::take(&mut self.0.lock().started)
     }
 
-    /// The connection whose writer takes the frames.
+    /// Returns the connection whose writer takes the frames.
     pub(crate) fn carrier(&self) -> Option<ConnectionId> {
         self.0.lock().carrier
     }
 
-    /// Makes another connection the carrier. The writer of the former one finishes the frame that it has
-    /// begun and takes no more.
+    /// Makes another connection the carrier. The former carrier's writer finishes its current frame and takes no more.
     pub(crate) fn set_carrier(&self, carrier: Option<ConnectionId>) {
         let mut inner = self.0.lock();
         inner.carrier = carrier;
@@ -73,7 +72,7 @@ impl Outbox {
         self.0.lock().writers.remove(&connection);
     }
 
-    /// Drops queued control when a new session with the peer begins; queued messages still reach the peer.
+    /// Drops queued control messages when a new session with the peer begins. Queued data messages are still sent.
     pub(crate) fn drop_control(&self) {
         self.0.lock().queue.drop_control();
     }
@@ -88,7 +87,7 @@ impl Outbox {
             inner.writers.insert(connection, cx.waker().clone());
             return None;
         };
-        // A large frame is written as it is, because copying it would cost more than a header.
+        // A large frame is written as is, because copying it would cost more than a header.
         let fits = |inner: &PeerQueue, len: usize| {
             let next = inner.queue.next_len();
             next.is_some_and(|next| len + next <= GATHER_BYTES)
@@ -130,8 +129,8 @@ struct GateInner {
     closed: Mutex<BTreeMap<PeerId, Vec<Waker>>>,
 }
 
-/// Back-pressure by peer: while the gate is closed for a peer, its connections read no frames, and TCP slows
-/// the peer down.
+/// Back-pressure per peer: while the gate is closed for a peer, its connections read no frames, and TCP slows the peer
+/// down.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate(Arc<GateInner>);
 

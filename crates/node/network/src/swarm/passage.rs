@@ -1,7 +1,7 @@
-//! Ways through walls: whether this node can be reached (AutoNAT), circuits through relays, and hole punching.
+//! NAT traversal: reachability checks (AutoNAT), circuits through relays, and hole punching.
 //!
-//! libp2p's behaviours do the work. Two wrappers keep what strangers can make them do within bounds: [`Reachability`]
-//! and [`HolePunching`].
+//! libp2p's behaviours do the work. Two wrappers limit what strangers can make them do: [`Reachability`] and
+//! [`HolePunching`].
 
 mod hole_punching;
 mod limits;
@@ -19,44 +19,44 @@ pub use limits::CircuitLimits;
 pub(crate) use muted::Muted;
 pub(crate) use reachability::Reachability;
 
-/// Protocol id by which a peer says that it relays circuits.
+/// Protocol id by which a peer announces that it relays circuits.
 pub(crate) const HOP_PROTOCOL: &str = "/libp2p/circuit/relay/0.2.0/hop";
 
-/// Time after the start before the first question, for connections to be made.
+/// Time after the start before the first probe, for connections to be made.
 const FIRST_PROBE: Duration = Duration::from_secs(15);
 
-/// Time between questions while the answers differ or are few.
+/// Time between probes while the answers differ or are few.
 const PROBE_AGAIN: Duration = Duration::from_secs(30);
 
-/// Time in which the peers that this node dials back are counted.
+/// Period over which dial-backs for peers are counted.
 const PROBE_PERIOD: Duration = Duration::from_secs(60);
 
-/// Most dials for peers that want to know whether they can be reached, within [`PROBE_PERIOD`].
+/// Maximum number of dial-backs for peers within [`PROBE_PERIOD`].
 const PROBES_MAX: usize = 30;
 
-/// Most of them for one peer.
+/// Maximum number of dial-backs for one peer within that period.
 const PROBES_PER_PEER_MAX: usize = 3;
 
-/// Most addresses of a peer that are dialled for it. All have the IP address that the peer connects from.
+/// Maximum number of a peer's addresses that are dialled back. All have the IP address that the peer connects from.
 const PROBED_ADDRESSES_MAX: usize = 8;
 
-/// Ways through walls that a node uses or offers.
+/// NAT traversal that a node uses or offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassageOptions {
-    /// Whether the node asks its peers whether it can be reached, and answers them.
+    /// Whether the node asks its peers to check its reachability, and answers their requests.
     pub autonat: bool,
-    /// Time after the start before it first asks.
+    /// Time after the start before its first request.
     pub first_probe: Duration,
-    /// Whether only peers at public IP addresses are asked and answered, and private addresses are dialled only if the operator
-    /// has given them. Others know nothing of the Internet.
+    /// Whether only peers at public IP addresses are asked and answered, and private addresses are dialled only if the
+    /// operator named them. Other peers know nothing about reachability from the Internet.
     pub only_global_ips: bool,
-    /// Bounds on circuits through this node, if others can reach it; `None` for no circuits.
+    /// Bounds on circuits through this node, which require that others can reach it; `None` for no circuits.
     pub circuits: Option<CircuitLimits>,
-    /// When the node is reached through relays, and punches holes.
+    /// When the node is reached through relays and punches holes.
     pub relay_client: RelayClient,
 }
 
-/// When a node reserves a place at relays.
+/// When a node asks relays for reservations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelayClient {
     /// Never; it does not dial through relays either.
@@ -68,7 +68,7 @@ pub enum RelayClient {
 }
 
 impl PassageOptions {
-    /// Returns the options of a node that neither asks nor relays nor is relayed.
+    /// Returns the options of a node without AutoNAT and relays.
     pub fn none() -> Self {
         Self {
             autonat: false,
@@ -91,7 +91,7 @@ impl Default for PassageOptions {
     }
 }
 
-/// Behaviours of the ways through walls, as far as they are on.
+/// Behaviours for NAT traversal, each if enabled.
 #[derive(NetworkBehaviour)]
 pub(crate) struct Passage {
     pub(crate) reachability: Toggle<Reachability>,
@@ -101,8 +101,8 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
-    /// Builds the behaviours, and the transport of circuits if the node uses any. The connections by which it tells
-    /// peers whether they can be reached are put into `muted`.
+    /// Builds the behaviours, and the transport of circuits if the node uses any. Connections dialled to check the
+    /// reachability of peers are put into `muted`.
     pub(crate) fn new(
         own: PeerId,
         options: &PassageOptions,
@@ -123,7 +123,7 @@ impl Passage {
         });
         let circuits = options.circuits.as_ref().map(|limits| {
             let mut circuits = relay::Behaviour::new(own, limits.config());
-            // Until somebody could reach this node; the driver decides.
+            // Disabled until a peer has reached this node; the driver decides.
             circuits.set_status(Some(relay::Status::Disable));
             circuits
         });

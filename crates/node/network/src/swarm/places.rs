@@ -1,10 +1,10 @@
-//! Which connections are kept: the bound on connections, and which one gives way to a newcomer.
+//! Which connections are kept: the connection limits, and which connection gives way to a new one.
 //!
-//! Peers that relay and clients, which have no pubsub session, have places of their own, so that neither keeps the other out.
-//! Whoever dials begins as a client. A relay takes the place of one that has a negative score, or that is one of many
-//! from its address; a client that of one without a subscription, or of one of many. The number of places that one
-//! address can fill is bounded, and so is the number that all inbound relays can fill together: the rest is reserved for
-//! peers that this node dials.
+//! Relay peers and clients, which have no pubsub session, have separate places, so that neither keeps the other out.
+//! Every peer that dials begins as a client. A new relay peer takes the place of one with a negative score, or of one
+//! of many from the same address. A new client takes the place of one without a subscription, or of one of many. The
+//! number of places that one address can fill is bounded. So is the number that all inbound relay peers can fill
+//! together: the rest is reserved for peers that this node dials.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,11 +16,12 @@ use thiserror::Error;
 use super::address_group::AddressGroup;
 use super::limits::ConnectionLimits;
 
-/// Most connections to one peer: a second one may come before the death of the first is noticed, and two peers that
-/// tell each other by AutoNAT whether they can be reached dial each other at the same time beside the one that they have.
+/// Maximum number of connections to one peer. A second one may come before the death of the first is noticed. Two peers
+/// that check each other's reachability by AutoNAT dial each other at the same time, in addition to their existing
+/// connection.
 const PER_PEER_MAX: usize = 3;
 
-/// Lead in connections over the newcomer's address from which on an address gives one up.
+/// An address gives up a connection if it has at least this many more than the newcomer's address.
 const UNFAIR_LEAD: usize = 2;
 
 /// Reason why a connection was refused.
@@ -40,7 +41,7 @@ pub(crate) enum NoPlace {
     Clients,
 }
 
-/// A connection that asks for a place.
+/// A connection that requests a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Newcomer {
     pub(crate) id: ConnectionId,
@@ -49,7 +50,7 @@ pub(crate) struct Newcomer {
     pub(crate) inbound: bool,
 }
 
-/// Standing of a peer that has a place.
+/// Status of a peer that has a place.
 #[derive(Clone, Copy, Debug, Default)]
 struct PeerStanding {
     /// Whether the peer has a pubsub session.
@@ -57,7 +58,7 @@ struct PeerStanding {
     /// Whether the peer is a client that has subscribed to messages.
     subscribes: bool,
     score: f64,
-    /// Whether the peer is a static peer, which is never closed for another.
+    /// Whether the peer is a static peer, which is never closed to make room for another.
     kept: bool,
 }
 
@@ -84,7 +85,7 @@ impl Places {
         self.peers.entry(peer).or_default().kept = true;
     }
 
-    /// Makes a static peer one like all others; one that is not connected is forgotten.
+    /// Ends a peer's status as a static peer; forgets it if it is not connected.
     pub(crate) fn release(&mut self, peer: PeerId) {
         if self.taken.values().all(|known| known.peer != peer) {
             self.peers.remove(&peer);
@@ -93,11 +94,11 @@ impl Places {
         }
     }
 
-    /// Records that a peer has a pubsub session, so that its inbound connections need places of relays; returns the
-    /// connections to be closed for them, with their peers.
+    /// Records that a peer has a pubsub session, so that its inbound connections now need relay places. Returns the
+    /// connections to close for this, with their peers.
     ///
     /// # Errors
-    /// [`NoPlace`] if no connection gives way: those of the peer are to be closed.
+    /// [`NoPlace`] if no connection gives way: the connections of the peer are to be closed.
     pub(crate) fn begin_session(
         &mut self,
         peer: PeerId,
@@ -141,7 +142,7 @@ impl Places {
         }
     }
 
-    /// Gives a connection a place; returns the connections to be closed for it, with their peers.
+    /// Gives a connection a place. Returns the connections to close for this, with their peers.
     ///
     /// # Errors
     /// [`NoPlace`] if no connection gives way.
@@ -172,7 +173,7 @@ impl Places {
         }
     }
 
-    /// Oldest connections of the same peer, if it would have too many.
+    /// Returns the oldest connections of the same peer, if it would have too many.
     fn same_peer(&self, new: &Newcomer) -> Vec<ConnectionId> {
         let same = self.taken.values().filter(|known| known.peer == new.peer);
         let ids: Vec<_> = same.map(|known| known.id).collect();
@@ -188,7 +189,7 @@ impl Places {
         }
     }
 
-    /// Finds a place of a relay; returns the connection that gives way, if one has to.
+    /// Finds a relay place; returns the connection that gives way, if one has to.
     fn relay_place(&self, new: &Newcomer) -> Result<Option<ConnectionId>, NoPlace> {
         let relays = || self.taken.values().filter(|known| self.is_relay(known));
         let inbound = relays().filter(|known| known.inbound).count();
@@ -228,7 +229,7 @@ impl Places {
             .ok_or(NoPlace::Total)
     }
 
-    /// Finds a place of a client; returns the connection that gives way, if one has to.
+    /// Finds a client place; returns the connection that gives way, if one has to.
     fn client_place(&self, new: &Newcomer) -> Result<Option<ConnectionId>, NoPlace> {
         let clients_max = self.limits.clients_max as usize;
         let share = match new.group.is_loopback() {
@@ -277,7 +278,7 @@ impl Places {
         !self.is_client(known)
     }
 
-    /// Number of inbound connections of each address, those of clients or of relays.
+    /// Returns the number of inbound connections per address, counting either clients or relay peers.
     fn crowds(&self, clients: bool) -> BTreeMap<AddressGroup, usize> {
         let mut crowds = BTreeMap::new();
         let inbound = self.taken.values().filter(|known| known.inbound);
@@ -291,7 +292,8 @@ impl Places {
         self.peers.get(&known.peer).copied().unwrap_or_default()
     }
 
-    /// Selects the client that gives way: the oldest without a subscription, from the address with the most clients.
+    /// Selects the client that gives way: the oldest one without a subscription, from the address with the most
+    /// clients.
     fn idle(&self, of: impl Fn(&Newcomer) -> bool) -> Option<ConnectionId> {
         let crowds = self.crowds(true);
         let clients = self.taken.values().filter(|known| self.is_client(known));
@@ -301,7 +303,7 @@ impl Places {
             .map(|known| known.id)
     }
 
-    /// Selects the relay that gives way: the one with the lowest score, if that is negative.
+    /// Selects the relay peer that gives way: the one with the lowest score, if that is negative.
     fn worst(&self, of: impl Fn(&Newcomer) -> bool) -> Option<ConnectionId> {
         let inbound = self.taken.values().filter(|known| known.inbound);
         inbound
@@ -312,8 +314,8 @@ impl Places {
             .map(|(known, _)| known.id)
     }
 
-    /// Selects a connection of the address with the most clients or relays, if the newcomer's address has far fewer: the one
-    /// with the lowest score, and of those the newest.
+    /// Selects a connection from the address with the most clients or relay peers, if it has far more than the
+    /// newcomer's address: the connection with the lowest score, the newest of several.
     fn of_crowd(&self, newcomer: AddressGroup, clients: bool) -> Option<ConnectionId> {
         let crowds = self.crowds(clients);
         let of_newcomer = crowds.get(&newcomer).copied().unwrap_or(0);

@@ -1,7 +1,8 @@
 //! QUIC: UDP with TLS 1.3 and streams inside, so that neither Noise nor yamux is needed.
 //!
-//! Its bounds are those of TCP and yamux where the library has a setting: silence, streams of a peer, and bytes that
-//! wait to be read. The library keeps up to 10 MB that a peer has not acknowledged, if the peer's windows allow that.
+//! Where the library has a setting, the limits are those of TCP and yamux: silence, streams of a peer, and bytes
+//! waiting to be read. The library buffers up to 10 MB that a peer has not acknowledged, if the peer's windows allow
+//! that.
 
 use std::io;
 use std::pin::Pin;
@@ -17,30 +18,31 @@ use libp2p::{Multiaddr, PeerId, Transport, quic};
 use super::address_kind::is_quic;
 use super::named::{Named, TrustedNames};
 
-/// Time for a handshake with a peer that this node dials. Where UDP is blocked nothing answers, so this is how long the
-/// peer's other addresses wait.
+/// Time limit for an outbound handshake. Where UDP is blocked there is no answer, so the peer's other addresses wait
+/// this long.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Silence after which a connection is closed, milliseconds. Half as long as TCP's bound, because the kernel tells
-/// nobody when a process with QUIC connections is killed.
+/// Silence after which a connection is closed, milliseconds. Half of TCP's limit, because the kernel does not tell
+/// peers when a process with QUIC connections is killed.
 const SILENCE_MAX_MS: u32 = 10_000;
 
-/// Silence after which a packet is sent that has to be acknowledged. Three of them must be lost in a row before a
-/// connection counts as dead.
+/// Silence after which a packet is sent that must be acknowledged. Three in a row must be lost before a connection
+/// counts as dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
 
-/// Most streams that a peer has open at a time, as with yamux; further ones wait.
+/// Maximum number of streams that a peer may have open at a time, as with yamux; further ones wait.
 const INBOUND_STREAMS_MAX: u32 = 128;
 
-/// Most bytes of one stream that wait to be read: what a stream of yamux may have in flight.
+/// Maximum number of unread bytes of one stream: as many as a yamux stream may have in flight.
 const STREAM_WINDOW_BYTES: u32 = 9 << 18;
 
-/// Most bytes of a connection that wait to be read.
+/// Maximum number of unread bytes of a connection.
 const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
 
 type QuicTransport = Boxed<(PeerId, StreamMuxerBox)>;
 
-/// Builds the transport from UDP sockets to streams. Host names lead into private networks only if they are `trusted`.
+/// Builds the transport from UDP sockets to streams. Host names may lead into private networks only if they are
+/// `trusted`.
 pub(super) fn build(keypair: &Keypair, trusted: &TrustedNames) -> io::Result<QuicTransport> {
     let transport = quic::tokio::Transport::new(config(keypair));
     let named = Named::system(transport, trusted.clone())?;
@@ -59,8 +61,8 @@ fn config(keypair: &Keypair) -> quic::Config {
     config
 }
 
-/// Transport that refuses other addresses at once. Name resolution alone would take every address for its own, and
-/// fail when it is too late for the next transport.
+/// Transport that refuses other addresses at once. Name resolution alone would accept every address, and fail too late
+/// for the next transport to try.
 struct QuicOnly(QuicTransport);
 
 impl Transport for QuicOnly {

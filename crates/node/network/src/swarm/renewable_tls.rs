@@ -9,7 +9,7 @@ use libp2p::{Multiaddr, Transport, websocket};
 
 use super::certificate::RenewedCertificate;
 
-/// WebSocket transport that takes a new certificate before the next connection. Those there are go on.
+/// WebSocket transport that takes a new certificate before the next connection. Existing connections continue.
 pub(super) struct RenewableTls<T>
 where
     T: Transport,
@@ -25,7 +25,7 @@ where
     T::Output: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     pub(super) fn new(mut inner: websocket::Config<T>, renewed: RenewedCertificate) -> Self {
-        // The transport must know of TLS when it is told to listen.
+        // The transport must have its TLS configuration when it is told to listen.
         if let Some(config) = renewed.take() {
             inner.set_tls_config(config);
         }

@@ -1,11 +1,13 @@
-//! Connections to one peer: which of them carries the frames to it, and when a new session begins.
+//! Connections to one peer: which of them carries the frames, and when a new session begins.
 //!
-//! The newest connection becomes the carrier once the peer has accepted a stream on it, because an older one
-//! may be dead without having been closed. A peer that dials a second time has lost its first connection, and
-//! with it all that it knew of this node: that begins a new session. Two nodes that dial each other at the
-//! same moment have two connections and one session. A direct connection is preferred to one through a relay, which is
-//! retired once the direct one carries frames in both directions: it is read from for a while, because frames that the
-//! peer sent before it changed over are still on their way through the relay.
+//! The newest connection becomes the carrier once the peer has accepted a stream on it, because an older one may be
+//! dead without having been closed. A peer that dials a second time has lost its first connection, and with it all that
+//! it knew of this node, so a new session begins. Two nodes that dial each other at the same moment have two
+//! connections and one session.
+//!
+//! A direct connection is preferred to a relayed one. The relayed one is retired once the direct one carries frames in
+//! both directions. It is still read from for a while, because frames that the peer sent before it switched are still
+//! on their way through the relay.
 
 use libp2p::core::ConnectedPoint;
 use libp2p::swarm::{ConnectionId, StreamProtocol};
@@ -15,7 +17,7 @@ use libp2p::swarm::{ConnectionId, StreamProtocol};
 pub(crate) enum SessionStep {
     /// A session begins on this connection.
     Opened(ConnectionId),
-    /// Frames of the session use another stream, which is on this connection.
+    /// Frames of the session now use another stream, on this connection.
     Renewed(ConnectionId),
     /// The session has ended.
     Closed,
@@ -23,7 +25,7 @@ pub(crate) enum SessionStep {
     Read(ConnectionId),
     /// Tell the connection whether to open a stream to the peer.
     Write(ConnectionId, bool),
-    /// Tell the connection to read what is on its way, and to close then.
+    /// Tell the connection to read what is in transit and then close.
     Retire(ConnectionId),
     /// Tell the swarm to close the connection.
     Close(ConnectionId),
@@ -34,7 +36,7 @@ pub(crate) enum SessionStep {
 pub(crate) struct PubsubConnection {
     id: ConnectionId,
     pub(crate) endpoint: ConnectedPoint,
-    /// Protocol that was negotiated last on the connection.
+    /// Protocol last negotiated on the connection.
     pub(crate) protocol: Option<StreamProtocol>,
     /// Whether the peer has opened a stream.
     heard: bool,
@@ -50,16 +52,16 @@ pub(crate) struct PubsubConnection {
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     connections: Vec<PubsubConnection>,
-    /// Connections that are told to close soon and belong to the session no more.
+    /// Connections told to close soon, which no longer belong to the session.
     retired: Vec<ConnectionId>,
     carrier: Option<ConnectionId>,
     opened: bool,
-    /// Whether some connection has carried frames in this session.
+    /// Whether any connection has carried frames in this session.
     written: bool,
 }
 
 impl Session {
-    /// The connection that carries frames to the peer.
+    /// Returns the connection that carries frames to the peer.
     pub(crate) fn carrier(&self) -> Option<ConnectionId> {
         self.carrier
     }
@@ -93,7 +95,7 @@ impl Session {
         self.choose_writer()
     }
 
-    /// The peer has opened a stream on a connection.
+    /// Handles a stream opened by the peer on a connection.
     pub(crate) fn heard(&mut self, id: ConnectionId, protocol: StreamProtocol) -> Vec<SessionStep> {
         let Some(connection) = self.get_mut(id) else {
             return Vec::new();
@@ -132,7 +134,7 @@ impl Session {
         steps
     }
 
-    /// The peer has accepted a stream on a connection.
+    /// Handles the peer's acceptance of a stream on a connection.
     pub(crate) fn writable(
         &mut self,
         id: ConnectionId,
@@ -152,7 +154,7 @@ impl Session {
         steps
     }
 
-    /// The stream to the peer on a connection is closed.
+    /// Handles the end of the stream to the peer on a connection.
     pub(crate) fn unwritable(&mut self, id: ConnectionId) -> Option<SessionStep> {
         if let Some(connection) = self.get_mut(id) {
             connection.writable = false;
@@ -160,7 +162,7 @@ impl Session {
         self.choose_carrier()
     }
 
-    /// The peer accepts no stream on this connection.
+    /// Handles the peer's refusal of streams on this connection.
     pub(crate) fn unsupported(&mut self, id: ConnectionId) -> Vec<SessionStep> {
         if let Some(connection) = self.get_mut(id) {
             connection.unsupported = true;
@@ -202,14 +204,14 @@ impl Session {
         steps
     }
 
-    /// The newest of the connections that fit, a direct one if there is any.
+    /// Returns the newest of the matching connections, preferably a direct one.
     fn best(&self, fits: impl Fn(&PubsubConnection) -> bool) -> Option<ConnectionId> {
         let fitting = self.connections.iter().filter(|known| fits(known));
         let best = fitting.max_by_key(|known| (!known.endpoint.is_relayed(), known.id));
         best.map(|known| known.id)
     }
 
-    /// Gives up connections through relays if a direct one carries frames in both directions.
+    /// Gives up relayed connections if a direct one carries frames in both directions.
     fn retire_relayed(&mut self) -> Vec<SessionStep> {
         let carries = |known: &PubsubConnection| {
             !known.endpoint.is_relayed() && known.heard && known.writable
@@ -222,8 +224,8 @@ impl Session {
         given_up.iter().map(|known| self.give_up(known)).collect()
     }
 
-    /// Gives up a connection: one through a relay is retired, since a peer leaves it while it works; another one is
-    /// closed, since a peer leaves it when it is dead.
+    /// Gives up a connection. A relayed one is retired, because a peer leaves it while it still works. A direct one is
+    /// closed, because a peer leaves it only when it is dead.
     fn give_up(&mut self, connection: &PubsubConnection) -> SessionStep {
         if !connection.endpoint.is_relayed() {
             return SessionStep::Close(connection.id);

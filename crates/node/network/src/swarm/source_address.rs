@@ -1,7 +1,7 @@
-//! TCP transport whose outgoing connections leave from the listen address, where that is one address.
+//! TCP transport whose outgoing connections use the listen address as source address, where there is exactly one.
 //!
-//! libp2p's transport binds an outgoing socket to the listening port of all addresses, so that a machine with several
-//! addresses is seen under the one that its routing table prefers, which may be none that the node announces.
+//! libp2p's transport binds an outgoing socket to the listening port on all addresses. A machine with several addresses
+//! then appears under the one that its routing table prefers, which may not be one that the node announces.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -17,15 +17,15 @@ use libp2p::{Multiaddr, Transport, tcp};
 use parking_lot::Mutex;
 use tokio::net::TcpSocket;
 
-/// IP addresses that a node's TCP transports listen on, shared by them.
+/// IP addresses that a node's TCP transports listen on; the transports share this list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ListenAddresses(Arc<Mutex<Vec<(ListenerId, IpAddr)>>>);
 
 impl ListenAddresses {
-    /// Returns the one address that connections to `remote` leave from, if the node listens on one of that kind.
+    /// Returns the source address for connections to `remote`, if the node listens on exactly one of that kind.
     fn source(&self, remote: IpAddr) -> Option<IpAddr> {
         let listening = self.0.lock();
-        // What comes from a loopback address reaches no other machine.
+        // Packets from a loopback address reach no other machine.
         let mut ips: BTreeSet<_> = listening
             .iter()
             .map(|(_, ip)| ip)
@@ -49,7 +49,7 @@ impl ListenAddresses {
 pub(super) struct SourceAddress {
     inner: tcp::tokio::Transport,
     listening: ListenAddresses,
-    /// Sockets of this transport that listen.
+    /// Listening sockets of this transport.
     own: Vec<(ListenerId, SocketAddr)>,
 }
 
@@ -64,10 +64,10 @@ impl SourceAddress {
         }
     }
 
-    /// Returns the socket address that a connection to `remote` leaves from.
+    /// Returns the socket address from which to connect to `remote`.
     ///
-    /// Its port is that of a listener, if the dial may use that (peers then know the port under which this node can be
-    /// reached); otherwise 0, for any.
+    /// Its port is that of a listener if the dial may reuse it, so that peers learn the port at which this node can be
+    /// reached. Otherwise it is 0, for any port.
     fn source(&self, remote: SocketAddr, port_use: PortUse) -> Option<SocketAddr> {
         let ip = self.listening.source(remote.ip())?;
         let own = self.own.iter().find(|(_, own)| own.ip() == ip);
@@ -141,7 +141,7 @@ impl Transport for SourceAddress {
                 listener_id,
                 listen_addr,
             }) => {
-                // The port that the system has chosen, if the address was given without.
+                // The port chosen by the system, if the address was given without one.
                 let mut own = self.own.iter_mut();
                 if let Some((_, own)) = own.find(|(id, _)| id == listener_id)
                     && let Some(bound) = socket_address(listen_addr)
@@ -159,10 +159,10 @@ impl Transport for SourceAddress {
     }
 }
 
-/// Connects from a socket address; if that cannot be had, from another port of its IP address, then from any address.
+/// Connects from a socket address; if that is unavailable, from another port of its IP address, then from any address.
 ///
-/// A port cannot be had while a connection between the same two sockets is, or was until a moment ago; an IP address when the
-/// machine has got another one since it began to listen.
+/// A port is unavailable while a connection between the same two sockets exists, or did until a moment ago. An IP
+/// address is unavailable if the machine's address has changed since it began to listen.
 async fn connect_from(source: SocketAddr, remote: SocketAddr) -> io::Result<tokio::net::TcpStream> {
     let anywhere = match source {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -203,9 +203,9 @@ async fn connect(source: SocketAddr, remote: SocketAddr) -> io::Result<tokio::ne
 
 /// Checks that no other socket listens on an address.
 ///
-/// libp2p's transport shares its ports (`SO_REUSEPORT`), so that a second node, or a second transport of this one, would get
-/// part of the connections without a word. `SO_REUSEADDR` lets a node that starts again have the port of connections that
-/// are only just over.
+/// libp2p's transport shares its ports (`SO_REUSEPORT`), so a second node, or a second transport of this one, would
+/// silently receive part of the connections. `SO_REUSEADDR` lets a restarting node use a port whose connections have
+/// only just ended.
 fn check_free(address: SocketAddr) -> io::Result<()> {
     use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
     let family = match address {

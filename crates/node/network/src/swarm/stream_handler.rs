@@ -1,4 +1,4 @@
-//! Handler of one connection for the streams of the services.
+//! Connection handler for the streams of the services.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
@@ -19,15 +19,15 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use super::stream_request::{InboundStream, StreamOpenError, StreamRequest};
 use super::upgrade::StreamUpgrade;
 
-/// Most requests of a connection by one protocol that are answered at once; further ones wait for their turn. How many
-/// streams may be open is bounded by the muxer.
+/// Maximum number of a connection's requests by one protocol that are answered concurrently; further ones wait. The
+/// muxer bounds the number of open streams.
 const ANSWERED_MAX: usize = 8;
 
-/// Most streams to a peer that wait for being opened; further ones are refused.
+/// Maximum number of streams to a peer that wait to be opened; further ones are refused.
 const OUTBOUND_MAX: usize = 64;
 
-/// Time for which a connection is kept after a service last used it. Light clients send something at least
-/// every minute while they have subscriptions.
+/// Time for which a connection is kept after a service last used it. Light clients with subscriptions send something at
+/// least every minute.
 const KEPT_AFTER_USE: Duration = Duration::from_secs(300);
 
 type StreamReply = oneshot::Sender<Result<Stream, StreamOpenError>>;
@@ -37,7 +37,7 @@ pub struct StreamHandler {
     peer: PeerId,
     protocols: Arc<[StreamProtocol]>,
     inbound: mpsc::UnboundedSender<InboundStream>,
-    /// Turns of the requests by each protocol that the peer has used.
+    /// Limits on concurrent requests, for each protocol that the peer has used.
     turns: BTreeMap<String, Arc<Semaphore>>,
     waiting: VecDeque<StreamRequest>,
     opening: usize,
@@ -121,7 +121,7 @@ impl ConnectionHandler for StreamHandler {
         if self.waiting.len() + self.opening >= OUTBOUND_MAX {
             let busy =
                 StreamOpenError::Failed("too many streams to the peer are being opened".into());
-            // The caller may have given up, here and below.
+            // The caller may have given up, also below.
             let _ = request.reply.send(Err(busy));
             return;
         }

@@ -1,4 +1,4 @@
-//! Streams of the services between the behaviour, the handlers of connections and the services.
+//! Service streams, exchanged between the behaviour, the connection handlers and the services.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ pub struct InboundStream {
     pub peer: PeerId,
     /// Protocol that was negotiated.
     pub protocol: StreamProtocol,
-    /// Stream itself.
+    /// The stream itself.
     pub stream: Stream,
-    /// Turns of the connection's requests by this protocol.
+    /// Limits the concurrent requests of the connection by this protocol.
     pub turns: Arc<Semaphore>,
 }
 

@@ -1,5 +1,5 @@
-//! Tasks that carry frames between a connection's streams and the driver. The frames bypass the swarm, whose
-//! work for each event of a connection would delay them.
+//! Tasks that carry frames between a connection's streams and the driver. The frames bypass the swarm, whose work per
+//! connection event would delay them.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -15,10 +15,10 @@ use tokio::task::JoinHandle;
 use super::frames::{FrameReader, FrameWriter, Incoming, ReadError, Reading};
 use super::outbox::{Gate, Outbox};
 
-/// Most frames read and not yet taken by the driver, over all connections. Further readers wait.
+/// Maximum number of frames read but not yet taken by the driver, over all connections. Further readers wait.
 const FRAMES_MAX: usize = 32;
 
-/// Most bytes of these frames. A longer frame is taken when no other one waits.
+/// Maximum number of bytes of these frames. A longer frame is taken when no other frame waits.
 const FRAMES_BYTES_MAX: u32 = 4 << 20;
 
 /// A frame received from a peer.
@@ -26,21 +26,21 @@ const FRAMES_BYTES_MAX: u32 = 4 << 20;
 pub(crate) struct Received {
     pub(crate) peer: PeerId,
     pub(crate) incoming: Incoming,
-    /// Share of the bytes that may wait; to be dropped when the router has the frame.
+    /// Permit for the frame's share of the waiting bytes; dropped when the router has the frame.
     pub(crate) room: OwnedSemaphorePermit,
 }
 
-/// Queue for the frames of all connections, and the gate that stops reading.
+/// Queue for the frames of all connections, and the gate that controls reading.
 #[derive(Clone, Debug)]
 pub(crate) struct InboundFrames {
     gate: Gate,
-    /// Bytes that may still wait.
+    /// Bytes for which there is still room.
     room: Arc<Semaphore>,
     frames: mpsc::Sender<Received>,
 }
 
 impl InboundFrames {
-    /// Creates the queue. Nothing is read from a peer whose gate is closed.
+    /// Creates the queue. Peers whose gate is closed are not read from.
     pub(crate) fn new(gate: Gate) -> (Self, mpsc::Receiver<Received>) {
         let (frames, received) = mpsc::channel(FRAMES_MAX);
         let room = Arc::new(Semaphore::new(FRAMES_BYTES_MAX as usize));
@@ -101,12 +101,12 @@ pub(crate) async fn write(stream: Stream, outbox: Outbox, connection: Connection
     .await
 }
 
-/// A spawned task that is aborted when this is dropped.
+/// A spawned task that is aborted when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct StreamTask<T>(JoinHandle<T>);
 
 impl<T: Send + 'static> StreamTask<T> {
-    /// Spawns the future; must be called on a tokio runtime, as the handlers of connections are.
+    /// Spawns the future; must be called on a tokio runtime, as connection handlers are.
     pub(crate) fn spawn(future: impl Future<Output = T> + Send + 'static) -> Self {
         Self(tokio::spawn(future))
     }

@@ -1,5 +1,5 @@
-//! Behaviour that carries the streams of the services: it hands inbound streams to their acceptor, and opens
-//! outbound ones on the newest connection to a peer.
+//! Behaviour that carries the streams of the services. It passes inbound streams to their acceptor, and opens outbound
+//! ones on the newest connection to a peer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,26 +19,26 @@ use super::stream_handler::StreamHandler;
 use super::stream_request::{InboundStream, StreamOpenError, StreamRequest};
 use crate::stopped::Stopped;
 
-/// Outbound streams that are asked for and not yet given to a connection; further callers wait.
+/// Maximum number of requested outbound streams not yet passed to a connection; further callers wait.
 const OPEN_QUEUE: usize = 256;
 
-/// Requests of this node to one peer that are under way at once; further ones wait. Other implementations
-/// reset streams of one protocol beyond 32.
+/// Maximum number of concurrent requests from this node to one peer; further ones wait. Other implementations reset
+/// more than 32 streams of one protocol.
 const ASKED_MAX: usize = 16;
 
-/// Peers with turns from which on those that nobody waits for are forgotten.
+/// Number of peers with request limits above which unused limits are forgotten.
 const TURNS_MAX: usize = 256;
 
-/// Opener of streams to connected peers; clones share the queue of requests.
+/// Opens streams to connected peers; clones share the queue of requests.
 #[derive(Clone, Debug)]
 pub struct StreamOpener {
     requests: mpsc::Sender<StreamRequest>,
-    /// Turns of the requests to each peer.
+    /// Limits on concurrent requests, by peer.
     turns: Arc<Mutex<BTreeMap<PeerId, Arc<Semaphore>>>>,
 }
 
 impl StreamOpener {
-    /// Waits for the turn of a request to a peer, which lasts until the permit is dropped.
+    /// Waits until another request to a peer may run; its turn ends when the permit is dropped.
     pub async fn turn(&self, peer: PeerId) -> Option<OwnedSemaphorePermit> {
         let turns = {
             let mut peers = self.turns.lock();
@@ -71,11 +71,11 @@ impl StreamOpener {
     }
 }
 
-/// The services' ends of the behaviour.
+/// The services' channels to the behaviour.
 pub struct StreamChannels {
     /// Opens streams to peers.
     pub opener: StreamOpener,
-    /// Streams that wait for the acceptor. The muxer of each connection bounds their number.
+    /// Streams waiting for the acceptor. The muxer of each connection bounds their number.
     pub inbound: mpsc::UnboundedReceiver<InboundStream>,
     /// Peers whose last connection has ended.
     pub gone: mpsc::UnboundedReceiver<PeerId>,
@@ -87,7 +87,7 @@ pub struct ServiceStreams {
     inbound: mpsc::UnboundedSender<InboundStream>,
     requests: mpsc::Receiver<StreamRequest>,
     gone: mpsc::UnboundedSender<PeerId>,
-    /// Connections of each peer, the newest one last.
+    /// Connections of each peer, the newest last.
     connections: BTreeMap<PeerId, Vec<ConnectionId>>,
 }
 

@@ -1,4 +1,4 @@
-//! Transports: TCP and WebSocket with Noise and streams by yamux or mplex, and QUIC, which has both inside.
+//! Transports: TCP and WebSocket with Noise and yamux or mplex, and QUIC, which includes both functions.
 
 use std::io;
 use std::time::Duration;
@@ -23,27 +23,27 @@ use super::yamux::YamuxUpgrade;
 /// Time limit for dialling, from name resolution to the negotiated muxer.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time after which the kernel closes a connection whose peer has not acknowledged data. A ping every few
-/// seconds makes sure that there is always data in flight.
+/// Time after which the kernel closes a connection whose peer has not acknowledged data. A ping every few seconds
+/// ensures that there is always data in flight.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(20);
 
-/// Longest WebSocket message, bytes. Implementations put one Noise message of at most 64 KiB into each.
+/// Maximum length of a WebSocket message, bytes. Implementations put one Noise message of at most 64 KiB into each.
 const WEBSOCKET_MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// Most streams of one mplex connection, in both directions; further ones are reset. It has no flow control per stream, so
-/// they are fewer than with yamux. Clients in browsers keep seven ready.
+/// Maximum number of streams of one mplex connection in both directions; further ones are reset. It is lower than with
+/// yamux, because mplex has no flow control per stream. Browser clients keep seven ready.
 const MPLEX_STREAMS_MAX: usize = 64;
 
-/// Frames buffered in an mplex stream with one more of which the connection is no longer read. A frame has up to 1 MiB.
+/// Number of frames buffered in an mplex stream above which the connection is no longer read. A frame has up to 1 MiB.
 const MPLEX_BUFFERED_FRAMES_MAX: usize = 1;
 
-/// Transport from dial to streams of a peer whose identity is known.
+/// Transport that yields the streams of an authenticated peer.
 type Streams = Boxed<(PeerId, StreamMuxerBox)>;
 
-/// Builds the transport from socket to streams, with QUIC if asked for, and with TLS on the WebSocket port if there
-/// is a `certificate`; `circuits` carries connections through relays. Handshakes of peers that dial are bounded by `limits`. Host
-/// names lead into private networks only if they are `trusted`.
+/// Builds the transport from socket to streams. It includes QUIC if requested, and TLS on the WebSocket port if there
+/// is a `certificate`. `circuits` carries relayed connections. `limits` bounds inbound handshakes. Host names may lead
+/// into private networks only if they are `trusted`.
 pub(crate) fn build(
     keypair: &Keypair,
     limits: ConnectionLimits,
@@ -63,7 +63,7 @@ pub(crate) fn build(
         .set_max_num_streams(MPLEX_STREAMS_MAX)
         .set_max_buffer_size(MPLEX_BUFFERED_FRAMES_MAX);
     let circuits = circuits.map_or_else(OptionalTransport::none, OptionalTransport::some);
-    // Circuits come first: a relay's own transport would take their addresses for its own.
+    // Circuits come first: otherwise the TCP transport would treat a circuit's address as its own.
     let upgraded = OrTransport::new(circuits, OrTransport::new(websocket, plain))
         .upgrade(Version::V1Lazy)
         .authenticate(noise::Config::new(keypair)?)
@@ -79,7 +79,7 @@ pub(crate) fn build(
     Ok(Doorway::new(timed.boxed(), limits).boxed())
 }
 
-/// Puts QUIC before `others`.
+/// Adds QUIC in front of `others`.
 #[cfg(feature = "quic")]
 fn with_quic(
     keypair: &Keypair,
@@ -96,8 +96,8 @@ fn with_quic(_: &Keypair, _: &TrustedNames, _: Streams) -> Result<Streams, Swarm
     Err(SwarmError::WithoutQuic)
 }
 
-/// TCP transport whose sockets notice that a peer is gone without having closed the connection. It is one of those that listen
-/// on the `listening` addresses.
+/// Returns a TCP transport whose sockets detect a peer that disappeared without closing the connection. It is one of
+/// those that share the `listening` addresses.
 fn sockets(
     listening: &ListenAddresses,
 ) -> impl Transport<Output = tcp::tokio::TcpStream, Error = io::Error, Dial: Send, ListenerUpgrade: Send>

@@ -1,8 +1,8 @@
-//! Yamux with a bound on what a peer may send ahead.
+//! Yamux with a bound on the bytes that a peer may send ahead.
 //!
-//! The receive window of a stream grows while the peer fills it faster than it answers pings, which the peer
-//! alone decides. `libp2p-yamux` lets the windows of a connection grow to 1 GiB together and has no setting
-//! for that, so this module adapts the `yamux` crate itself.
+//! The receive window of a stream grows while the peer fills it faster than it answers pings. The peer alone controls
+//! both. `libp2p-yamux` lets the windows of a connection grow to 1 GiB in total and has no setting for that, so this
+//! module adapts the `yamux` crate itself.
 
 use std::collections::VecDeque;
 use std::future::{Ready, ready};
@@ -16,17 +16,17 @@ use libp2p::core::muxing::{StreamMuxer, StreamMuxerEvent};
 use libp2p::core::upgrade::{InboundConnectionUpgrade, OutboundConnectionUpgrade, UpgradeInfo};
 use yamux::{Connection, ConnectionError, Mode};
 
-/// Most streams of a connection in both directions; a peer that opens more is disconnected.
+/// Maximum number of streams of a connection in both directions; a peer that opens more is disconnected.
 const STREAMS_MAX: usize = 256;
 
-/// Most streams that a peer has open at a time, those that nobody has taken yet among them; further ones are reset. A node
-/// needs four: pubsub, identify, ping and metadata. A light client has one for each request that is not answered, and
+/// Maximum number of streams that a peer may have open at a time, including those not yet accepted; further ones are
+/// reset. A node needs four: pubsub, identify, ping and metadata. A light client has one per unanswered request, and
 /// some that it keeps ready.
 const INBOUND_STREAMS_MAX: usize = 128;
 
-/// Bytes by which all windows of a connection may grow together. One stream may then have 2.25 MiB in flight:
-/// messages of 150 kB flow at 180 Mbit/s over a round trip of 100 ms, and a frame of 1 MiB does not wait for
-/// the window update of its first half.
+/// Maximum growth of all windows of a connection together, bytes. One stream may then have 2.25 MiB in flight: messages
+/// of 150 kB flow at 180 Mbit/s over a round trip of 100 ms, and a frame of 1 MiB does not wait for the window update
+/// of its first half.
 const WINDOW_GROWTH_BYTES: usize = 2 << 20;
 
 /// Upgrade of a connection to yamux.
@@ -88,10 +88,10 @@ impl<C: AsyncRead + AsyncWrite + Send + Unpin + 'static> OutboundConnectionUpgra
 #[derive(Debug)]
 pub(crate) struct Muxer<C> {
     connection: Connection<C>,
-    /// Streams of the peer that came in while the muxer was polled for something else.
+    /// Streams of the peer that arrived while the muxer was polled for something else.
     waiting: VecDeque<Stream>,
     waker: Option<Waker>,
-    /// Shared by every stream of the peer that is in use, so that its references count them.
+    /// Shared by all of the peer's streams in use, so that the reference count is their number.
     inbound: Arc<()>,
 }
 
@@ -105,14 +105,14 @@ impl<C: AsyncRead + AsyncWrite + Unpin> Muxer<C> {
         }
     }
 
-    /// Returns the peer's next stream that may be used. The connection makes progress only through this.
+    /// Returns the peer's next stream within the limit. The connection makes progress only through this method.
     fn poll_accept(&mut self, cx: &mut Context<'_>) -> Poll<Result<Stream, ConnectionError>> {
         loop {
             let Some(next) = ready!(self.connection.poll_next_inbound(cx)) else {
                 return Poll::Ready(Err(ConnectionError::Closed));
             };
             let stream = next?;
-            // One reference is the muxer's own. A stream that is dropped is reset.
+            // The muxer holds one reference itself. A dropped stream is reset.
             if Arc::strong_count(&self.inbound) <= INBOUND_STREAMS_MAX {
                 let inbound = Some(self.inbound.clone());
                 return Poll::Ready(Ok(Stream { stream, inbound }));
@@ -174,7 +174,7 @@ impl<C: AsyncRead + AsyncWrite + Unpin> StreamMuxer for Muxer<C> {
 #[derive(Debug)]
 pub(crate) struct Stream {
     stream: yamux::Stream,
-    /// Present if the peer opened the stream: counts it for as long as it is in use.
+    /// Present if the peer opened the stream; counts it while it is in use.
     #[expect(dead_code, reason = "counted by its references")]
     inbound: Option<Arc<()>>,
 }

@@ -1,6 +1,6 @@
-//! Hole punching (DCUtR) within bounds: a peer cannot have this node dial as many addresses as fit in a message.
+//! Bounded hole punching (DCUtR): a peer cannot make this node dial as many addresses as fit into a message.
 //!
-//! Which of them are dialled is decided where all dials pass (`Named`): those in private networks are not.
+//! All dials are filtered in one place (`Named`), which refuses addresses in private networks.
 
 use std::collections::BTreeSet;
 use std::task::{Context, Poll};
@@ -15,7 +15,7 @@ use libp2p::swarm::{
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
 
-/// Most addresses of a peer that are dialled at once.
+/// Maximum number of a peer's addresses that are dialled at once.
 const ADDRESSES_MAX: usize = 20;
 
 /// Reason why a dial was refused.
@@ -26,7 +26,7 @@ struct TooManyAddresses(usize);
 /// Hole punching: connections through a relay are replaced by direct ones.
 pub(crate) struct HolePunching {
     inner: Behaviour,
-    /// Dials that were asked for by a peer.
+    /// Dials requested by a peer.
     dials: BTreeSet<ConnectionId>,
 }
 

@@ -4,25 +4,26 @@ use std::time::Duration;
 
 use libp2p::relay;
 
-/// Bounds on circuits that a node relays for others. Besides, a peer and an IP address may ask only so often.
+/// Bounds on circuits that a node relays for others. The library's own limits on the rate of requests per peer and per
+/// IP address apply as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CircuitLimits {
-    /// Most peers that can be reached through this node.
+    /// Maximum number of reservations, by which peers are reached through this node.
     pub reservations_max: usize,
     /// Time after which a reservation has to be renewed.
     pub reservation: Duration,
-    /// Most circuits at a time.
+    /// Maximum number of concurrent circuits.
     pub circuits_max: usize,
-    /// Most circuits of one peer at a time.
+    /// Maximum number of concurrent circuits per peer.
     pub circuits_per_peer_max: usize,
     /// Time after which a circuit is closed.
     pub circuit: Duration,
-    /// Most bytes of a circuit, in each direction; it is closed then.
+    /// Maximum bytes of a circuit in each direction; the circuit is then closed.
     pub circuit_bytes_max: u64,
 }
 
 impl Default for CircuitLimits {
-    /// Returns what relays of libp2p grant by default: enough to punch a hole, not enough to live on.
+    /// Returns the default limits of libp2p relays: enough to punch a hole, not enough for regular traffic.
     fn default() -> Self {
         Self {
             reservations_max: 128,
@@ -36,11 +37,12 @@ impl Default for CircuitLimits {
 }
 
 impl CircuitLimits {
-    /// Returns the bounds as the library wants them, with its own on how often a peer and an address may ask.
+    /// Returns the bounds as the library's configuration, with its own limits on the rate of requests per peer and
+    /// address.
     pub(super) fn config(&self) -> relay::Config {
         relay::Config {
             max_reservations: self.reservations_max,
-            // One for each connection of the peer, of which there are two at most.
+            // Reservations belong to a connection, and a peer may have two at a time.
             max_reservations_per_peer: 2,
             reservation_duration: self.reservation,
             max_circuits: self.circuits_max,

@@ -1,4 +1,4 @@
-//! Connections that only show that a peer can be reached, and carry no pubsub.
+//! Connections that only test whether a peer can be reached, and carry no pubsub.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use libp2p::swarm::ConnectionId;
 use parking_lot::Mutex;
 
-/// Connections that carry no pubsub: if they did, the peer would take them for a new session. Their number is bounded
-/// by that of the dials for peers.
+/// Connections without pubsub: with it, the peer would take them for a new session. The number of dials for peers
+/// bounds their number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Muted(Arc<Mutex<BTreeSet<ConnectionId>>>);
 

@@ -1,4 +1,4 @@
-//! AutoNAT within bounds: what peers say is passed on as an event, and dials for them end as soon as they succeed.
+//! Bounded AutoNAT: claims of peers are passed on as events, and dials for peers are closed as soon as they succeed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::task::{Context, Poll, Waker};
@@ -15,19 +15,20 @@ use libp2p::{Multiaddr, PeerId};
 
 use super::Muted;
 
-/// Most addresses at which peers see this node that are asked about; whoever names further ones is not heard.
+/// Maximum number of candidate addresses, reported by peers, whose reachability is checked; further ones are ignored.
 const CANDIDATES_MAX: usize = 8;
 
-/// AutoNAT. The library would announce any address that a peer claims to have reached, keep every address that a peer
-/// claims to see, and leave the connections open by which it tells peers whether they can be reached.
+/// AutoNAT with bounds. By itself, the library would announce any address that a peer claims to have reached, keep
+/// every address that a peer claims to see, and leave open the connections that it dials to test peers.
 pub(crate) struct Reachability {
     inner: Behaviour,
     candidates: BTreeSet<Multiaddr>,
-    /// Connections that were dialled for a peer.
+    /// Connections dialled to test a peer's reachability.
     muted: Muted,
-    /// Those that have shown what they were to show.
+    /// Test connections that have succeeded and are to be closed.
     closing: VecDeque<(PeerId, ConnectionId)>,
-    /// Those that the library was told have ended, so that no question of its own is sent on them, with their peers.
+    /// Test connections reported to the library as closed, with their peers, so that it sends no probes of its own on
+    /// them.
     ended: BTreeMap<ConnectionId, PeerId>,
     waker: Option<Waker>,
 }
@@ -54,8 +55,8 @@ impl Reachability {
         is_known || has_room
     }
 
-    /// Closes a connection that was dialled for a peer, and tells the library that it has ended: the library would
-    /// send its own question on it, have no answer, and not ask that peer again for 90 s.
+    /// Closes a connection that was dialled to test a peer, and reports it to the library as closed. Otherwise the
+    /// library would send its own probe on it, get no answer, and not ask that peer again for 90 s.
     fn end(&mut self, new: ConnectionEstablished<'_>) {
         self.inner
             .on_swarm_event(FromSwarm::ConnectionClosed(ConnectionClosed {
@@ -72,7 +73,7 @@ impl Reachability {
         }
     }
 
-    /// Number of connections of a peer that are open, and ended for the library.
+    /// Returns the number of a peer's connections that are open, but reported to the library as closed.
     fn ended_of(&self, peer: PeerId) -> usize {
         self.ended.values().filter(|ended| **ended == peer).count()
     }
@@ -173,7 +174,7 @@ impl NetworkBehaviour for Reachability {
     ) -> Poll<ToSwarm<Self::ToSwarm, THandlerInEvent<Self>>> {
         loop {
             match self.inner.poll(cx) {
-                // Whether to believe the peer is decided by the driver, which gets the event too.
+                // The driver decides whether to believe the peer; it gets the event too.
                 Poll::Ready(ToSwarm::ExternalAddrConfirmed(_)) => {}
                 Poll::Ready(ToSwarm::Dial { opts }) => {
                     self.muted.insert(opts.connection_id());
