@@ -1,7 +1,8 @@
-//! Store, filter, lightpush, peer exchange and rendezvous: what this node serves to others, and asks of others.
+//! Store, filter, lightpush, peer exchange and rendezvous: what this node serves to others, and requests from others.
 //!
-//! The host of `undertone-services`, which joins the machines of all services, is owned by one task. Streams come from the swarm through
-//! the acceptor, messages of the relay through the feed, and calls of the program through [`ServicesHandle`].
+//! One task owns the host of `undertone-services`, which combines the state machines of all services. Streams come from
+//! the swarm through the acceptor, messages from the relay through the feed, and calls of the program through
+//! [`ServicesHandle`].
 
 mod accepted;
 mod acceptor;
@@ -61,7 +62,7 @@ pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed
 pub(crate) use exchange_client::ExchangeClient;
 pub(crate) use rendezvous::{PeerAddresses, RendezvousClient, sign_record};
 
-/// For what stands in for the services of a node, such as the tests of the REST API.
+/// For replacements of a node's services, such as in the tests of the REST API.
 pub use handle::{AskServices, ServiceAnswer};
 pub use light_driver::LightCall;
 pub use sender::{SenderCall, SenderEndpoint, sender_channel};

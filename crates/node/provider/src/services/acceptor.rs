@@ -18,20 +18,20 @@ use super::light_driver::LightCall;
 use undertone_network::swarm::InboundStream;
 use undertone_network::traces::{RequestSpan, SpanKind, Tracer};
 
-/// Time for a stream's first byte. Some clients open a stream ahead of their first request, so an idle one is
-/// no fault; each connection has a bounded number of them.
+/// Time limit for a stream's first byte. Some clients open a stream before their first request, so an idle one is no
+/// fault. Each connection has a bounded number of streams.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Time for a frame, once its length is known.
+/// Time limit for a frame, once its length is known.
 const READING: Duration = Duration::from_secs(30);
 
-/// Time for an answer from the services and for writing it; a slow reader loses its stream then.
+/// Time limit for the services' answer, and again for writing it. A slow reader then loses its stream.
 const ANSWERING: Duration = Duration::from_secs(30);
 
-/// Bytes of all frames that are being read or wait for the services.
+/// Maximum total bytes of frames that are being read or wait for the services.
 const FRAME_BYTES_MAX: usize = 32 << 20;
 
-/// Bytes of all answers that peers have not read yet: two of the longest.
+/// Maximum total bytes of answers that peers have not read yet: two of the longest.
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 
 /// Request of a peer.
@@ -40,23 +40,23 @@ pub(super) struct PeerRequest {
     pub(super) peer: PeerId,
     pub(super) protocol: RequestProtocol,
     pub(super) bytes: Bytes,
-    /// Share of the memory for requests, given back when dropped.
+    /// Share of the memory for requests; returned when dropped.
     pub(super) held: HeldShare,
     pub(super) reply: oneshot::Sender<Bytes>,
 }
 
-/// Protocol that is accepted, and the form of its streams.
+/// An accepted protocol and the use of its streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AcceptedProtocol {
     /// Id of the protocol.
     pub(super) protocol: &'static str,
-    /// Longest frame, bytes.
+    /// Maximum length of a frame, bytes.
     pub(super) frame_bytes_max: usize,
-    /// Use that peers make of a stream.
+    /// How peers use a stream.
     pub(super) form: StreamForm,
 }
 
-/// Use that peers make of a stream.
+/// How peers use a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StreamForm {
     /// One request and its answer.
@@ -67,27 +67,27 @@ pub(super) enum StreamForm {
     Session,
 }
 
-/// Queues for what peers send.
+/// Queues for requests, pushed messages and sessions from peers.
 #[derive(Clone)]
 pub(super) struct Requests {
-    /// Requests that are answered.
+    /// Requests that get an answer.
     pub(super) answered: mpsc::Sender<PeerRequest>,
-    /// Frames of pushed messages, which are not.
+    /// Frames of pushed messages, which get none.
     pub(super) pushed: mpsc::Sender<LightCall>,
-    /// Streams of sessions, as they are; `None` if no such protocol is accepted.
+    /// Unread streams of sessions; `None` if no such protocol is accepted.
     pub(super) sessions: Option<mpsc::Sender<InboundStream>>,
-    /// Giver of spans, on a node with traces.
+    /// Tracer, on a node with traces.
     pub(super) tracer: Option<Tracer>,
 }
 
-/// Memory of all streams.
+/// Memory limits of all streams.
 #[derive(Clone)]
 struct StreamMemory {
     frames: Arc<HeldBytes>,
     answers: Arc<HeldBytes>,
 }
 
-/// Accepts streams until the node stops, and gives what they bring to `requests`.
+/// Accepts streams until the node stops, and passes their content to `requests`.
 pub(super) async fn accept(
     mut inbound: mpsc::UnboundedReceiver<InboundStream>,
     accepted: Vec<AcceptedProtocol>,
@@ -105,7 +105,7 @@ pub(super) async fn accept(
             continue;
         };
         if accepted.form == StreamForm::Session {
-            // A peer whose stream finds the queue full sees that it is reset.
+            // If the queue is full, the stream is reset, which the peer notices.
             if let Some(queue) = &requests.sessions {
                 let _ = queue.try_send(stream);
             }
@@ -147,7 +147,7 @@ async fn serve(
             }
             continue;
         };
-        // The request is read before its turn: a muxer without flow control would hold up the other streams.
+        // The request is read before its turn: otherwise a muxer without flow control would block the other streams.
         let _turn = tokio::select! {
             turn = turns.acquire() => turn.map_err(io::Error::other)?,
             () = held.gives_way() => return Err(greedy()),
@@ -170,7 +170,7 @@ async fn serve(
             if requests.answered.send(request).await.is_err() {
                 return Ok(());
             }
-            // Without an answer, the services are stopping or the request was dropped.
+            // Without an answer, the services are stopping or have dropped the request.
             if let Ok(Ok(answer)) = timeout(ANSWERING, answer).await {
                 let held = memory.answers.hold(peer, answer.len());
                 tokio::select! {
@@ -190,10 +190,10 @@ async fn serve(
     timeout(ANSWERING, stream.close()).await?
 }
 
-/// Waits until a peer sends more than its request, which nobody would read, or resets the stream.
+/// Waits until a peer resets the stream, or sends more than its request, which nobody would read.
 async fn overrun(stream: &mut (impl AsyncRead + Unpin)) -> io::Error {
     match stream.read(&mut [0]).await {
-        // The peer has closed its half, as it may.
+        // The peer has closed its half of the stream, which is allowed.
         Ok(0) => std::future::pending().await,
         Ok(_) => io::Error::new(io::ErrorKind::InvalidData, "more than one request"),
         Err(error) => error,

@@ -1,5 +1,5 @@
-//! Reliable channels (SDS) on top of accountable sending: the members of a channel deliver each other's messages in
-//! causal order, learn which of their own arrived, and repair what is missing.
+//! Reliable channels (SDS) on top of accountable sending. The members of a channel deliver each other's messages in
+//! causal order, learn which of their own have arrived, and repair missing ones.
 
 mod driver;
 mod events;
@@ -15,10 +15,11 @@ pub use options::ChannelOptions;
 use super::handle::ServicesHandle;
 use undertone_network::handle::NodeHandle;
 
-/// Calls that wait for a channel at most; further callers wait.
+/// Maximum number of calls waiting for a channel; further callers wait.
 const CALLS_MAX: usize = 64;
 
-/// Events that wait for the program at most; the channel waits then, and what it misses meanwhile is repaired later.
+/// Maximum number of events waiting for the program. Then the channel waits, and messages missed meanwhile are repaired
+/// later.
 const EVENTS_MAX: usize = 1_024;
 
 /// Request of the program to a channel.
@@ -34,7 +35,7 @@ struct ChannelSend {
 pub struct ChannelSender(mpsc::Sender<ChannelSend>);
 
 impl ChannelSender {
-    /// Sends a message, which is sent again until a member acknowledges it. Returns its id in the channel.
+    /// Sends a message, and repeats it until a member acknowledges it. Returns its id in the channel.
     ///
     /// # Errors
     /// [`ChannelFailure`] if the message cannot be sent.
@@ -42,7 +43,7 @@ impl ChannelSender {
         self.ask(payload.into(), false).await
     }
 
-    /// Sends a message that is neither ordered nor acknowledged nor sent again. Returns its id in the channel.
+    /// Sends a message that is not ordered, acknowledged or repeated. Returns its id in the channel.
     ///
     /// # Errors
     /// [`ChannelFailure`] if the message cannot be sent.
@@ -63,10 +64,11 @@ impl ChannelSender {
     }
 }
 
-/// Member of a channel whose members send reliably to each other. It leaves when it and all its senders are dropped.
+/// Member of a channel whose members send reliably to each other. It leaves when this value and all its senders are
+/// dropped.
 ///
-/// The node must get the messages of the channel's content topic: by relay, subscribed to the pubsub topic, or
-/// subscribed at a filter peer.
+/// The node must receive the messages of the channel's content topic: by relay, subscribed to the pubsub topic, or by a
+/// subscription at a filter peer.
 #[derive(Debug)]
 pub struct ReliableChannel {
     sender: ChannelSender,
@@ -74,10 +76,10 @@ pub struct ReliableChannel {
 }
 
 impl ReliableChannel {
-    /// Joins a channel, where the last run left it if its state was kept.
+    /// Joins a channel. A saved state continues where the last run left it.
     ///
     /// # Errors
-    /// [`ChannelFailure`] if the kept state cannot be used.
+    /// [`ChannelFailure`] if the saved state cannot be used.
     pub async fn join(
         node: &NodeHandle,
         services: &ServicesHandle,
@@ -97,7 +99,7 @@ impl ReliableChannel {
         })
     }
 
-    /// Returns a sending half, for other tasks.
+    /// Returns a sending half for use by other tasks.
     #[must_use]
     pub fn sender(&self) -> ChannelSender {
         self.sender.clone()

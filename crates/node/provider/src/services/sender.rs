@@ -1,14 +1,14 @@
-//! Accountable sending: each accepted message ends stored, propagated, or failed with a reason.
+//! Accountable sending: every accepted message ends as stored, propagated, or failed with a reason.
 //!
-//! One task drives the machine of `undertone_services::sending`. Its queue is on disk, so that a message that was
-//! accepted has its end also if the node is killed.
+//! One task drives the state machine of `undertone_services::sending`. Its queue is on disk, so that an accepted
+//! message reaches its final state even if the node is killed.
 //!
-//! A message id of the rate limit is spent when a proof is made, and the proof is on disk before the message leaves. If
-//! the node is killed between the two, the message gets another id after the restart, and the first one is lost. To use
-//! the first one again, the queue would have to keep it beside the message, written and synchronised once more before each
-//! proof; and a fault there, or a queue file restored from a backup, would prove two messages with one id, which
-//! reveals the node's secret. What is lost is little: the counter of message ids reserves them in blocks and skips the
-//! rest of a block after a crash in any case (at most 8 ids, or a sixteenth of the limit).
+//! A message id of the rate limit is spent when a proof is generated, and the proof is on disk before the message
+//! leaves. If the node is killed in between, the message gets another id after the restart, and the first one is lost.
+//! To reuse the first one, the queue would have to store it beside the message, with one more write and sync before
+//! each proof. A fault there, or a queue file restored from a backup, would prove two messages with one id, which
+//! reveals the node's secret. The loss is small: after a crash, the counter of message ids skips the rest of its
+//! reserved block in any case (at most 8 ids, or a sixteenth of the limit).
 
 mod begin;
 mod calls;

@@ -1,4 +1,4 @@
-//! Task that drives the machine of one member of a channel.
+//! Task that drives the state machine of one channel member.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,19 +25,19 @@ use crate::services::{SendFailure, ServicesHandle};
 use undertone_network::command::SenderQuestion;
 use undertone_network::handle::{Delivery, MessageSink, NodeHandle};
 
-/// Messages that wait for a channel at most. One that is dropped here is missing, and is asked for again.
+/// Maximum number of messages waiting for a channel. A message dropped here is missing, and is requested again.
 const RECEIVED_MAX: usize = 1_024;
 
-/// Own messages whose reports are awaited at most, so that others can be told their hashes.
+/// Maximum number of own messages whose reports are awaited, so that others can be told their hashes.
 const FOLLOWED_MAX: usize = 1_024;
 
-/// Longest state that is read, bytes: what the default limits of a channel allow, and more.
+/// Maximum length of a saved state that is read, bytes. A channel's default limits allow less.
 const STATE_BYTES_MAX: u64 = 256 << 20;
 
-/// Pause before a state that could not be written is written again.
+/// Pause before a failed write of the state is retried.
 const REPEAT_AFTER: Duration = Duration::from_secs(1);
 
-/// Longest sleep between two looks at the machine's timers.
+/// Maximum sleep between two checks of the machine's timers.
 const IDLE: Duration = Duration::from_secs(3_600);
 
 /// Sink for the messages of one channel's content topic.
@@ -49,8 +49,8 @@ pub(super) struct MemberSink {
 
 impl MessageSink for MemberSink {
     fn deliver(&self, delivery: &Delivery) -> bool {
-        // Also what this node published: it may have come from a light client that is a member. The machine knows its
-        // own messages.
+        // Includes messages that this node published: they may come from a light client that is a member. The machine
+        // recognises its own messages.
         let is_ours = *delivery.message.content_topic == *self.content_topic
             && delivery.pubsub_topic == self.pubsub_topic;
         if is_ours {
@@ -61,7 +61,7 @@ impl MessageSink for MemberSink {
     }
 }
 
-/// Messages for a channel: where they go in, and where they come out.
+/// Input queue of a channel's messages: its sink, and the receiving end.
 pub(super) struct ChannelInlet {
     pub(super) sink: Arc<MemberSink>,
     pub(super) queue: mpsc::Receiver<Delivery>,
@@ -81,26 +81,26 @@ pub(super) fn received(driver: &ChannelDriver) -> ChannelInlet {
     }
 }
 
-/// Result of work for a channel.
+/// Result of a background task of a channel.
 enum ChannelDone {
     /// A message was accepted for sending.
     Accepted { id: Id, send: SendId },
     /// A sync message was accepted for sending, or refused.
     SyncAccepted(Option<SendId>),
-    /// Messages that were missing came from a store.
+    /// Missing messages have arrived from a store.
     Retrieved(Vec<HistoryEntry>),
 }
 
-/// Sync messages of this member that have not left: further ones would say the same.
+/// State of this member's last sync message until it has left. Further ones would say the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PendingSync {
     None,
-    /// The sender has not answered.
+    /// The sender has not answered yet.
     Offered,
     Accepted(SendId),
 }
 
-/// Driver of the machine of one member.
+/// Driver of the state machine of one member.
 pub(super) struct ChannelDriver {
     options: ChannelOptions,
     node: NodeHandle,
@@ -109,7 +109,7 @@ pub(super) struct ChannelDriver {
     started: Instant,
     events: mpsc::Sender<ChannelEvent>,
     rng: ChaCha8Rng,
-    /// Own messages under way, by their number in the send queue.
+    /// Own messages in progress, by their number in the send queue.
     followed: BTreeMap<SendId, Id>,
     pending_sync: PendingSync,
     done: mpsc::UnboundedSender<ChannelDone>,
@@ -117,7 +117,7 @@ pub(super) struct ChannelDriver {
 }
 
 impl ChannelDriver {
-    /// Makes a member, from its kept state if there is one.
+    /// Creates a member, from its saved state if there is one.
     pub(super) fn open(
         mut options: ChannelOptions,
         node: NodeHandle,
@@ -171,7 +171,7 @@ impl ChannelDriver {
         })
     }
 
-    /// Runs until the program has dropped the channel, or the node has stopped.
+    /// Runs until the program has dropped the channel or the node has stopped.
     pub(super) async fn run(
         mut self,
         mut calls: mpsc::Receiver<ChannelSend>,
@@ -241,7 +241,7 @@ impl ChannelDriver {
                 payload,
             },
         });
-        // The machine says at once what it does not send.
+        // The machine reports a refusal at once.
         let mut outputs = Vec::new();
         let mut answer = Ok(id.clone());
         while let Some(output) = self.machine.poll() {
@@ -252,7 +252,7 @@ impl ChannelDriver {
                 output => outputs.push(output),
             }
         }
-        // What is told as sent is in the kept state.
+        // A message reported as sent is already in the saved state.
         if self.carry_out_all(outputs).await.is_err() {
             answer = Err(ChannelFailure::Stopped(Stopped));
         }
@@ -263,7 +263,7 @@ impl ChannelDriver {
     fn id_of(&mut self, payload: &[u8]) -> Id {
         let mut bytes = [0; 32];
         match self.options.sds.id_rule {
-            // Gossip ids are the SHA-256 of their data, too.
+            // Gossip ids are also the SHA-256 of their data.
             IdRule::Sha256OfContent => bytes = MessageId::of(payload).0,
             IdRule::Any => self.rng.fill_bytes(&mut bytes),
         }
@@ -322,7 +322,7 @@ impl ChannelDriver {
         self.carry_out_all(outputs).await
     }
 
-    /// Keeps the state if it has changed, then carries out the rest.
+    /// Saves the state if it has changed, then carries out the other outputs.
     async fn carry_out_all(&mut self, outputs: Vec<Output>) -> Result<(), ChannelFailure> {
         if outputs.contains(&Output::Persist) {
             self.persist().await;
@@ -374,7 +374,7 @@ impl ChannelDriver {
         Ok(())
     }
 
-    /// Writes the state. Nothing is begun before it is there.
+    /// Writes the state. Nothing else starts before it is written.
     async fn persist(&self) {
         let Some(path) = self.options.state.clone() else {
             return;
@@ -408,7 +408,7 @@ impl ChannelDriver {
         let repair_share = matches!(reason, PublishReason::Repair(_))
             .then(|| (self.node.clone(), self.services.sender().repairs.clone()));
         let id = match reason {
-            // A message that is sent again has another hash; the first one is told to others.
+            // A resent message has another hash; the first one is reported to others.
             PublishReason::Message(id) => Some(id),
             PublishReason::Resend(_)
             | PublishReason::Ephemeral(_)
@@ -450,7 +450,7 @@ impl ChannelDriver {
         });
     }
 
-    /// Asks a store for messages by the hashes that others gave.
+    /// Asks a store for messages by the hashes given by other members.
     fn retrieve(&self, entries: Vec<CausalHistoryEntry>) {
         let hints = entries.into_iter().filter_map(|entry| entry.retrieval_hint);
         let hash = |hint: Vec<u8>| <[u8; 32]>::try_from(hint).ok().map(MessageHash);
@@ -470,7 +470,7 @@ impl ChannelDriver {
         };
         let (services, done) = (self.services.clone(), self.done.clone());
         tokio::spawn(async move {
-            // Without a store, the other members repair what is missing.
+            // Without a store, the other members repair missing messages.
             if let Ok(answer) = services.query_store(None, query).await {
                 // The driver may have ended.
                 let _ = done.send(ChannelDone::Retrieved(answer.page.entries));
@@ -479,7 +479,7 @@ impl ChannelDriver {
     }
 }
 
-/// A message that the node does not accept now is sent again later, as nobody acknowledges it.
+/// Logs the refusal of a message. It is sent again later, because nobody acknowledges it.
 fn log_refusal(error: &SendFailure) {
     tracing::warn!(%error, "a message of a channel was not accepted for sending");
 }

@@ -10,30 +10,31 @@ use undertone_sds::{Id, SdsSendError, StateError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChannelEvent {
-    /// Message of another member, after all messages that it comes after. After a crash, the last may come again.
+    /// Message of another member, delivered after all messages that precede it. After a crash, the last one may come
+    /// again.
     Message {
         /// Id of the message in the channel.
         id: Id,
         /// Participant id of its sender, as claimed.
         sender: Id,
-        /// Lamport timestamp; `None` for an ephemeral message, which has no place in the order.
+        /// Lamport timestamp; `None` for an ephemeral message, which is not ordered.
         lamport_timestamp: Option<u64>,
         /// Content of the message.
         payload: Vec<u8>,
-        /// Messages that this one comes after and that were given up.
+        /// Preceding messages that were given up.
         gaps: Vec<Id>,
     },
-    /// An own message has reached a member.
+    /// An own message has reached another member.
     Acknowledged {
         /// Id of the message.
         id: Id,
     },
-    /// An own message was sent as often as it may be, and nobody has acknowledged it.
+    /// An own message was sent the maximum number of times, and nobody has acknowledged it.
     Unconfirmed {
         /// Id of the message.
         id: Id,
     },
-    /// Messages of others are missing for too long and are no longer waited for.
+    /// Messages of others have been missing for too long and are no longer awaited.
     Lost {
         /// Ids of the messages.
         ids: Vec<Id>,
@@ -44,7 +45,7 @@ pub enum ChannelEvent {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ChannelFailure {
-    /// The kept state cannot be read or written.
+    /// The saved state cannot be read or written.
     #[error("{path}: {error}; check that the folder exists, is writable and has space")]
     Io {
         /// Path of the file.
@@ -52,7 +53,7 @@ pub enum ChannelFailure {
         /// Error of the operating system.
         error: std::io::Error,
     },
-    /// The kept state is not that of this member.
+    /// The saved state does not belong to this member.
     #[error("{path}: {error}; move the file away to join anew")]
     State {
         /// Path of the file.
@@ -60,7 +61,7 @@ pub enum ChannelFailure {
         /// Defect of the state.
         error: StateError,
     },
-    /// The channel does not take the message.
+    /// The channel does not accept the message.
     #[error(transparent)]
     Refused(#[from] SdsSendError),
     /// The system has no random numbers.

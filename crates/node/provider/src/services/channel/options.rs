@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use undertone_message::PubsubTopic;
 use undertone_sds::SdsConfig;
 
-/// Channel to join, and how.
+/// Channel to join, and its options.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ChannelOptions {
@@ -16,9 +16,9 @@ pub struct ChannelOptions {
 }
 
 impl ChannelOptions {
-    /// Returns the options of a member whose state is not kept over a restart.
+    /// Returns the options of a member whose state does not survive a restart.
     ///
-    /// `sds` names channel and participant. All members use one content topic, on the same pubsub topic.
+    /// `sds` names the channel and the participant. All members use the same content topic and pubsub topic.
     pub fn new(
         sds: SdsConfig,
         pubsub_topic: PubsubTopic,
@@ -32,7 +32,7 @@ impl ChannelOptions {
         }
     }
 
-    /// Sets the file that keeps the member's state over a restart. One member has the file at a time.
+    /// Sets the file that keeps the member's state over a restart. Only one member may use the file at a time.
     pub fn state(self, file: impl Into<PathBuf>) -> Self {
         let state = Some(file.into());
         Self { state, ..self }

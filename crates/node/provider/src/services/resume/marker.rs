@@ -1,4 +1,4 @@
-//! File with the time until which the archive is complete.
+//! File with the time up to which the archive is complete.
 
 use std::path::PathBuf;
 use std::{fs, io};
@@ -7,7 +7,7 @@ use std::{fs, io};
 #[path = "tests/marker.rs"]
 mod tests;
 
-/// File with the time until which the archive is complete, as far as this node knows.
+/// File with the time up to which the archive is complete, as far as this node knows.
 #[derive(Debug)]
 pub(super) struct OnlineMarker {
     path: PathBuf,
@@ -18,8 +18,8 @@ impl OnlineMarker {
         Self { path }
     }
 
-    /// Reads the time, Unix nanoseconds; `None` if the file is missing or damaged, so that everything is asked for
-    /// that may be.
+    /// Reads the time, Unix nanoseconds; `None` if the file is missing or damaged. Then the longest allowed period is
+    /// requested.
     pub(super) fn read(&self) -> Option<i64> {
         let text = match fs::read_to_string(&self.path) {
             Ok(text) => text,
@@ -37,8 +37,8 @@ impl OnlineMarker {
         time_ns
     }
 
-    /// Replaces the time. A failure is logged: the next start asks for more than it needs. For the same reason nothing
-    /// is synced, for which the network's thread would have to wait.
+    /// Replaces the time. A failure is logged: the next start then requests more than necessary. For the same reason
+    /// the file is not synced, which would block the network thread.
     pub(super) fn write(&self, time_ns: i64) {
         let new = self.path.with_extension("new");
         let written = fs::write(&new, format!("{time_ns}\n"));

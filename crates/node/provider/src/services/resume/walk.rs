@@ -1,4 +1,5 @@
-//! Walk through the history of other stores, page by page, until a named one or two unrelated ones have told all of it.
+//! Walk through the history of other stores, page by page, until a named store or two unrelated ones have given all of
+//! it.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -15,38 +16,38 @@ use crate::services::sync::{HistoryCheck, SessionTerms};
 use crate::services::{ServiceFailure, query_client};
 use undertone_network::handle::Stopped;
 
-/// Pause before the stores are asked again, doubled each time that none answers.
+/// Pause before the stores are asked again; doubled each time that none answers.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Longest such pause.
+/// Maximum pause.
 const LAST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Interval at which progress is logged.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// Most messages that are taken of one query; a store could invent more without end.
+/// Maximum number of messages taken per query, because a store could invent messages without end.
 const MESSAGES_MAX: usize = 1_000_000;
 
 /// Result of a walk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WalkedHistory {
-    /// Messages that stores gave.
+    /// Number of messages that stores returned.
     pub(super) messages: usize,
-    /// Messages that are new in the archive.
+    /// Number of messages that are new in the archive.
     pub(super) new: usize,
-    /// Messages that failed a check.
+    /// Number of messages that failed a check.
     pub(super) refused: usize,
-    /// Stores that told what no unrelated store could be asked for.
+    /// Stores whose answers no unrelated store could confirm.
     pub(super) alone: Vec<Witness>,
 }
 
 /// Reason why a store is not asked for the next page.
 enum WalkEnd {
-    /// All pages have been read, or as many as are taken.
+    /// All pages have been read, or the maximum number of messages.
     Done,
-    /// The store does not answer now.
+    /// The store does not answer at present.
     Silent,
-    /// The store gave what cannot be true.
+    /// The store's answer cannot be true.
     Liar,
 }
 
@@ -57,7 +58,7 @@ pub(super) struct HistoryWalk<'a> {
     walked: WalkedHistory,
     liars: BTreeSet<Multiaddr>,
     requests: u64,
-    /// Messages of the present walk through one query.
+    /// Messages taken in the current walk through one query.
     taken: usize,
     logged: Instant,
     /// Timestamp of the newest message so far.
@@ -84,7 +85,7 @@ impl<'a> HistoryWalk<'a> {
         }
     }
 
-    /// Asks for all pages of the queries, as often as it takes.
+    /// Requests all pages of the queries, with retries until they are complete.
     pub(super) async fn run(
         mut self,
         queries: Vec<HistoryQuery>,
@@ -96,8 +97,8 @@ impl<'a> HistoryWalk<'a> {
         Ok(self.walked)
     }
 
-    /// Asks for all pages of a query until one store has told everything, and then, unless it is named, another one that is
-    /// unrelated to it.
+    /// Requests all pages of a query until one store has given everything. If that store is not named, repeats this
+    /// with a store that is unrelated to it.
     async fn ask_all(&mut self, query: &HistoryQuery) -> Result<(), Stopped> {
         let mut pause = FIRST_PAUSE;
         let mut has_warned = false;
@@ -118,8 +119,8 @@ impl<'a> HistoryWalk<'a> {
         }
     }
 
-    /// Asks for all pages a second time, of a store that is unrelated to the first. Where there is none, the walk counts as
-    /// the word of one.
+    /// Requests all pages a second time, from a store that is unrelated to the first. If there is none, only the first
+    /// store vouches for the result.
     async fn ask_second(&mut self, query: &HistoryQuery, first: Witness) -> Result<(), Stopped> {
         let client = self.parts.client.clone();
         let service = query_client::service();
@@ -134,7 +135,7 @@ impl<'a> HistoryWalk<'a> {
         match self.ask_any(&mut reader, is_unrelated).await? {
             Some(second) => {
                 client.note_word(service, &[first, second]);
-                // Messages that the first had left out would be new.
+                // Messages that the first store left out would be new.
                 if self.walked.messages > messages && self.walked.new == new {
                     client.agreed(&[first.peer, second.peer]);
                 }
@@ -147,8 +148,8 @@ impl<'a> HistoryWalk<'a> {
         Ok(())
     }
 
-    /// Asks stores in turn, each for what is left; returns the one with which the pages ended, `None` if no store has
-    /// answered to the end.
+    /// Asks stores in turn, each for the remaining pages. Returns the store that completed them; `None` if no store
+    /// did.
     async fn ask_any(
         &mut self,
         reader: &mut HistoryReader,
@@ -175,7 +176,7 @@ impl<'a> HistoryWalk<'a> {
         Ok(None)
     }
 
-    /// Asks one store for pages.
+    /// Requests pages from one store.
     async fn ask(
         &mut self,
         store: &Multiaddr,
@@ -199,7 +200,7 @@ impl<'a> HistoryWalk<'a> {
             let page = match reader.take(&request_id, &answer) {
                 Ok(page) => page,
                 Err(HistoryReadError::Refused { .. }) if reader.cursor().is_some() => {
-                    // The store may not have the message that another store's cursor names.
+                    // The store may not have the message that another store's cursor points to.
                     match reader.restart_by_time() {
                         true => continue,
                         false => return Ok(WalkEnd::Silent),
@@ -230,7 +231,7 @@ impl<'a> HistoryWalk<'a> {
         }
     }
 
-    /// Reader that goes on where one has read as much as a reader may.
+    /// Returns a reader that continues after one that has reached its limit.
     fn restarted(&self, query: &HistoryQuery) -> HistoryReader {
         let mut query = query.clone();
         query.cursor = None;
@@ -240,7 +241,7 @@ impl<'a> HistoryWalk<'a> {
         HistoryReader::new(query, ReaderLimits::default())
     }
 
-    /// Checks a page and keeps its messages, as often as it takes.
+    /// Checks a page and stores its messages in the archive, with retries until that succeeds.
     async fn keep(&mut self, store: &Multiaddr, page: ReadPage) -> Result<(), Stopped> {
         let count = page.entries.len();
         let messages = page.entries.into_iter().filter_map(stored);
@@ -284,7 +285,7 @@ impl<'a> HistoryWalk<'a> {
     }
 }
 
-/// Message of an entry, whose hash the reader has checked.
+/// Returns the message of an entry, whose hash the reader has checked.
 fn stored(entry: HistoryEntry) -> Option<StoredMessage> {
     let data = entry.data?;
     Some(StoredMessage {

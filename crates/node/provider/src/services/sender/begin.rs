@@ -1,4 +1,4 @@
-//! Beginning of what the machine asks for, once what it wants kept is on disk.
+//! Starts the machine's outputs, once the changes that it wants kept are on disk.
 
 use std::future::Future;
 
@@ -76,7 +76,7 @@ impl SenderDriver {
                     SenderDone::History { request, answer }
                 });
             }
-            // Numbers of peers are not used again, and the others are carried out before.
+            // Numbers of peers are not reused; the other outputs were carried out before.
             Output::Forgotten(_)
             | Output::Persist { .. }
             | Output::Erase(_)

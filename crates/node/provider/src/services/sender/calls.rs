@@ -64,7 +64,7 @@ impl SenderDriver {
         let pubsub_topic = self.topic(pubsub_topic, &message)?;
         let fragments = fragments_of(self.settings.fragment_bytes, &message);
         let fragments = fragments.unwrap_or_else(|| vec![message]);
-        // The first of them is as long as any, and they differ in nothing else that is checked.
+        // The first fragment is as long as any other, and nothing else that is checked differs between them.
         let Some(checked) = fragments.first().cloned() else {
             let (count, max) = (0, FRAGMENTS_MAX);
             return Err(SendError::Fragments { count, max }.into());
@@ -78,8 +78,8 @@ impl SenderDriver {
         let asked = self.work.node.sender(question).await;
         asked??;
         if self.work.archive.is_some() && self.settings.relays {
-            // The node's own archive keeps messages of topics that the node is subscribed to. If there are too many, the
-            // message is looked for in other stores.
+            // The node's own archive stores messages of subscribed topics. If there are too many subscriptions, the
+            // message is looked up in other stores.
             let _ = self.work.node.subscribe(pubsub_topic.clone()).await;
         }
         self.refresh(BTreeSet::from([pubsub_topic.clone()])).await;
@@ -88,7 +88,7 @@ impl SenderDriver {
         Ok(self.machine.send_fragments(now, topic, fragments)?)
     }
 
-    /// Returns the topic that was given, or the one that carries the content topic.
+    /// Returns the given topic, or the one that carries the content topic.
     fn topic(
         &self,
         given: Option<PubsubTopic>,

@@ -1,4 +1,4 @@
-//! Conditions for sending as the machine was told of them, so that it is told of changes only.
+//! Conditions for sending as last reported to the machine, so that only changes are reported.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use undertone_network::command::{SendBudget, SendConditions};
 #[path = "tests/conditions.rs"]
 mod tests;
 
-/// Conditions for sending as they were told last.
+/// Conditions for sending, as last reported.
 #[derive(Debug)]
 pub(super) struct ToldConditions {
     /// Length of an epoch; `None` without rate limiting.
     epoch_ns: Option<u64>,
     topics: BTreeSet<Arc<str>>,
-    /// `None` if nothing was told, or if what was told has been found wrong.
+    /// `None` if nothing was reported yet, or the reported value turned out wrong.
     budget: Option<SendBudget>,
-    /// Whether the node knew the budget that was told.
+    /// Whether the node knew the reported budget.
     is_known: bool,
 }
 
@@ -34,7 +34,7 @@ impl ToldConditions {
         }
     }
 
-    /// Returns what has changed by `now_ns`, Unix time. `unix_ns_at_zero` is that time at the machine's zero.
+    /// Returns the changes up to `now_ns`, Unix time. `unix_ns_at_zero` is the Unix time at the machine's time zero.
     pub(super) fn changes(
         &mut self,
         conditions: &SendConditions,
@@ -51,7 +51,7 @@ impl ToldConditions {
         let Some(epoch_ns) = self.epoch_ns else {
             return changes;
         };
-        // A limit that nobody knows is found by reaching it.
+        // An unknown limit is discovered by reaching it.
         let unknown = SendBudget {
             remaining: u32::MAX,
             epoch_ends_ns: (now_ns / epoch_ns)
@@ -70,8 +70,8 @@ impl ToldConditions {
         changes
     }
 
-    /// Notes that the limit was found used up. A known budget is told anew: it was the epoch of an older timestamp
-    /// that had nothing left.
+    /// Records that the limit turned out to be used up. A known budget is then reported again: the exhausted epoch was
+    /// that of an older timestamp.
     pub(super) fn limit_used_up(&mut self) {
         if self.is_known {
             self.budget = None;

@@ -1,4 +1,4 @@
-//! Task that drives the machine of accountable sending.
+//! Task that drives the state machine of accountable sending.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -33,22 +33,22 @@ use undertone_network::command::{ProofRefusal, SenderQuestion};
 use undertone_network::driver::Clock;
 use undertone_network::handle::{Deliveries, Delivery};
 
-/// Number of this node among the stores; service peers are numbered from 0.
+/// Number of this node's own archive among the stores; service peers are numbered from 0.
 pub(super) const OWN_ARCHIVE: PeerNo = PeerNo(u64::MAX);
 
-/// Interval at which the sender looks whom the relay reaches, while messages are in the queue.
+/// Interval at which the sender checks which topics the relay reaches, while messages are in the queue.
 const REFRESHING: Duration = Duration::from_millis(500);
 
 /// Interval at which the offset between wall clock and virtual time is updated.
 const CLOCK_SYNC: Duration = Duration::from_secs(10);
 
-/// Time for which a node without a membership waits for one before its messages fail.
+/// Time for which a node without a membership waits to become a member before its messages fail.
 const MEMBERSHIP_GRACE: Duration = Duration::from_secs(30);
 
-/// Calls that are taken before what they changed is written: one write serves them all.
+/// Maximum number of calls taken before their changes are written: one write serves them all.
 const CALLS_PER_TURN: usize = 64;
 
-/// Longest sleep between two looks at the machine's timers.
+/// Maximum sleep between two checks of the machine's timers.
 const IDLE: Duration = Duration::from_secs(3_600);
 
 /// Parts of the node that the sender uses.
@@ -59,7 +59,7 @@ pub(in crate::services) struct SenderParts {
     pub(in crate::services) endpoint: SenderEndpoint,
 }
 
-/// Queue that was opened, for a sender that is not running yet.
+/// An opened queue, for a sender that is not running yet.
 pub(in crate::services) struct OpenedSender {
     settings: SenderSettings,
     queue: SenderQueue,
@@ -86,7 +86,7 @@ pub(in crate::services) fn open(settings: SenderSettings) -> Result<OpenedSender
 }
 
 impl OpenedSender {
-    /// Lets deliveries be reassembled if this node sends in fragments.
+    /// Enables reassembly of deliveries if this node sends in fragments.
     pub(in crate::services) fn reassemble(&self, deliveries: &Deliveries) {
         if self.settings.fragment_bytes.is_some() {
             let rate_limit = self.settings.rate_limit;
@@ -95,29 +95,29 @@ impl OpenedSender {
     }
 }
 
-/// Driver of the machine of accountable sending.
+/// Driver of the state machine of accountable sending.
 pub(super) struct SenderDriver {
     pub(super) settings: SenderSettings,
     pub(super) clock: Clock,
     pub(super) machine: MessageSender,
     pub(super) work: SenderWork,
     pub(super) peers: ServicePeers,
-    /// Shared with the thread that writes.
+    /// Shared with the writing thread.
     pub(super) queue: Arc<Mutex<SenderQueue>>,
     pub(super) state: SendQueueWatch,
     pub(super) reports: SendReports,
     news: broadcast::Sender<SendReport>,
     told: ToldConditions,
-    /// Changes that are written with those of the machine.
+    /// Changes to be written together with those of the machine.
     pub(super) writes: Vec<QueueWrite>,
     pub(super) accepted: Vec<(AcceptReply, SendId)>,
     not_member_since: Option<Instant>,
-    /// Whether messages that come back are wanted.
+    /// Whether deliveries from other nodes are wanted, to recognise own messages.
     wants_seen: Arc<AtomicBool>,
     pub(super) done: mpsc::UnboundedSender<SenderDone>,
 }
 
-/// Starts a sender; it ends with the node.
+/// Starts a sender; it ends when the node stops.
 pub(in crate::services) fn start(
     opened: OpenedSender,
     parts: SenderParts,
@@ -267,7 +267,7 @@ impl SenderDriver {
         next.map_or(idle, |next| idle.min(self.clock.instant(next)))
     }
 
-    /// Tells the machine what can be sent now: messages of its queue, and of these topics.
+    /// Tells the machine what can be sent now: for the topics in its queue and for these topics.
     pub(super) async fn refresh(&mut self, mut topics: BTreeSet<PubsubTopic>) {
         let queued = self.machine.pubsub_topics();
         let parsed = |topic: &Arc<str>| PubsubTopic::parse_any(topic).ok();
@@ -327,7 +327,7 @@ impl SenderDriver {
                 self.told.limit_used_up();
                 ProveFailure::LimitUsedUp
             }
-            // A node may be about to become a member, for example just after its start.
+            // The node may be about to become a member, for example just after its start.
             ProofRefusal::NotMember => {
                 let since = *self.not_member_since.get_or_insert_with(Instant::now);
                 match since.elapsed() < MEMBERSHIP_GRACE {
@@ -339,14 +339,14 @@ impl SenderDriver {
         }
     }
 
-    /// Writes what the machine wants kept, then begins what it asks for, until it wants nothing.
+    /// Writes the changes that the machine wants kept, then starts its other outputs, until there are none.
     async fn carry_out(&mut self, calls: &mut mpsc::Receiver<SenderCall>) {
         loop {
             let step = self.collect();
             let step = self.write(step, calls).await;
             self.state.set_waiting(&self.machine);
             for (reply, id) in step.accepted {
-                // The caller may be gone; the message is sent all the same.
+                // The caller may be gone; the message is sent anyway.
                 let _ = reply.send(Ok(id));
             }
             for report in step.reports {
@@ -362,7 +362,7 @@ impl SenderDriver {
         }
     }
 
-    /// Collects what the machine and the callers want.
+    /// Collects the outputs of the machine and the changes of callers.
     fn collect(&mut self) -> SenderStep {
         let mut step = SenderStep {
             writes: std::mem::take(&mut self.writes),

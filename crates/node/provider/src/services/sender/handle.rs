@@ -1,4 +1,4 @@
-//! Program's end of the accountable sender.
+//! The program's handle to the accountable sender.
 
 use thiserror::Error;
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -11,22 +11,22 @@ use super::report::{SendReport, WaitingMessage};
 use super::state::{SendQueueState, SendQueueWatch};
 use undertone_network::command::{PublishFailure, Unsent};
 
-/// Calls that wait for the sender at most; further callers wait.
+/// Maximum number of calls waiting for the sender; further callers wait.
 const CALLS_MAX: usize = 256;
 
-/// Reports that a slow reader may be behind before it misses some.
+/// Number of reports that a slow reader may fall behind before it misses some.
 const NEWS_MAX: usize = 1_024;
 
 /// Reason why a message was not accepted for sending.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SendFailure {
-    /// The queue is full, or holds the message already.
+    /// The queue is full, or already contains the message.
     #[error(transparent)]
     Queue(#[from] SendError),
     /// Other nodes would refuse the message.
     #[error(transparent)]
     Message(#[from] PublishFailure),
-    /// The topic of the message is missing and cannot be derived, or is not the network's.
+    /// The topic of the message is missing and cannot be derived, or does not belong to the network.
     #[error("{0}")]
     Topic(String),
     /// The queue cannot be written.
@@ -40,7 +40,7 @@ pub enum SendFailure {
     Stopped(#[from] Stopped),
 }
 
-/// Channel on which a caller waits until its message is in the queue.
+/// Channel for the answer to a caller, sent once its message is in the queue.
 pub(super) type AcceptReply = oneshot::Sender<Result<SendId, SendFailure>>;
 
 /// Request of the program to the sender.
@@ -55,32 +55,32 @@ pub enum SenderCall {
         /// Answer once the message is in the queue.
         reply: AcceptReply,
     },
-    /// Lets a message wait that no peer has.
+    /// Queues a message that no peer has received, to wait for a peer.
     WaitForPeer {
         /// Topic of the message.
         pubsub_topic: PubsubTopic,
-        /// Message, and how far it came.
+        /// Message, and how far it has got.
         unsent: Unsent,
-        /// Whether the message gets the time of its sending as its timestamp.
+        /// Whether the message gets the time of sending as its timestamp.
         restamp: bool,
         /// Answer once the message is in the queue.
         reply: AcceptReply,
     },
-    /// Reports of one message or of all; fetched ones are forgotten.
+    /// Returns the reports of one message or of all.
     Reports {
-        /// Message that is asked for; `None` for all.
+        /// Message of interest; `None` for all.
         id: Option<SendId>,
-        /// Whether the reports are forgotten afterwards.
+        /// Whether the reports are dropped afterwards.
         is_fetched: bool,
         /// Answer.
         reply: oneshot::Sender<Vec<SendReport>>,
     },
-    /// Messages that have no end yet.
+    /// Returns the messages that are not in a final state.
     Messages {
         /// Answer.
         reply: oneshot::Sender<Vec<WaitingMessage>>,
     },
-    /// Number of messages that have no end yet.
+    /// Returns the number of messages that are not in a final state.
     Waiting {
         /// Answer.
         reply: oneshot::Sender<usize>,
@@ -91,12 +91,12 @@ pub enum SenderCall {
 pub struct SenderEndpoint {
     /// Calls of the program.
     pub calls: mpsc::Receiver<SenderCall>,
-    /// New reports, for those who follow them.
+    /// New reports, for readers that follow them.
     pub news: broadcast::Sender<SendReport>,
     pub(crate) state: SendQueueWatch,
 }
 
-/// Program's end of the accountable sender; clones talk to the same one.
+/// The program's handle to the accountable sender; clones talk to the same one.
 #[derive(Clone, Debug)]
 pub struct SenderHandle {
     /// Share of the rate limit for answers to repair requests.
@@ -130,10 +130,9 @@ pub fn sender_channel() -> (SenderHandle, SenderEndpoint) {
 pub enum SendNews {
     /// Report of a message.
     Report(SendReport),
-    /// Reports that came faster than they were read, and that this reader does not get any more.
-    /// [`SenderHandle::reports`] has them.
+    /// Reports that came faster than they were read; this reader does not get them. [`SenderHandle::reports`] has them.
     Missed {
-        /// Number of the reports.
+        /// Number of missed reports.
         reports: u64,
     },
 }
@@ -154,20 +153,21 @@ impl SendNewsStream {
 }
 
 impl SenderHandle {
-    /// Returns a handle to a node that has stopped.
+    /// Returns a handle that behaves as if its node had stopped.
     #[must_use]
     pub fn of_stopped_node() -> Self {
         sender_channel().0
     }
 
-    /// Accepts a message for sending. When this returns its number, the message is in the queue, on disk if the
-    /// node has a data directory, and will have an end: see [`SendStep::is_end`](super::SendStep::is_end).
+    /// Accepts a message for sending. When this method returns the message's number, the message is in the queue, on
+    /// disk if the node has a data directory. It will reach a final state: see
+    /// [`SendStep::is_end`](super::SendStep::is_end).
     ///
     /// Without `pubsub_topic`, the content topic's shard carries the message. Without a timestamp, the message gets one
     /// when it is sent, so that waiting does not age it. A proof that comes with the message is replaced.
     ///
     /// # Errors
-    /// [`SendFailure`] if the message is not valid or the queue is full. A caller that gives up waiting does not know
+    /// [`SendFailure`] if the message is invalid or the queue is full. A caller that stops waiting does not learn
     /// whether the message was accepted.
     pub async fn send(
         &self,
@@ -187,11 +187,12 @@ impl SenderHandle {
         size_bytes <= self.state.peer_wait_room()
     }
 
-    /// Lets a message wait that no peer has; nobody is told what becomes of it. With `restamp`, the node chose the timestamp,
-    /// and may choose another.
+    /// Queues a message that no peer has received, to wait for a peer; its outcome is not reported. With `restamp`, the
+    /// node chose the timestamp and may choose a new one.
     ///
     /// # Errors
-    /// [`PublishFailure::NoPeers`] if too many messages wait.
+    /// [`PublishFailure::NoPeers`] if the message cannot be queued, for example because too many are waiting;
+    /// [`PublishFailure::Duplicate`] if it is queued already; [`PublishFailure::Stopped`] if the node has stopped.
     pub async fn wait_for_peer(
         &self,
         pubsub_topic: PubsubTopic,
@@ -212,7 +213,7 @@ impl SenderHandle {
         }
     }
 
-    /// Returns the present state of the queue, without waiting for the sender.
+    /// Returns the current state of the queue, without waiting for the sender.
     #[must_use]
     pub fn state(&self) -> SendQueueState {
         self.state.now()
@@ -224,7 +225,7 @@ impl SenderHandle {
         SendNewsStream(self.news.upgrade().map(|news| news.subscribe()))
     }
 
-    /// Returns the reports that nobody has fetched, of one message or of all, the oldest first.
+    /// Returns the reports not yet fetched, of one message or of all, oldest first.
     ///
     /// # Errors
     /// [`SendFailure::Stopped`] if the node has stopped.
@@ -238,7 +239,7 @@ impl SenderHandle {
         asked.await
     }
 
-    /// As [`Self::reports`], and forgets them.
+    /// Like [`Self::reports`], but drops the returned reports.
     ///
     /// # Errors
     /// [`SendFailure::Stopped`] if the node has stopped.
@@ -252,7 +253,7 @@ impl SenderHandle {
         asked.await
     }
 
-    /// Returns the messages in the queue, the oldest first: those without an end.
+    /// Returns the messages in the queue that are not in a final state, oldest first.
     ///
     /// # Errors
     /// [`SendFailure::Stopped`] if the node has stopped.
@@ -260,7 +261,7 @@ impl SenderHandle {
         self.ask(|reply| SenderCall::Messages { reply }).await
     }
 
-    /// Returns the number of messages in the queue: those without an end.
+    /// Returns the number of messages in the queue that are not in a final state.
     ///
     /// # Errors
     /// [`SendFailure::Stopped`] if the node has stopped.

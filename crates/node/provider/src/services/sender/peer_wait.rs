@@ -1,4 +1,4 @@
-//! Messages that wait for a peer of their topic and end when one has them.
+//! Messages that wait for a peer of their topic. They end once a peer has received them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,11 +19,12 @@ mod tests;
 
 const S: u64 = 1_000_000_000;
 
-/// Longest wait of a message in a network without epochs.
+/// Maximum wait of a message in a network without epochs.
 const WAIT_WITHOUT_EPOCH_NS: u64 = 600 * S;
 
 impl SenderDriver {
-    /// Takes what no peer has of a message. With `restamp`, the node chose the timestamp, and may choose another.
+    /// Accepts the parts of a message that no peer has received. With `restamp`, the node chose the timestamp and may
+    /// choose a new one.
     pub(super) async fn wait_for_peer(
         &mut self,
         pubsub_topic: PubsubTopic,
@@ -56,8 +57,8 @@ impl SenderDriver {
     }
 }
 
-/// Time until which others accept a message that is published now: the end of its epoch, and if it cannot
-/// be stamped again, no later than its timestamp may be old.
+/// Returns the time until which other nodes accept the message: the end of its epoch. If it cannot get a new timestamp,
+/// also no later than the maximum age of its timestamp.
 fn accepted_until_ns(
     rate_limit: Option<SenderRateLimit>,
     message: &WakuMessage,

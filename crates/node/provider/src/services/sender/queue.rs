@@ -1,8 +1,8 @@
-//! Queue of the accountable sender on disk: records of messages under way, and events that nobody has fetched.
+//! The accountable sender's queue on disk: records of messages in progress, and events not yet fetched.
 //!
-//! One SQLite file. What is written together is one transaction, which is on disk when [`SenderQueue::commit`] returns.
-//! The file belongs to one node: it is locked until the node ends. It has texts before they are sent, so only its owner
-//! may read it.
+//! The queue is one SQLite file. Changes written together are one transaction, which is on disk when
+//! [`SenderQueue::commit`] returns. The file belongs to one node: it is locked until the node ends. It contains
+//! messages before they are sent, so only its owner may read it.
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -26,7 +26,7 @@ const APPLICATION_ID: i32 = 0x5554_5351;
 /// Version of the tables' layout.
 const SCHEMA_VERSION: i32 = 1;
 
-/// Permissions of the file: its owner reads and writes.
+/// Permissions of the file: read and write for its owner only.
 const MODE: u32 = 0o600;
 
 /// Tables of a queue. The steps of `events` are numbers of [`SendStep`].
@@ -53,19 +53,19 @@ const TABLES: &str = "
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SendQueueError {
-    /// Another node has the file.
+    /// Another node uses the file.
     #[error("{path}: locked by another process; give each node a data-dir of its own")]
     Locked {
         /// Path of the file.
         path: PathBuf,
     },
-    /// The file is a database of something else.
+    /// The file is a database of another kind.
     #[error("{path}: not a queue of messages to send; move the file away")]
     Foreign {
         /// Path of the file.
         path: PathBuf,
     },
-    /// A later version of this program made the file.
+    /// The file has a layout of another version of this program.
     #[error(
         "{path}: of layout {found}, and this program knows {SCHEMA_VERSION}; use the newer program"
     )]
@@ -85,33 +85,33 @@ pub enum SendQueueError {
     },
 }
 
-/// Change of the queue.
+/// A change to the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum QueueWrite {
-    /// Keeps a record in place of the former one of the same message.
+    /// Stores a record in place of the message's former one.
     Put(SendId, Bytes),
-    /// Forgets the record of a message.
+    /// Deletes the record of a message.
     Erase(SendId),
-    /// Keeps the number of a message from being given again.
+    /// Prevents a message number from being assigned again.
     Skip(SendId),
-    /// Keeps an event.
+    /// Stores an event.
     Note(SendReport),
-    /// Forgets events by their numbers.
+    /// Deletes events by their numbers.
     Forget(Vec<u64>),
 }
 
-/// Content of a queue when it is opened.
+/// Content of an opened queue.
 #[derive(Debug)]
 pub(super) struct KeptQueue {
     pub(super) records: Vec<Bytes>,
-    /// Events that were not fetched, the oldest first.
+    /// Events not yet fetched, oldest first.
     pub(super) events: Vec<SendReport>,
-    /// Highest number that a message ever had.
+    /// Highest message number ever assigned.
     pub(super) last_id: SendId,
 }
 
 impl KeptQueue {
-    /// Content of a new queue.
+    /// Returns the content of a new queue.
     pub(super) fn empty() -> Self {
         Self {
             records: Vec::new(),
@@ -121,7 +121,7 @@ impl KeptQueue {
     }
 }
 
-/// Queue on disk, or one that keeps nothing.
+/// A queue on disk, or one that stores nothing.
 #[derive(Debug)]
 pub(super) struct SenderQueue {
     /// `None` for a queue in memory.
@@ -129,17 +129,17 @@ pub(super) struct SenderQueue {
 }
 
 impl SenderQueue {
-    /// Returns a queue that keeps nothing.
+    /// Returns a queue that stores nothing.
     pub(super) fn in_memory() -> Self {
         Self { file: None }
     }
 
-    /// Opens a queue, or creates it.
+    /// Opens a queue, or creates a new one.
     pub(super) fn open(path: &Path) -> Result<(Self, KeptQueue), SendQueueError> {
         let failed = failure(path);
         keep_private(path);
         let mut connection = Connection::open(path).map_err(&failed)?;
-        // One process has the queue: two nodes with one queue would send every message twice.
+        // Only one process may use the queue: two nodes with one queue would send every message twice.
         for (name, value) in [("locking_mode", "EXCLUSIVE"), ("journal_mode", "WAL")] {
             let pragma = format!("PRAGMA {name} = {value}");
             let answer = connection.query_row(&pragma, [], |_| Ok(()));
@@ -157,7 +157,7 @@ impl SenderQueue {
         Ok((Self { file }, kept))
     }
 
-    /// Writes all changes or none. They are on disk when this returns.
+    /// Writes all changes or none. They are on disk when this method returns.
     pub(super) fn commit(&mut self, writes: &[QueueWrite]) -> Result<(), SendQueueError> {
         let Some((path, connection)) = &mut self.file else {
             return Ok(());
@@ -172,11 +172,11 @@ impl SenderQueue {
     }
 }
 
-/// Makes the file, if it is not there, readable by its owner only, and one of an earlier version too. SQLite gives the
-/// files beside it the same mode.
+/// Creates the file if it does not exist, and makes it readable by its owner only, even if an earlier version created
+/// it. SQLite gives its companion files the same mode.
 fn keep_private(path: &Path) {
     let mut options = OpenOptions::new();
-    // An error comes up again when SQLite opens the file, which names it.
+    // An error occurs again when SQLite opens the file, and is reported then.
     let _ = options.append(true).create(true).mode(MODE).open(path);
     for end in ["", "-wal", "-shm"] {
         let mut name = path.as_os_str().to_owned();
@@ -204,7 +204,7 @@ fn failure(path: &Path) -> impl Fn(rusqlite::Error) -> SendQueueError {
     }
 }
 
-/// Makes sure that the file is a queue; makes a new file one.
+/// Checks that the file is a queue; initialises a new one.
 fn prepare(path: &Path, transaction: &Transaction<'_>) -> Result<(), SendQueueError> {
     let failed = failure(path);
     let number = |pragma: &str| transaction.query_row(pragma, [], |row| row.get::<_, i32>(0));
@@ -241,7 +241,7 @@ fn kept(transaction: &Transaction<'_>) -> Result<KeptQueue, rusqlite::Error> {
                 at_ns: row.get(4)?,
             })
         };
-        // A step that this version does not know is of a later one; the message's next event tells more.
+        // An unknown step comes from a later version; the message's next event is more useful.
         SendStep::from_number(row.get(2)?).map(report).transpose()
     })?;
     let last = transaction.query_row("SELECT id FROM last", [], |row| row.get(0))?;

@@ -1,4 +1,4 @@
-//! Share of the rate limit that answers to repair requests of others may use.
+//! Share of the rate limit reserved for answers to repair requests of others.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use undertone_network::command::SendBudget;
 #[path = "tests/repair_share.rs"]
 mod tests;
 
-/// Part of an epoch's messages, one in so many, that goes to answers: whoever can write to a channel can ask for them.
+/// One in this many of an epoch's messages may be an answer: anyone who can write to a channel can request them.
 const ONE_IN: u32 = 4;
 
-/// Answers that may still be sent in an epoch; clones, and with them all channels of a node, share them.
+/// Number of answers that may still be sent in an epoch. Clones share it, and so do all channels of a node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RepairShare(Arc<Mutex<EpochShare>>);
 
@@ -24,8 +24,8 @@ struct EpochShare {
 }
 
 impl RepairShare {
-    /// Takes the place of one answer; returns whether there was one. The share of an epoch is reckoned from what is left of
-    /// its messages at the first answer. Without a budget there is no limit, or none that is known.
+    /// Takes the place of one answer; returns whether there was one. An epoch's share is a fraction of the messages
+    /// left at its first answer. Without a budget there is no limit, or no known one.
     pub(crate) fn take(&self, budget: Option<SendBudget>) -> bool {
         let Some(budget) = budget else {
             return true;

@@ -1,4 +1,4 @@
-//! Reports of what has become of messages, and those that nobody has fetched.
+//! Reports on the progress of messages, including those not yet fetched.
 
 use std::collections::VecDeque;
 
@@ -11,27 +11,27 @@ use undertone_services::sending::{
 #[path = "tests/report.rs"]
 mod tests;
 
-/// Reports kept for those who fetch them; the oldest are forgotten.
+/// Maximum number of unfetched reports; the oldest are dropped.
 const KEPT_MAX: usize = 40_000;
 
-/// Step of a message on its way.
+/// Step in the progress of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendStep {
     /// The message is in the queue, on disk if the node has a data directory.
     Queued,
-    /// The message, with its proof, is given to the relay or a lightpush peer.
+    /// The message and its proof have been passed to the relay or to a lightpush peer.
     Sent,
     /// Another node of the network has the message.
     Propagated,
-    /// A store has the message whose word is enough, or two that are unrelated. An end.
+    /// A trusted store has the message, or two unrelated ones do. Final.
     Stored,
-    /// The message is propagated, and no store can tell more. An end.
+    /// The message is propagated, but no store can confirm more. Final.
     PropagatedOnly(Unconfirmed),
-    /// The message failed. An end.
+    /// The message failed. Final.
     Failed(FailReason),
 }
 
-/// All steps; the place in this list is the number that is kept on disk.
+/// All steps; the position in this list is the number stored on disk.
 const STEPS: [SendStep; 13] = [
     SendStep::Queued,
     SendStep::Sent,
@@ -49,7 +49,7 @@ const STEPS: [SendStep; 13] = [
 ];
 
 impl SendStep {
-    /// Whether no further step of the message follows.
+    /// Whether this step is final.
     #[must_use]
     pub fn is_end(self) -> bool {
         match self {
@@ -58,7 +58,7 @@ impl SendStep {
         }
     }
 
-    /// Reason in plain words why the message failed, or why no store confirmed it.
+    /// Returns the reason in plain words why the message failed, or why no store confirmed it.
     #[must_use]
     pub fn reason(self) -> Option<&'static str> {
         match self {
@@ -86,7 +86,7 @@ impl SendStep {
         }
     }
 
-    /// Number by which the step is kept.
+    /// Returns the number under which the step is stored.
     pub(super) fn number(self) -> u8 {
         let place = STEPS.iter().position(|step| *step == self);
         // All steps of this version are in the list, which a test checks.
@@ -116,37 +116,38 @@ impl From<SendEventKind> for SendStep {
 /// Report of one step of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendReport {
-    /// Number of the report; reports are numbered in their order, also over restarts.
+    /// Number of the report. Reports are numbered in their order, across restarts.
     pub number: u64,
     /// Number of the message, as [`SenderHandle::send`](super::SenderHandle::send) returned it.
     pub id: SendId,
-    /// Step that the message has made.
+    /// Step that the message has reached.
     pub step: SendStep,
-    /// Hash of the message; `None` before it has a timestamp, and of one in fragments, which have hashes of their own.
+    /// Hash of the message; `None` before it has a timestamp, and for a fragmented message, whose fragments have their
+    /// own hashes.
     pub hash: Option<MessageHash>,
     /// Time of the step by the node's clock, Unix nanoseconds.
     pub at_ns: u64,
 }
 
-/// Message of the queue: one without an end.
+/// A message in the queue, not yet in a final state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitingMessage {
     /// Number of the message.
     pub id: SendId,
-    /// Topic that it is published on.
+    /// Topic to publish on.
     pub pubsub_topic: PubsubTopic,
-    /// The message, or the first of its fragments that has no end.
+    /// The message, or its first fragment that is not in a final state.
     pub message: WakuMessage,
-    /// Whether it goes in fragments.
+    /// Whether the message is sent in fragments.
     pub is_in_fragments: bool,
-    /// Last step that it made.
+    /// Last step that the message has reached.
     pub step: SendStep,
-    /// Hash of the message; `None` before it has a timestamp, and of one in fragments.
+    /// Hash of the message; `None` before it has a timestamp, and for a fragmented message.
     pub hash: Option<MessageHash>,
 }
 
 impl WaitingMessage {
-    /// A message of the machine's queue; `None` if its topic is none, which the sender does not accept.
+    /// Converts a message of the machine's queue; `None` if its topic is invalid, which the sender does not accept.
     pub(super) fn of(waiting: sending::WaitingMessage) -> Option<Self> {
         Some(Self {
             id: waiting.id,
@@ -159,7 +160,7 @@ impl WaitingMessage {
     }
 }
 
-/// Reports that nobody has fetched, the oldest first.
+/// Reports not yet fetched, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct SendReports {
     kept: VecDeque<SendReport>,
@@ -174,9 +175,9 @@ impl SendReports {
         }
     }
 
-    /// Adds the report of an event; returns it, and the numbers of reports that gave way.
+    /// Adds the report of an event; returns it and the numbers of dropped reports.
     pub(super) fn note(&mut self, event: &SendEvent, at_ns: u64) -> (SendReport, Vec<u64>) {
-        // A time is above the numbers of all runs before, also of those whose reports are gone.
+        // A timestamp exceeds the numbers of all earlier runs, even of those whose reports are gone.
         self.last = at_ns.max(self.last + 1);
         let report = SendReport {
             number: self.last,
@@ -191,13 +192,13 @@ impl SendReports {
         (report, old.collect())
     }
 
-    /// Returns the reports, of one message or of all.
+    /// Returns the reports of one message or of all.
     pub(super) fn of(&self, id: Option<SendId>) -> Vec<SendReport> {
         let is_of = |report: &&SendReport| id.is_none_or(|id| id == report.id);
         self.kept.iter().filter(is_of).copied().collect()
     }
 
-    /// Forgets reports that were fetched; returns their numbers.
+    /// Drops fetched reports; returns their numbers.
     pub(super) fn forget(&mut self, fetched: &[SendReport]) -> Vec<u64> {
         let numbers: Vec<u64> = fetched.iter().map(|report| report.number).collect();
         self.kept

@@ -1,4 +1,4 @@
-//! Own messages that come back from others, by relay or pushed by a filter peer.
+//! Own messages that come back from other nodes, by relay or pushed by a filter peer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,16 +7,17 @@ use tokio::sync::mpsc;
 
 use undertone_network::handle::{Delivery, MessageSink};
 
-/// Messages that wait for the sender at most. One that is dropped here is confirmed by a store.
+/// Maximum number of messages waiting for the sender. A message dropped here is confirmed by a
+/// store instead.
 const WAITING_MAX: usize = 256;
 
-/// Sink of deliveries that passes on those of other nodes while messages are on their way.
+/// Sink that passes on deliveries from other nodes while messages are in progress.
 pub(super) struct SeenSink {
     is_wanted: Arc<AtomicBool>,
     waiting: mpsc::Sender<Delivery>,
 }
 
-/// Creates a sink, the switch that says whether deliveries are wanted, and the queue of wanted ones.
+/// Creates a sink, the switch that enables it, and the queue of its deliveries.
 pub(super) fn seen_sink() -> (Arc<SeenSink>, Arc<AtomicBool>, mpsc::Receiver<Delivery>) {
     let (waiting, seen) = mpsc::channel(WAITING_MAX);
     let is_wanted = Arc::<AtomicBool>::default();

@@ -10,21 +10,21 @@ use undertone_services::sending::MessageSender;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SendQueueState {
-    /// Messages without an end.
+    /// Messages that have not reached a final state.
     pub waiting: usize,
-    /// Reason why the queue cannot be written, with the path and the remedy; `None` if it can. Nothing is sent until it
-    /// can be written again.
+    /// Reason why the queue cannot be written, with the path and the remedy; `None` if it can. Nothing is sent until
+    /// writes succeed again.
     pub trouble: Option<String>,
 }
 
-/// Watch over the send queue; clones see the same one.
+/// Read access to the state of the send queue; clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SendQueueWatch(Arc<WatchedQueue>);
 
 #[derive(Debug, Default)]
 struct WatchedQueue {
     waiting: AtomicUsize,
-    /// Bytes that a further message may have that waits for a peer.
+    /// Maximum bytes of a further message that waits for a peer.
     peer_wait_room: AtomicUsize,
     trouble: Mutex<Option<String>>,
 }
@@ -44,7 +44,7 @@ impl SendQueueWatch {
         *self.0.trouble.lock() = trouble;
     }
 
-    /// Returns the present state.
+    /// Returns the current state.
     pub(super) fn now(&self) -> SendQueueState {
         SendQueueState {
             waiting: self.0.waiting.load(Ordering::Relaxed),

@@ -8,19 +8,19 @@ use super::handle::AcceptReply;
 use super::queue::QueueWrite;
 use super::report::SendReport;
 
-/// Changes that are written together, and what follows once they are on disk.
+/// Changes that are written together, and the actions that follow once they are on disk.
 #[derive(Default)]
 pub(super) struct SenderStep {
     pub(super) writes: Vec<QueueWrite>,
-    /// Callers whose messages are accepted by the write.
+    /// Callers whose messages this write accepts.
     pub(super) accepted: Vec<(AcceptReply, SendId)>,
     pub(super) reports: Vec<SendReport>,
     pub(super) begun: Vec<Output>,
 }
 
 impl SenderStep {
-    /// Takes a message that was not kept out of the step, by the numbers of all its fragments; returns its reports. Its
-    /// last number is still to be written, which shows when the disk takes writes again.
+    /// Removes a message that could not be stored, given the numbers of all its fragments; returns its reports. Its
+    /// last number is still to be written, which shows when the disk accepts writes again.
     pub(super) fn withdraw(&mut self, ids: &BTreeSet<SendId>) -> Vec<SendReport> {
         self.writes.retain(|write| match write {
             QueueWrite::Put(id, _) | QueueWrite::Erase(id) => !ids.contains(id),

@@ -1,4 +1,4 @@
-//! Work that the sender's machine asks for and that takes time: proofs, publications, questions to peers.
+//! Slow operations requested by the sender's machine: proofs, publications and requests to peers.
 
 use std::sync::Arc;
 use undertone_network::handle::Stopped;
@@ -23,7 +23,7 @@ use undertone_network::handle::NodeHandle;
 #[path = "tests/work.rs"]
 mod tests;
 
-/// Result of work for the sender.
+/// Result of a background operation of the sender.
 #[derive(Debug)]
 pub(super) enum SenderDone {
     Proved {
@@ -49,7 +49,7 @@ pub(super) enum SenderDone {
     },
 }
 
-/// Everything that work needs; clones share it.
+/// Everything that these operations need; clones share it.
 #[derive(Clone)]
 pub(in crate::services) struct SenderWork {
     pub(in crate::services) node: NodeHandle,
@@ -131,7 +131,7 @@ impl SenderWork {
         }
     }
 
-    /// Asks a store peer.
+    /// Queries a store peer.
     pub(super) async fn ask_peer(
         &self,
         peer: PeerId,
@@ -147,7 +147,7 @@ impl SenderWork {
         })
     }
 
-    /// Asks this node's own archive.
+    /// Queries this node's own archive.
     pub(super) async fn ask_archive(
         &self,
         query: HistoryQuery,
@@ -170,7 +170,7 @@ fn unknown_topic() -> ProofRefusal {
 
 fn relay_failure(failure: &PublishFailure) -> RelayFailure {
     match failure {
-        // Another publication of the same message is under way: its own answer tells.
+        // Another publication of the same message is in progress; its own answer decides.
         PublishFailure::Duplicate
         | PublishFailure::NotSubscribed { .. }
         | PublishFailure::NotRelaying
@@ -188,7 +188,7 @@ fn relay_failure(failure: &PublishFailure) -> RelayFailure {
     }
 }
 
-/// Outcome of a push that did not succeed: a peer may refuse what it has already relayed.
+/// Returns the outcome of a push that did not succeed. A peer may refuse a message that it has already relayed.
 fn not_pushed(
     failure: &ServiceFailure,
     version: LightpushVersion,
@@ -204,7 +204,7 @@ fn not_pushed(
             };
             refused_push(version, LightpushStatus(*status), description)
         }
-        // The request was not sent, or not in full.
+        // The request was not sent, or not completely.
         ServiceFailure::Dial { .. }
         | ServiceFailure::NoPeer { .. }
         | ServiceFailure::Address { .. } => Err(PushFailure::NoPeers),

@@ -1,4 +1,4 @@
-//! Writing of the send queue, and what happens while the disk refuses it.
+//! Writing of the send queue, and handling of a disk that refuses writes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +15,9 @@ use super::step::SenderStep;
 const REPEAT_AFTER: Duration = Duration::from_secs(1);
 
 impl SenderDriver {
-    /// Writes the changes of a step to disk, again and again while the disk refuses them: nothing is begun before its
-    /// record is there, so a disk that is full stops the sender. Callers are answered meanwhile, and messages that they
-    /// bring are refused. Returns the step without its changes.
+    /// Writes the changes of a step to disk, with retries while the disk refuses them. Nothing is started before its
+    /// record is on disk, so a full disk stops the sender. Meanwhile callers are answered, and their new messages are
+    /// refused. Returns the step without its changes.
     pub(super) async fn write(
         &mut self,
         mut step: SenderStep,
@@ -49,7 +49,7 @@ impl SenderDriver {
         step
     }
 
-    /// Writes changes to disk, and takes those that were written. Returns the error if none were.
+    /// Writes changes to disk and removes those that were written. Returns the error if none were.
     async fn commit(&self, writes: &mut Vec<QueueWrite>) -> Option<String> {
         let batch = Arc::new(std::mem::take(writes));
         let (queue, written) = (Arc::clone(&self.queue), Arc::clone(&batch));
@@ -63,7 +63,7 @@ impl SenderDriver {
         Some(error)
     }
 
-    /// Answers callers for a while in which no message can be accepted because of `error`.
+    /// Answers callers during a pause in which no message can be accepted because of `error`.
     async fn answer_for(
         &mut self,
         pause: Duration,
@@ -79,7 +79,7 @@ impl SenderDriver {
                     let _ = reply.send(Err(SendFailure::Unwritable { reason }));
                 }
                 Some(call) => self.on_call(call).await,
-                // The node is stopping, and what it acknowledged is still to be written.
+                // The node is stopping, but acknowledged messages still have to be written.
                 None => return tokio::time::sleep_until(end).await,
             }
         }
