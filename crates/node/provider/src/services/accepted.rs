@@ -7,8 +7,8 @@ use undertone_services::rate_limit::LimitedService;
 use super::acceptor::{AcceptedProtocol, StreamForm};
 use super::{ServicesConfig, sync};
 
-/// Protocols whose streams are accepted. Pushed messages are always, because a program may subscribe at any
-/// time.
+/// Returns the protocols whose streams are accepted. Pushed messages are always accepted, because the program may
+/// subscribe at any time.
 pub(super) fn accepted(config: &ServicesConfig) -> Vec<AcceptedProtocol> {
     let accept = |protocol, frame_bytes_max, form| AcceptedProtocol {
         protocol,
@@ -32,7 +32,7 @@ pub(super) fn accepted(config: &ServicesConfig) -> Vec<AcceptedProtocol> {
         .as_ref()
         .is_some_and(|store| store.sync.is_some())
     {
-        // These streams are not read by the acceptor.
+        // The acceptor does not read these streams.
         let sync = sync::accepted().map(|protocol| accept(protocol, 0, StreamForm::Session));
         accepted.extend(sync);
     }

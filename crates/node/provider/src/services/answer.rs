@@ -1,4 +1,4 @@
-//! What asking a peer for a service ends with.
+//! Results of asking a peer for a service.
 
 use libp2p::{Multiaddr, PeerId};
 use thiserror::Error;
@@ -15,16 +15,16 @@ pub enum LightpushVersion {
     V3,
 }
 
-/// Page of history, and where it came from.
+/// Page of history, and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreAnswer {
-    /// Request id that the peer was asked with; empty if this node's own archive answered.
+    /// Request id sent to the peer; empty if this node's own archive answered.
     pub request_id: String,
     /// Page that answers the query.
     pub page: HistoryPage,
 }
 
-/// Reason why a service did not do what it was asked for.
+/// Reason why a service request failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ServiceFailure {
@@ -34,7 +34,7 @@ pub enum ServiceFailure {
         /// Name of the service, such as `store`.
         service: &'static str,
     },
-    /// The address does not name a peer that can be dialled.
+    /// The address does not identify a peer that can be dialled.
     #[error("{address} is no address with a peer id; use /ip4/…/tcp/…/p2p/…")]
     Address {
         /// Address that was given.
@@ -48,7 +48,7 @@ pub enum ServiceFailure {
         /// Error of the connection.
         reason: String,
     },
-    /// The peer refused, or could not do it.
+    /// The peer refused the request or could not carry it out.
     #[error("status {status}: {description}")]
     Refused {
         /// Status code of the protocol.
@@ -56,7 +56,7 @@ pub enum ServiceFailure {
         /// Description that came with it, possibly empty.
         description: String,
     },
-    /// The peer's answer is not one of the protocol.
+    /// The peer's answer violates the protocol.
     #[error("peer {peer} gave an invalid answer: {reason}")]
     BadAnswer {
         /// Peer that was asked.
@@ -75,10 +75,10 @@ pub enum ServiceFailure {
     /// The node's own archive has no page for the query.
     #[error(transparent)]
     Archive(#[from] HistoryError),
-    /// The topic of the message or subscription is missing and cannot be derived, or is not the network's.
+    /// The topic of the message or subscription is missing and cannot be derived, or does not belong to the network.
     #[error("{0}")]
     Topic(String),
-    /// As many subscriptions as the node may have.
+    /// The node has the maximum number of subscriptions.
     #[error("already subscribed to {max} content topics; unsubscribe from one first")]
     TooManySubscriptions {
         /// Maximum number of content topics.
@@ -90,7 +90,7 @@ pub enum ServiceFailure {
 }
 
 impl ServiceFailure {
-    /// Translates the reason why the response of a peer's store was refused.
+    /// Converts the reason why the response of a peer's store was rejected.
     pub(super) fn of_page(peer: PeerId, error: HistoryReadError) -> Self {
         match error {
             HistoryReadError::Refused {

@@ -1,20 +1,20 @@
-//! Counts of the messages that a store was offered.
+//! Counts of the messages offered to a store.
 
 use super::totals::DurationHistogram;
 
-/// Numbers of messages that were offered to the archive, by what became of them.
+/// Numbers of messages offered to the archive, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveCounts {
     /// Messages that were written.
     pub kept: u64,
-    /// Messages in the archive: the number of less than a minute ago, and those that were written since.
+    /// Messages in the archive: a count less than a minute old, plus those written since.
     pub held: u64,
-    /// Messages that are not to be kept: ephemeral ones, and those of another time.
+    /// Messages that are not stored: ephemeral ones, and those with a timestamp out of range.
     pub refused: u64,
-    /// Messages that the archive took too long for.
+    /// Messages dropped because the archive was too slow.
     pub lost: u64,
-    /// Messages that wait to be written.
+    /// Messages waiting to be written.
     pub pending: u64,
-    /// Times that the archive took for its writes, of one or many messages.
+    /// Durations of the archive's writes, of one or many messages each.
     pub write_times: DurationHistogram,
 }

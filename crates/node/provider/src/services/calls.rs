@@ -1,4 +1,4 @@
-//! Calls of the program that go to other nodes, or to this node's archive and relay.
+//! Calls of the program to other nodes, or to this node's archive and relay.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -25,20 +25,20 @@ use super::{LightpushVersion, ServiceFailure, StoreAnswer, push_client, query_cl
 use undertone_network::command::PublishFailure;
 use undertone_network::handle::NodeHandle;
 
-/// Everything that calls need.
+/// Everything that these calls need.
 pub(super) struct Callee {
     pub(super) client: PeerClient,
     pub(super) node: NodeHandle,
     pub(super) archive: Option<Archive>,
     pub(super) host: Weak<Mutex<HostDriver>>,
     pub(super) mounted: MountedServices,
-    /// Whether the node relays, and so publishes by itself.
+    /// Whether the node relays, and therefore publishes by itself.
     pub(super) is_relay: bool,
     pub(super) sharding: Sharding,
     pub(super) store_peers: Arc<[Multiaddr]>,
     pub(super) lightpush_peers: Vec<Multiaddr>,
     pub(super) push_order: PushOrder,
-    /// Prover of messages that leave through peers; only on a node without relay that has an identity.
+    /// Prover of messages published through peers. Present only on a node without relay that has an identity.
     pub(super) prover: Option<PushProver>,
     pub(super) next_request: AtomicU64,
 }
@@ -80,7 +80,7 @@ impl AskServices for Callee {
 }
 
 impl Callee {
-    /// The host, as long as its task runs.
+    /// Returns the host while its task runs.
     fn host(&self) -> Result<Arc<Mutex<HostDriver>>, ServiceFailure> {
         self.host.upgrade().ok_or(ServiceFailure::Stopped(Stopped))
     }
@@ -124,7 +124,7 @@ impl Callee {
     ) -> Result<u32, ServiceFailure> {
         let topic = topic_of(self.sharding, pubsub_topic, &message.content_topic)?;
         if self.is_relay {
-            // Its own mesh is not to be lied to by one peer.
+            // Its own mesh comes first: a single peer cannot lie about it.
             match self.node.publish(topic.clone(), message.clone()).await {
                 Ok(published) => return Ok(u32::try_from(published.peers).unwrap_or(u32::MAX)),
                 Err(error) if !can_others_publish(&error) => return Err(refused(&error)),
@@ -167,7 +167,7 @@ impl Callee {
     }
 }
 
-/// Error of the archive as a reader of history sees it; the cause is logged.
+/// Converts an error of the archive for readers of history; logs the cause.
 pub(super) fn history_error(error: QueryError) -> HistoryError {
     if let QueryError::Archive(cause) = &error {
         tracing::warn!(error = %cause, "the archive cannot be read");
@@ -175,7 +175,7 @@ pub(super) fn history_error(error: QueryError) -> HistoryError {
     error.into()
 }
 
-/// Whether lightpush peers may publish what this node's relay could not.
+/// Whether lightpush peers may publish a message that this node's relay could not.
 fn can_others_publish(failure: &PublishFailure) -> bool {
     matches!(
         failure,
@@ -186,7 +186,7 @@ fn can_others_publish(failure: &PublishFailure) -> bool {
     )
 }
 
-/// Refusal of a message by this node's relay.
+/// Returns the failure for a message that this node's relay refused.
 fn refused(failure: &PublishFailure) -> ServiceFailure {
     ServiceFailure::Refused {
         status: status_of(failure),
@@ -194,7 +194,7 @@ fn refused(failure: &PublishFailure) -> ServiceFailure {
     }
 }
 
-/// Lightpush status of a publication that failed.
+/// Returns the lightpush status of a failed publication.
 fn status_of(failure: &PublishFailure) -> u32 {
     use undertone_services::lightpush::LightpushStatus;
     let status = match failure {

@@ -21,17 +21,17 @@ use undertone_network::handle::NodeHandle;
 use undertone_network::swarm::{StreamOpenError, StreamOpener};
 use undertone_network::traces::{RequestSpan, SpanKind};
 
-/// Time for a peer's answer, connection and stream included.
+/// Time limit for a peer's answer, including connection and stream.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Service to be asked of a peer.
+/// A service of other peers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ServiceProtocol {
-    /// Name for messages.
+    /// Name for log and error messages.
     pub(super) name: &'static str,
     /// Id of the protocol.
     pub(super) protocol: &'static str,
-    /// Longest answer, bytes.
+    /// Maximum length of an answer, bytes.
     pub(super) answer_bytes_max: usize,
 }
 
@@ -59,7 +59,7 @@ impl PeerClient {
         }
     }
 
-    /// Peers that can be asked for a service, the best first, as in [`ServicePeers::candidates`]; not none.
+    /// Returns the peers that can be asked for a service, best first, as in [`ServicePeers::candidates`]; never empty.
     pub(super) fn candidates(
         &self,
         service: ServiceProtocol,
@@ -80,12 +80,13 @@ impl PeerClient {
         self.peers.identity(peer)
     }
 
-    /// Notes that the answers of peers agree.
+    /// Records that answers of peers agree.
     pub(super) fn agreed(&self, agreeing: &[PeerNo]) {
         self.peers.agreed(agreeing);
     }
 
-    /// Notes whose word was taken for a service; the log and health say so if it is that of strangers alone.
+    /// Records which peers' answers were believed for a service. The log and health report it if they are strangers
+    /// only.
     pub(super) fn note_word(&self, service: ServiceProtocol, believed: &[Witness]) {
         let mut status = self.status.lock();
         let is_strange = |one: &Witness| one.standing == Standing::Stranger;
@@ -101,8 +102,8 @@ impl PeerClient {
         }
     }
 
-    /// Sends a request to the peer of an address, and returns its answer. The peer is dialled if it is not
-    /// connected and the address says where it is.
+    /// Sends a request to the peer at an address, and returns its answer. Dials the peer if it is not connected and the
+    /// address contains its location.
     pub(super) async fn ask(
         &self,
         address: &Multiaddr,
@@ -144,7 +145,7 @@ impl PeerClient {
             opened = self.streams.open(peer, protocol).await;
         }
         let mut stream = opened.map_err(|error| dial(error.to_string()))?;
-        // A process that was suspended meanwhile must not send what its caller has given up.
+        // After a suspension of the process, a request that its caller has given up must not be sent.
         if begun.elapsed() >= TIMEOUT {
             let opened_s = begun.elapsed().as_secs();
             return Err(dial(format!(

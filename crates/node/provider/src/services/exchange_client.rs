@@ -1,4 +1,4 @@
-//! Questions to other nodes for the records of nodes that they know (peer exchange).
+//! Requests to other nodes for the node records that they know (peer exchange).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,8 +31,8 @@ impl ExchangeClient {
         }
     }
 
-    /// Asks one peer, another one each time, for the records of `wanted` nodes. Returns the peer and the records, raw
-    /// RLP and not yet checked.
+    /// Asks one peer, a different one each time, for the records of `wanted` nodes. Returns the peer and the records,
+    /// which are raw RLP and not yet checked.
     pub(crate) async fn ask(&self, wanted: u64) -> Result<(PeerId, Vec<Bytes>), ServiceFailure> {
         let limits = PeerExchangeCodecLimits::default();
         let service = ServiceProtocol {

@@ -1,4 +1,4 @@
-//! Feed of the services: messages that the relay found valid, each with its hash.
+//! Feed of the services: messages validated by the relay, each with its hash.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -10,13 +10,13 @@ use undertone_services::history::StoredMessage;
 use super::keeper::{KeeperQueue, unix_now_ns};
 use undertone_network::handle::{Delivery, MessageSink, NodeHandle};
 
-/// Bytes of payloads that wait for the services at most; later messages are not kept or pushed.
+/// Maximum payload bytes waiting for the services; beyond it, messages are neither stored nor pushed.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 
-/// Messages that wait for the services at most.
+/// Maximum number of messages waiting for the services.
 const WAITING_MAX: usize = 8_192;
 
-/// Messages that wait for the services; clones share the numbers.
+/// Counts of messages waiting for the services; clones share them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FeedCounts(Arc<FeedCells>);
 
@@ -27,19 +27,19 @@ struct FeedCells {
 }
 
 impl FeedCounts {
-    /// Number of messages that were delivered and not yet offered to the archive.
+    /// Returns the number of messages delivered but not yet offered to the archive.
     pub(super) fn waiting(&self) -> u64 {
         self.0.messages.load(Ordering::Acquire)
     }
 
-    /// Counts a message; returns the bytes of payloads that wait now.
+    /// Counts a message; returns the payload bytes now waiting.
     fn add(&self, payload_bytes: usize) -> usize {
         self.0.messages.fetch_add(1, Ordering::AcqRel);
         let bytes = &self.0.payload_bytes;
         bytes.fetch_add(payload_bytes, Ordering::Relaxed) + payload_bytes
     }
 
-    /// Takes back what [`Self::add`] has counted.
+    /// Reverts [`Self::add`].
     fn remove(&self, payload_bytes: usize) {
         self.0
             .payload_bytes
@@ -76,8 +76,8 @@ impl MessageSink for Feed {
     }
 }
 
-/// Starts to pass the node's messages to the archive's keeper and to `pushed`, each with its hash, which is computed
-/// away from the network's thread. Returns the numbers of messages that wait.
+/// Starts to pass the node's messages to the archive's keeper and to `pushed`, each with its hash. The hash is computed
+/// off the network thread. Returns the counts of waiting messages.
 pub(super) fn start(
     node: &NodeHandle,
     keeper: Option<KeeperQueue>,
@@ -98,7 +98,7 @@ pub(super) fn start(
             if let Some(pushing) = &pushed
                 && pushing.send(message).await.is_err()
             {
-                // The host ends with the node's streams, and messages may still wait for the archive then.
+                // The host ends with the node's streams; messages may still be waiting for the archive then.
                 pushed = None;
             }
         }

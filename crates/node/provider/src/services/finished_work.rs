@@ -1,4 +1,4 @@
-//! Results of work that ran beside the host of the services.
+//! Results of tasks that run beside the services' host.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use undertone_services::history::{HistoryError, HistoryPage};
 use undertone_services::lightpush::PublishRefusal;
 use undertone_services::{PeerNo, RequestNo};
 
-/// Results of work that ran beside the host.
+/// Results of tasks that run beside the host.
 pub(super) enum FinishedWork {
     Page {
         query: RequestNo,
@@ -21,7 +21,7 @@ pub(super) enum FinishedWork {
         peer: PeerNo,
         delivered: bool,
     },
-    /// The task that pushes to a peer has ended for want of work.
+    /// The task that pushes to a peer has ended because it was idle.
     Idle {
         peer: PeerNo,
     },

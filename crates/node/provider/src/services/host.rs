@@ -1,4 +1,4 @@
-//! Driver of the services' host: one task that tells it what happens, and carries out what it asks for.
+//! Driver of the services' host: one task that passes events to it and carries out its outputs.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -24,20 +24,20 @@ use undertone_network::swarm::StreamOpener;
 
 mod questions;
 
-/// Longest sleep between two looks at the host's timer.
+/// Maximum sleep between two checks of the host's timer.
 const IDLE: Duration = Duration::from_secs(3_600);
 
-/// Number of peers with numbers from which on unused ones are forgotten, or twice as many as were in use the
-/// last time, so that each request pays for a bounded part of the search.
+/// Number of known peers above which unused ones are forgotten. The threshold is at least this, or twice the number in
+/// use last time, so that the cost per request is bounded.
 const PEERS_MAX: usize = 4_096;
 
-/// Requests and messages that wait for the host at most; further ones wait in their tasks.
+/// Maximum number of requests and messages waiting for the host; further ones wait in their tasks.
 const QUEUE_MAX: usize = 1_024;
 
 /// Host, and parts of the node that its driver uses.
 pub(super) struct HostParts {
     pub(super) host: ServiceHost<oneshot::Sender<Bytes>>,
-    /// Archive of a host that has a store.
+    /// Archive, if the host has a store.
     pub(super) archive: Option<Archive>,
     pub(super) publisher: Publisher,
     pub(super) streams: StreamOpener,
@@ -47,7 +47,7 @@ pub(super) struct HostParts {
     pub(super) known: watch::Receiver<Vec<Bytes>>,
 }
 
-/// Host that runs until all queues for requests are gone.
+/// A host that runs until all its request queues are closed.
 pub(super) struct RunningHost {
     /// The driver, which others may read between two events.
     pub(super) driver: Weak<Mutex<HostDriver>>,
@@ -113,7 +113,7 @@ impl HostDriver {
                 },
                 Some(message) = messages.recv() => host.lock().on_message(message),
                 Some(peer) = gone.recv() => host.lock().on_gone(peer),
-                // Without discovery, this says at once that nothing will ever be known.
+                // Without discovery, this reports at once that nothing will ever be known.
                 Ok(()) = known.changed() => {
                     let known = known.borrow_and_update().clone();
                     host.lock().give(Input::Known(known));
@@ -129,7 +129,7 @@ impl HostDriver {
         Time::ZERO.after(self.started.elapsed())
     }
 
-    /// Instant of the host's timer.
+    /// Returns the instant of the host's next timeout.
     fn wake(&self) -> Instant {
         let idle = Instant::now() + IDLE;
         self.host.next_timeout().map_or(idle, |at| {
@@ -204,7 +204,7 @@ impl HostDriver {
         }
     }
 
-    /// Carries out what the host asks for.
+    /// Carries out the host's outputs.
     fn carry_out(&mut self) {
         while let Some(output) = self.host.poll() {
             match output {
@@ -212,7 +212,7 @@ impl HostDriver {
                     // The peer may have closed its stream.
                     let _ = to.send(bytes);
                 }
-                // The stream is closed with what waits for the answer.
+                // Dropping the reply channel closes the stream.
                 Output::Close { to } => drop(to),
                 Output::Query { query, content } => self.query(query, content),
                 Output::Push { peer, bytes } => {
@@ -221,7 +221,7 @@ impl HostDriver {
                     }
                 }
                 Output::Drop { peer } => self.pusher.forget(peer),
-                // Verified at once: it takes less than handing the record to another thread.
+                // Verified right here: that is faster than passing the record to another thread.
                 Output::CheckRecord {
                     check,
                     peer,
@@ -266,7 +266,7 @@ impl HostDriver {
         });
     }
 
-    /// Forgets the numbers of peers that nothing refers to.
+    /// Forgets the numbers of unused peers.
     fn forget_peers(&mut self) {
         let now = self.now();
         let (host, pusher) = (&self.host, &self.pusher);

@@ -1,4 +1,4 @@
-//! Keeper of the archive: takes valid messages, writes them in batches, and says what could not be written.
+//! Keeper of the archive: takes valid messages, writes them in batches, and reports what could not be written.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,24 +17,24 @@ use super::totals::DurationHistogram;
 #[path = "tests/keeper.rs"]
 mod tests;
 
-/// Messages that wait for the archive at most; with the longest messages of the network they take 300 MB.
+/// Maximum number of messages waiting for the archive; with the network's longest messages they take 300 MB.
 const WAITING_MAX: usize = 2_048;
 
-/// Most messages of one write. A write waits for the disk, which may take tens of milliseconds, so that a busy node
-/// has to write all that came in meanwhile at once.
+/// Maximum number of messages per write. A write waits for the disk, possibly for tens of milliseconds, so a busy node
+/// must write everything that arrived meanwhile at once.
 const BATCH_MAX: usize = 1_024;
 
-/// Bytes of payloads above which a write takes no further message.
+/// Payload bytes above which a write takes no more messages.
 const BATCH_BYTES: usize = 16 * 1024 * 1024;
 
-/// Pause before a failed write is repeated.
+/// Pause before a failed write is retried.
 const REPEAT_AFTER: Duration = Duration::from_secs(1);
 
-/// Interval at which messages that are no longer to be kept are dropped, and at which a store without traffic notices
-/// that its database is gone.
+/// Interval at which expired messages are dropped, and at which a store without traffic notices that its database is
+/// gone.
 const MAINTAINING: Duration = Duration::from_secs(30);
 
-/// Numbers of messages by what became of them; clones share them.
+/// Numbers of messages by outcome; clones share them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeeperCounts(Arc<CountCells>);
 
@@ -46,7 +46,7 @@ struct CountCells {
     lost: AtomicU64,
     pending: AtomicU64,
     write_times: Mutex<DurationHistogram>,
-    /// Start of the write that is under way.
+    /// Start of the current write, including its retries.
     writing_since: Mutex<Option<SystemTime>>,
 }
 
@@ -64,18 +64,18 @@ impl KeeperCounts {
         }
     }
 
-    /// Number of messages that wait for the archive.
+    /// Returns the number of messages waiting for the archive.
     pub(crate) fn pending(&self) -> u64 {
         self.0.pending.load(Ordering::Relaxed)
     }
 
-    /// Start of the write that is under way; `None` if there is none.
+    /// Returns the start of the current write, including its retries; `None` if there is none.
     pub(crate) fn stuck_since(&self) -> Option<SystemTime> {
         *self.0.writing_since.lock()
     }
 }
 
-/// End of the keeper at which messages come in.
+/// Input queue of the keeper.
 #[derive(Clone, Debug)]
 pub(super) struct KeeperQueue {
     waiting: mpsc::Sender<StoredMessage>,
@@ -103,7 +103,8 @@ impl KeeperQueue {
     }
 }
 
-/// Starts to write what is offered to the returned queue, until that is dropped. What is written is added to `index`.
+/// Starts to write the messages offered to the returned queue, until the queue is dropped. Written messages are added
+/// to `index`.
 pub(super) fn start(archive: Archive, index: Option<SyncIndex>) -> (KeeperQueue, KeeperCounts) {
     let (waiting, messages) = mpsc::channel(WAITING_MAX);
     let counts = KeeperCounts::default();
@@ -167,7 +168,7 @@ async fn write(
     }
 }
 
-/// Adds what waits to a batch, as far as there is room.
+/// Moves waiting messages into a batch, as far as there is room.
 fn fill(batch: &mut Vec<StoredMessage>, messages: &mut mpsc::Receiver<StoredMessage>) {
     let size = |message: &StoredMessage| message.message.payload.len();
     let mut bytes: usize = batch.iter().map(size).sum();
@@ -180,14 +181,14 @@ fn fill(batch: &mut Vec<StoredMessage>, messages: &mut mpsc::Receiver<StoredMess
     }
 }
 
-/// Counts what the archive holds. A write at the same time may be missed or counted twice until the next count.
+/// Counts the messages in the archive. A concurrent write may be missed or counted twice until the next count.
 async fn count(archive: &Archive, counts: &KeeperCounts) {
     if let Ok(stats) = archive.stats().await {
         counts.0.held.store(stats.messages, Ordering::Relaxed);
     }
 }
 
-/// Applies the retention regularly, and counts what is left, until the writer has ended.
+/// Applies the retention policy regularly and counts the remaining messages, until the writer has ended.
 async fn maintain(archive: Archive, counts: KeeperCounts, mut ended: oneshot::Receiver<()>) {
     let started = Instant::now();
     let mut clock = None;
@@ -208,8 +209,8 @@ async fn maintain(archive: Archive, counts: KeeperCounts, mut ended: oneshot::Re
     }
 }
 
-/// Applies the retention once, at a time of the wall clock and of the monotonic one. `clock` is made by the first run
-/// that can read the archive.
+/// Applies the retention policy once, at the given wall-clock and monotonic times. The first run that can read the
+/// archive creates `clock`.
 async fn retain(
     archive: &Archive,
     clock: &mut Option<RetentionClock>,

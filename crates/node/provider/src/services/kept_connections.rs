@@ -1,7 +1,7 @@
-//! Use of connections to service peers on which nothing is asked, so that they are not closed.
+//! Keeps idle connections to service peers from being closed.
 //!
-//! A connection on which nothing happens is closed after half a minute, and one that a service used after five minutes.
-//! A node that does not relay would lose its peers while it has no subscriptions, and publish late.
+//! An idle connection is closed after half a minute, and one that a service has used after five minutes. Without this,
+//! a node that does not relay would lose its peers while it has no subscriptions, and publish late.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use super::LightpushVersion;
 use super::service_peers::{ServicePeerEvent, ServicePeers};
 use undertone_network::swarm::StreamOpener;
 
-/// Interval at which a connection is used, less than the five minutes for which a use keeps it.
+/// Interval at which each connection is used, shorter than the five minutes for which a use keeps it open.
 const USING: Duration = Duration::from_secs(240);
 
-/// Uses the connections to service peers until the node stops: on a node that relays, to named peers only, as the mesh keeps
-/// the others.
+/// Uses the connections to service peers until the node stops. A relaying node does this for named peers only, because
+/// the mesh keeps the others.
 pub(super) async fn keep(peers: ServicePeers, streams: StreamOpener, is_relay: bool) {
     let mut events = peers.watch();
     let mut using = interval(USING);
@@ -44,7 +44,7 @@ pub(super) async fn keep(peers: ServicePeers, streams: StreamOpener, is_relay: b
     }
 }
 
-/// Opens and closes a stream, which both ends take as a use of the connection.
+/// Opens and closes a stream, which both ends count as a use of the connection.
 async fn use_connection(peers: ServicePeers, streams: StreamOpener, peer: PeerNo) {
     let offers = peers.offers();
     let offered = offers.iter().find(|(one, _)| one.peer == peer);
@@ -54,7 +54,7 @@ async fn use_connection(peers: ServicePeers, streams: StreamOpener, peer: PeerNo
     let Some(protocol) = protocol(offered.services, peers.lightpush_version(peer)) else {
         return;
     };
-    // A peer that does not take the stream is found out when it is needed.
+    // A peer that refuses the stream is detected when it is needed.
     if let Ok(mut stream) = streams.open(identity, protocol).await {
         let _ = stream.close().await;
     }

@@ -1,7 +1,7 @@
-//! Driver of the light client: subscriptions of this node at filter peers, for topics that are not relayed.
+//! Driver of the light client: this node's subscriptions at filter peers, for topics that are not relayed.
 //!
-//! The machine (`undertone_services::light`) decides which peers hold the subscriptions, and when stores are asked for
-//! what was missed; this task carries that out over streams, and gives each message to the sinks once.
+//! The state machine (`undertone_services::light`) decides which peers hold the subscriptions, and when stores are
+//! asked for missed messages. This task carries that out over streams, and passes each message to the sinks once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -42,16 +42,16 @@ pub use status::LightStatus;
 /// Interval at which the offset between wall clock and virtual time is updated.
 const CLOCK_SYNC: Duration = Duration::from_secs(10);
 
-/// Longest sleep between two looks at the machine's timers.
+/// Maximum sleep between two checks of the machine's timers.
 const IDLE: Duration = Duration::from_secs(3_600);
 
-/// Shortest time between two lines of the log about one peer's offences.
+/// Minimum time between two log lines about one peer's offences.
 const WARNING: Duration = Duration::from_secs(60);
 
-/// Calls that wait for the driver at most; further ones wait in their tasks.
+/// Maximum number of calls waiting for the driver; further ones wait in their tasks.
 const CALLS_MAX: usize = 1_024;
 
-/// Parts that the driver is made of.
+/// Components of the driver.
 pub(super) struct LightParts {
     pub(super) client: PeerClient,
     pub(super) peers: ServicePeers,
@@ -71,27 +71,27 @@ pub(super) struct LightDriver {
     calls: Vec<WaitingCall>,
     /// Last failure of each peer that has not answered since.
     failures: BTreeMap<PeerNo, ServiceFailure>,
-    /// Times of the last lines of the log about peers' offences.
+    /// Times of the last log lines about peers' offences.
     warned: BTreeMap<PeerNo, Instant>,
-    /// Refusal by the machine of what it was just told.
+    /// The machine's refusal of its last input, if any.
     refusal: Option<LightSubscribeError>,
-    /// Peer that sent what the machine is being told.
+    /// Peer that sent the machine's current input.
     source: Option<PeerId>,
     limits: FilterCodecLimits,
-    /// Filter peers that hold all subscriptions of a topic, as the machine said last.
+    /// Number of filter peers that hold all subscriptions of a topic, as last reported by the machine.
     health: BTreeMap<Arc<str>, usize>,
     status: Arc<Mutex<LightStatus>>,
     answers: mpsc::UnboundedReceiver<PeerAnswer>,
 }
 
 impl LightDriver {
-    /// Starts to keep subscriptions; returns the queue for calls.
+    /// Starts to maintain subscriptions; returns the queue for calls.
     pub(super) fn start(
         parts: LightParts,
         status: Arc<Mutex<LightStatus>>,
     ) -> mpsc::Sender<LightCall> {
         let config = LightConfig::default();
-        // Answers are bounded by the machine, which has at most one request to a peer under way.
+        // Bounded by the machine, which has at most one request per peer in progress.
         let (sender, answers) = mpsc::unbounded_channel();
         let driver = Self {
             machine: LightClient::new(config, parts.clock.unix_ns_at_zero(), parts.rng),
@@ -115,7 +115,7 @@ impl LightDriver {
         calls_in
     }
 
-    /// Keeps the subscriptions until the node stops.
+    /// Maintains the subscriptions until the node stops.
     async fn run(mut self, mut calls: mpsc::Receiver<LightCall>) {
         let mut events = self.peers.watch();
         let mut clock_sync = tokio::time::interval(CLOCK_SYNC);
@@ -125,7 +125,7 @@ impl LightDriver {
             let wake = self.machine.next_timeout();
             let wake = wake.map_or(idle, |time| idle.min(self.clock.instant(time)));
             tokio::select! {
-                // Calls, of which a flood of pushed messages is a part, do not delay what else happens.
+                // Calls include floods of pushed messages, so they come last and do not delay other events.
                 biased;
                 event = events.recv() => match event {
                     Some(event) => self.on_event(event),
@@ -223,7 +223,7 @@ impl LightDriver {
         self.source = None;
     }
 
-    /// Gives the machine an input and carries out what it asks for.
+    /// Passes an input to the machine and carries out its outputs.
     fn input(&mut self, input: Input) {
         self.machine.handle(self.clock.now(), input);
         while let Some(output) = self.machine.poll() {
@@ -239,7 +239,7 @@ impl LightDriver {
                 request,
                 body,
             } => {
-                // A peer that is forgotten meanwhile gives no answer.
+                // A peer that has been forgotten meanwhile gives no answer.
                 if let Some(identity) = self.peers.identity(peer) {
                     self.requests.filter(peer, identity, request, body);
                 }
@@ -274,12 +274,12 @@ impl LightDriver {
                 self.status.lock().offences += 1;
                 self.warn_of(peer, offence);
             }
-            // Numbers are not given to other peers.
+            // Numbers are never reused for other peers.
             Output::Forgotten(_) => {}
         }
     }
 
-    /// Logs an offence, of which a peer may commit many.
+    /// Logs an offence of a peer, with a limited rate.
     fn warn_of(&mut self, peer: PeerNo, offence: Offence) {
         let now = Instant::now();
         let last = self.warned.get(&peer);
@@ -295,7 +295,7 @@ impl LightDriver {
 
     fn deliver(&mut self, delivery: LightDelivery) {
         let now = Instant::now();
-        // Only topics that were parsed are subscribed to.
+        // Only parsed topics are subscribed to.
         let Ok(pubsub_topic) = PubsubTopic::parse_any(&delivery.pubsub_topic) else {
             return;
         };
@@ -328,7 +328,7 @@ impl LightDriver {
         self.show_status();
     }
 
-    /// Shows to the program how many filter peers hold the subscriptions of each topic.
+    /// Publishes how many filter peers hold the subscriptions of each topic.
     fn show_status(&mut self) {
         let topics: BTreeSet<_> = self.criteria.iter().map(|one| &one.pubsub_topic).collect();
         self.health.retain(|topic, _| topics.contains(topic));

@@ -1,4 +1,4 @@
-//! Machines of the services that a configuration mounts.
+//! State machines of the services that a configuration enables.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng as _;
@@ -11,7 +11,7 @@ use undertone_services::store::{ServerLimits, StoreServer};
 
 use super::{SenderSettings, ServicesConfig};
 
-/// Makes the machines of a node that may have `connections_max` connections.
+/// Creates the machines of a node that may have `connections_max` connections.
 pub(super) fn machines(
     config: &ServicesConfig,
     settings: &SenderSettings,
@@ -26,7 +26,7 @@ pub(super) fn machines(
             .then(|| StoreServer::new(ServerLimits::default())),
         filter: config.filter.then(|| {
             let mut limits = FilterLimits::default();
-            // Peers that are away give way, so that whoever has a connection finds a place.
+            // Disconnected peers give way, so every connected one finds a place.
             let connections_max = usize::try_from(connections_max).unwrap_or(usize::MAX);
             limits.max_peers = limits.max_peers.max(connections_max);
             FilterServer::new(sharding, limits)

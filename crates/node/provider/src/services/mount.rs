@@ -43,7 +43,7 @@ use undertone_network::driver::{Clock, PeerNews};
 use undertone_network::handle::{Deliveries, NodeHandle};
 use undertone_network::swarm::{ServiceStreams, StreamChannels};
 
-/// Interval at which a stopping node looks whether the archive has taken all messages.
+/// Interval at which a stopping node checks whether the archive has stored all messages.
 const FLUSH_LOOK: Duration = Duration::from_millis(10);
 
 /// Reason why the services cannot start.
@@ -53,7 +53,7 @@ pub enum ServicesError {
     /// The archive cannot be opened.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// The queue of messages to send cannot be used.
+    /// The send queue cannot be used.
     #[error(transparent)]
     SendQueue(#[from] SendQueueError),
     /// The system has no random numbers.
@@ -61,7 +61,7 @@ pub enum ServicesError {
     Random(std::io::Error),
 }
 
-/// Services that are ready to run once the node does.
+/// Services that are ready to start once the node runs.
 pub struct PreparedServices {
     options: ServicesOptions,
     archive: Option<Archive>,
@@ -70,7 +70,7 @@ pub struct PreparedServices {
     news: mpsc::UnboundedReceiver<PeerNews>,
 }
 
-/// Ends of the services' channels that the node's options take.
+/// The services' ends of the channels that go into the node's options.
 pub struct NodeLinks {
     /// Behaviour that carries the services' streams.
     pub streams: ServiceStreams,
@@ -80,7 +80,7 @@ pub struct NodeLinks {
 
 /// Running services of a node.
 pub struct RunningServices {
-    /// Handle to ask this node's services, and through them those of others.
+    /// Handle to this node's services, and through them to those of other nodes.
     pub handle: ServicesHandle,
     /// Client of peer exchange.
     pub(crate) exchange: ExchangeClient,
@@ -92,11 +92,11 @@ pub struct RunningServices {
 }
 
 impl RunningServices {
-    /// Waits until messages that the node has found valid are in the archive, and until the sender has ended, but not
-    /// beyond `deadline`.
+    /// Waits until the messages that the node has validated are in the archive and the sender has ended, but not beyond
+    /// `deadline`.
     pub async fn flush(self, deadline: Instant) -> UnsavedWork {
-        // A sender that has been started ends with the node; a panic was logged where it happened. Its queue is free
-        // for the next run then.
+        // A started sender ends with the node; a panic was logged where it happened. Then its queue is free for the
+        // next run.
         let sender_ended = timeout_at(deadline, self.sender).await.is_ok();
         if !sender_ended {
             tracing::error!(
@@ -104,7 +104,7 @@ impl RunningServices {
             );
         }
         let waiting = || {
-            // Asked in the order in which messages pass, so that none slips between the two.
+            // Checked in the order in which messages pass, so that none slips through between the two.
             let fed = self.feed.as_ref().map_or(0, FeedCounts::waiting);
             let kept = self.keeper.as_ref().map_or(0, KeeperCounts::pending);
             fed + kept
@@ -134,14 +134,14 @@ impl RunningServices {
 pub struct UnsavedWork {
     /// Messages that waited for the archive.
     pub messages: u64,
-    /// Whether the queue of messages to send had changes that could not be written.
+    /// Whether the send queue had changes that could not be written.
     pub send_queue: bool,
 }
 
-/// Opens the archive, and makes the behaviour that the node needs for its services.
+/// Opens the archive, and creates the behaviour that the node needs for its services.
 ///
 /// # Errors
-/// [`ServicesError`] names the key and the remedy.
+/// [`ServicesError`] names the configuration key and the remedy.
 pub async fn prepare(
     options: ServicesOptions,
 ) -> Result<(PreparedServices, NodeLinks), ServicesError> {
@@ -175,7 +175,7 @@ pub async fn prepare(
 }
 
 impl PreparedServices {
-    /// Starts the services of a node that runs; `known` has the records of nodes for peer exchange.
+    /// Starts the services of a running node; `known` has the node records for peer exchange.
     ///
     /// # Errors
     /// [`ServicesError::Random`] if the system has no random numbers.

@@ -11,7 +11,7 @@ use undertone_services::sharding::Sharding;
 
 use super::PastProofs;
 
-/// Services of a node, and peers whose services it uses.
+/// Services of a node, and the peers whose services it uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServicesConfig {
     /// Archive of the store, `None` when messages are not kept.
@@ -20,30 +20,30 @@ pub struct ServicesConfig {
     pub filter: bool,
     /// Whether messages of light clients are published.
     pub lightpush: bool,
-    /// Whether the node's own membership pays for messages of light clients that have no proof.
+    /// Whether the node's own membership is used to prove light clients' messages without a proof.
     pub lightpush_proofs: bool,
-    /// Keys of services that are asked for and not offered, because the node does not relay.
+    /// Configuration keys of services that are requested but not offered, because the node does not relay.
     pub unserved: Vec<&'static str>,
-    /// Whether peers are told of other peers.
+    /// Whether peers can ask for records of other nodes.
     pub peer_exchange: bool,
-    /// Whether peers can register and are told of those that have.
+    /// Whether peers can register, and ask for registered peers.
     pub rendezvous: bool,
     /// Stores to ask for history.
     pub store_peers: Vec<Multiaddr>,
-    /// Peers to get messages from.
+    /// Peers to receive messages from.
     pub filter_peers: Vec<Multiaddr>,
-    /// Peers to ask for records of nodes.
+    /// Peers to ask for node records.
     pub exchange_peers: Vec<Multiaddr>,
     /// Peers to publish through.
     pub lightpush_peers: Vec<Multiaddr>,
-    /// File with the messages that wait to be sent; `None` for a queue in memory.
+    /// File of the send queue; `None` for a queue in memory.
     pub send_queue: Option<PathBuf>,
     /// Limits on requests.
     pub rate_limits: RateLimits,
 }
 
 impl ServicesConfig {
-    /// Returns what to tell an operator who asks for services that a node without relay does not offer.
+    /// Returns a warning for an operator who requests services that a node without relay does not offer.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         (!self.unserved.is_empty()).then(|| {
@@ -54,7 +54,7 @@ impl ServicesConfig {
         })
     }
 
-    /// Whether messages of other stores are taken into the archive.
+    /// Whether messages from other stores are added to the archive.
     pub fn takes_history(&self) -> bool {
         let store = self.store.as_ref();
         store.is_some_and(|store| store.sync.is_some() || store.resume)
@@ -64,46 +64,46 @@ impl ServicesConfig {
 /// Settings of a store's archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreConfig {
-    /// Database in which messages are kept.
+    /// Database that stores the messages.
     pub url: ArchiveUrl,
     /// Retention policy of the archive.
     pub retention: RetentionPolicy,
     /// Settings of synchronisation with other stores, `None` when off.
     pub sync: Option<StoreSyncConfig>,
-    /// Whether other stores are asked for what was published while the node was away.
+    /// Whether other stores are asked for the messages published while the node was offline.
     pub resume: bool,
 }
 
 /// Settings of synchronisation with other stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreSyncConfig {
-    /// Time between two sessions that this node begins, seconds; 0 if it begins none.
+    /// Time between two sessions that this node begins, seconds; 0 to begin none.
     pub interval_s: u64,
-    /// Length of the time that is synchronised, seconds.
+    /// Length of the synchronised period, seconds.
     pub range_s: u64,
-    /// Age below which messages are not compared, because they may still be on their way, seconds.
+    /// Age below which messages are not compared, because they may still be on their way; seconds.
     pub relay_jitter_s: u64,
 }
 
-/// Services of a node, and what they have to know of it.
+/// Services of a node, and what they need to know about it.
 pub struct ServicesOptions {
-    /// Services that the configuration asks for.
+    /// Services requested by the configuration.
     pub config: ServicesConfig,
     /// Settings of the accountable sender.
     pub sender: SenderSettings,
-    /// Topics that a store keeps.
+    /// Topics that the store keeps.
     pub topics: Vec<Arc<str>>,
-    /// Connections that the node has at most, those of light clients included.
+    /// Maximum number of connections, including those of light clients.
     pub connections_max: u32,
-    /// Whether a message that is pushed to this node must have a proof.
+    /// Whether messages pushed to this node must have a proof.
     pub needs_proof: bool,
-    /// Judge of messages that other stores give; `None` on a network without rate limiting.
+    /// Verifier of messages from other stores; `None` on a network without rate limiting.
     pub proofs: Option<PastProofs>,
     /// Directory for persistent files.
     pub data_dir: PathBuf,
 }
 
-/// Settings of the sender, most of which other services need as well.
+/// Settings of the sender, most of which other services use too.
 #[derive(Clone, Debug)]
 pub struct SenderSettings {
     /// File of the queue; `None` for a queue in memory.
@@ -112,21 +112,21 @@ pub struct SenderSettings {
     pub sharding: Sharding,
     /// Maximum size of a message, bytes.
     pub max_message_bytes: usize,
-    /// Length of a payload above which its message goes in fragments.
+    /// Payload length above which a message is sent in fragments, bytes.
     pub fragment_bytes: Option<usize>,
-    /// Whether the node relays; without it, messages go through lightpush peers.
+    /// Whether the node relays; if not, messages go through lightpush peers.
     pub relays: bool,
-    /// Rate limit of own messages; `None` if the node makes no proofs.
+    /// Rate limit of own messages; `None` if the node generates no proofs.
     pub rate_limit: Option<SenderRateLimit>,
     /// Offset of the node's clock from that of the operating system, nanoseconds.
     pub clock_ahead_ns: i64,
 }
 
-/// Rate limit (RLN) that a sender is subject to.
+/// RLN rate limit that applies to a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderRateLimit {
     /// Length of an epoch, seconds.
     pub epoch_s: u64,
-    /// Maximum difference between a message's timestamp and the clock of those that check it.
+    /// Maximum difference between a message's timestamp and a verifier's clock.
     pub max_clock_gap: Duration,
 }

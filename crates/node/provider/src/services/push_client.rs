@@ -17,16 +17,16 @@ use super::push_order::PushOrder;
 use super::service_peers::Candidate;
 use super::{LightpushVersion, ServiceFailure};
 
-/// Longest answer, bytes; the description is the only long field.
+/// Maximum length of an answer, bytes; the description is the only long field.
 const ANSWER_BYTES_MAX: usize = 4096;
 
-/// Time for an answer while other peers are left to ask.
+/// Time limit for an answer while there are other peers to ask.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Status of a v2 answer without success; v2 has no codes of its own.
+/// Status of an unsuccessful v2 answer; v2 has no status codes of its own.
 const LEGACY_REFUSED: u32 = 503;
 
-/// Service of a version.
+/// Returns the service of a protocol version.
 pub(super) const fn service(version: LightpushVersion) -> ServiceProtocol {
     let (name, protocol) = match version {
         LightpushVersion::V3 => ("lightpush", lightpush::PROTOCOL_ID),
@@ -39,7 +39,7 @@ pub(super) const fn service(version: LightpushVersion) -> ServiceProtocol {
     }
 }
 
-/// Message to be published through peers.
+/// Message to publish through peers.
 pub(super) struct PushRequest<'a> {
     pub(super) version: LightpushVersion,
     pub(super) pubsub_topic: &'a Arc<str>,
@@ -47,9 +47,9 @@ pub(super) struct PushRequest<'a> {
     pub(super) request_id: &'a str,
 }
 
-/// Sends a message to peers in turn, those that failed of late last, until one has published it; if only strangers say that
-/// they have, until two that are unrelated do. Returns the number of peers that it was sent to, the least that was told; 1
-/// by v2, which does not tell.
+/// Sends a message to peers in turn until one reports that it has published it; peers that failed recently come last.
+/// If only strangers report success, continues until two unrelated ones do. Returns the number of peers that the
+/// message was sent to: the smallest reported number, or 1 by v2, which reports none.
 ///
 /// # Errors
 /// The failure of the last peer, if none has published the message.
@@ -80,7 +80,7 @@ pub(super) async fn push(
             _ => match timeout(PATIENCE, pushing).await {
                 Ok(pushed) => pushed,
                 Err(_) => {
-                    // It may publish the message yet; others drop the second copy.
+                    // It may still publish the message; a second copy is dropped as a duplicate.
                     order.failed(Instant::now(), address);
                     continue;
                 }
@@ -97,7 +97,7 @@ pub(super) async fn push(
             }
             Err(refused @ ServiceFailure::Refused { .. }) => {
                 order.answered(address);
-                // Another peer would refuse it, too, unless it lies.
+                // Other peers would refuse it too, unless this one lies.
                 if let ServiceFailure::Refused {
                     status: 400..=420, ..
                 } = refused

@@ -1,4 +1,4 @@
-//! Order in which lightpush peers are asked: those that failed of late come last.
+//! Order in which lightpush peers are asked: those that failed recently come last.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,24 +11,24 @@ use super::service_peers::Candidate;
 /// Time for which a failure is remembered.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
-/// Memory of lightpush peers that failed of late.
+/// Lightpush peers that failed recently.
 #[derive(Debug, Default)]
 pub(super) struct PushOrder(Mutex<BTreeMap<Multiaddr, Instant>>);
 
 impl PushOrder {
-    /// Puts peers that failed of late behind the others, and the one whose failure is oldest first of them.
+    /// Moves peers that failed recently behind the others, ordered from the oldest failure to the latest.
     pub(super) fn sort(&self, now: Instant, peers: &mut [Candidate]) {
         let mut failed = self.0.lock();
         failed.retain(|_, at| now.duration_since(*at) < REMEMBERED);
         peers.sort_by_key(|peer| failed.get(&peer.address).copied());
     }
 
-    /// Notes a failure.
+    /// Records a failure.
     pub(super) fn failed(&self, now: Instant, peer: &Multiaddr) {
         self.0.lock().insert(peer.clone(), now);
     }
 
-    /// Notes an answer, be it a refusal of the message.
+    /// Records an answer, even a refusal of the message.
     pub(super) fn answered(&self, peer: &Multiaddr) {
         self.0.lock().remove(peer);
     }

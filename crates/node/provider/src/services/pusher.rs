@@ -1,4 +1,4 @@
-//! Pusher of messages to subscribed peers: in order for each peer, and for all peers at once.
+//! Pusher of messages to subscribed peers: in order per peer, and concurrently for all peers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::ErrorKind;
@@ -20,15 +20,15 @@ use undertone_network::swarm::StreamOpener;
 #[path = "tests/pusher.rs"]
 mod tests;
 
-/// Time after which an idle task of a connected peer ends.
+/// Time after which the idle task of a connected peer ends.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Time after which an idle task ends whose peer had no connection, so that peers that come and go under new
-/// names do not leave tasks behind.
+/// Time after which the idle task of a disconnected peer ends, so that peers that come and go under new identities
+/// leave no tasks behind.
 const IDLE_AWAY: Duration = Duration::from_secs(1);
 
-/// Time from a peer's subscription to the opening of its stream. Clients reset streams of nodes at which they do not know
-/// that they have subscribed (go-waku), and they know it when the answer has reached them.
+/// Time from a peer's subscription to the opening of its stream. Clients reset streams from nodes at which they do not
+/// know to be subscribed (go-waku), and they only know it once the answer has arrived.
 const PREPARE_AFTER: Duration = Duration::from_secs(1);
 
 /// Tasks that push messages, one for each peer that is being pushed to.
@@ -58,12 +58,12 @@ impl Pusher {
         }
     }
 
-    /// Queues a frame for a peer; the filter server bounds how many. The outcome is reported.
+    /// Queues a frame for a peer; the filter server bounds the number of frames. The outcome is reported.
     pub(super) fn push(&mut self, number: PeerNo, peer: PeerId, frame: Bytes) {
         let frame = match self.tasks.get(&number) {
             Some(known) => match known.queue.send(frame) {
                 Ok(()) => return,
-                // The task has ended for want of work.
+                // The task has ended because it was idle.
                 Err(mpsc::error::SendError(frame)) => frame,
             },
             None => frame,
@@ -73,14 +73,14 @@ impl Pusher {
         let _ = queue.send(frame);
     }
 
-    /// Has a stream opened soon for the messages of a peer that has subscribed, unless one may be open.
+    /// Has a stream opened soon for the messages of a subscribed peer, unless one may be open.
     pub(super) fn prepare(&mut self, number: PeerNo, peer: PeerId) {
         if !self.pushes_to(number) {
             self.start(number, peer, Some(Instant::now() + PREPARE_AFTER));
         }
     }
 
-    /// Starts the task of a peer, which opens its first stream at the given time, or when a message comes.
+    /// Starts the task of a peer, which opens its first stream at the given time or for the first message.
     fn start(
         &mut self,
         number: PeerNo,
@@ -104,7 +104,7 @@ impl Pusher {
         queue
     }
 
-    /// Ends the task of a peer, without reports.
+    /// Stops the task of a peer, without reports.
     pub(super) fn forget(&mut self, peer: PeerNo) {
         self.tasks.remove(&peer);
     }
@@ -140,7 +140,7 @@ async fn run(
         done.send(pushed).is_ok()
     };
     let mut idle = IDLE;
-    // Messages that the client has not read from the stream to which they were written, the oldest first.
+    // Messages that the client has not read from the stream they were written to, oldest first.
     let mut unread = VecDeque::new();
     loop {
         let pushed = if let Some(frame) = unread.pop_front() {
@@ -174,14 +174,14 @@ async fn run(
                     return;
                 }
                 Err(_) => {
-                    // A frame that came meanwhile is pushed; the next one finds the queue closed.
+                    // A frame that has just arrived is still pushed; the next one finds the queue closed.
                     frames.close();
                     continue;
                 }
             };
             let pushed = timeout(PUSH_TIMEOUT, outlet.push(&frame)).await;
             if pushed.is_err() {
-                // The stream took all of what was kept before.
+                // The stream accepted all messages kept before.
                 for _ in 0..outlet.give_up() {
                     report(true);
                 }

@@ -1,7 +1,7 @@
-//! Resume: after the node was away, other stores are asked for what was published meanwhile.
+//! Resume: after a time offline, the node asks other stores for the messages published meanwhile.
 //!
-//! The node notes the time every minute while it is connected. After a start, or after a time without connections, it
-//! asks for everything from the noted time on, and keeps what passes the checks.
+//! The node records the time every minute while it is connected. After a start, or after a time without connections, it
+//! requests everything since the recorded time, and stores the messages that pass the checks.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,19 +26,19 @@ mod walk;
 use marker::OnlineMarker;
 use walk::HistoryWalk;
 
-/// File in the data directory with the time until which the archive is complete.
+/// File in the data directory with the time up to which the archive is complete.
 const MARKER_FILE: &str = "store-online";
 
-/// Time after which messages are asked for again that were published while the node was finding its peers.
+/// Time after which messages published while the node was finding its peers are requested again.
 const SETTLING: Duration = Duration::from_secs(30);
 
-/// Interval at which the time is noted (nwaku).
+/// Interval at which the time is recorded (as in nwaku).
 const NOTING: Duration = Duration::from_secs(60);
 
-/// Longest pause before others are asked to confirm what one store told alone.
+/// Maximum pause before other stores are asked to confirm what only one store has given.
 const LAST_PAUSE: Duration = Duration::from_secs(3_600);
 
-/// Time between two notes above which the machine must have slept.
+/// Time between two records above which the machine must have been asleep.
 const SLEPT_NS: i64 = 180_000_000_000;
 
 /// Parts of the node that resume uses.
@@ -46,22 +46,22 @@ pub(super) struct ResumeParts {
     pub(super) node: NodeHandle,
     pub(super) client: PeerClient,
     pub(super) archive: Archive,
-    /// Index of messages that are synchronised.
+    /// Index of the synchronised messages.
     pub(super) index: Option<SyncIndex>,
     pub(super) check: HistoryCheck,
-    /// Topics that the node keeps.
+    /// Topics that the node stores.
     pub(super) topics: Vec<Arc<str>>,
-    /// Stores that the operator has named.
+    /// Stores named by the operator.
     pub(super) store_peers: Arc<[Multiaddr]>,
     pub(super) data_dir: PathBuf,
 }
 
-/// Asks other stores after a start and after each time without connections, until the node stops.
+/// Asks other stores after the start and after each time without connections, until the node stops.
 pub(super) async fn run(parts: ResumeParts) {
     let node = parts.node.clone();
     tokio::select! {
         () = resume_again_and_again(parts) => {}
-        // The archive is not held open by a pause.
+        // A pause must not keep the archive open.
         () = node.stopped() => {}
     }
 }
@@ -79,7 +79,7 @@ async fn resume_again_and_again(parts: ResumeParts) {
             if resumed.alone.is_empty() {
                 since_ns = Some(resumed.until_ns);
             }
-            // A stranger that tells nothing must not end what is asked for after the next start.
+            // A stranger that reports nothing must not shorten what is requested after the next start.
             if !is_strange(&resumed.alone) {
                 marker.write(resumed.until_ns);
             }
@@ -93,16 +93,16 @@ async fn resume_again_and_again(parts: ResumeParts) {
     }
 }
 
-/// Whether a stranger told what nobody confirmed.
+/// Whether a stranger gave a result that nobody has confirmed.
 fn is_strange(alone: &[Witness]) -> bool {
     let mut alone = alone.iter();
     alone.any(|one| one.standing == Standing::Stranger)
 }
 
-/// Wait for a second store, while one told everything alone.
+/// Wait for a second store, while one store alone has given the result.
 struct Waiting {
     alone: Vec<Witness>,
-    /// Time after which others are asked; it doubles.
+    /// Time after which others are asked; doubles each time.
     pause: Duration,
 }
 
@@ -115,15 +115,15 @@ impl Default for Waiting {
     }
 }
 
-/// End of one attempt to resume.
+/// Result of one attempt to resume.
 struct Resumed {
-    /// Time until which stores were asked, Unix nanoseconds.
+    /// Time up to which stores were asked, Unix nanoseconds.
     until_ns: i64,
-    /// Stores whose word no unrelated store could confirm; none if the archive is complete until then.
+    /// Stores whose answers no unrelated store could confirm; empty if the archive is complete up to that time.
     alone: Vec<Witness>,
 }
 
-/// Asks for what was published since a time.
+/// Requests the messages published since a time.
 async fn catch_up(parts: &ResumeParts, since_ns: Option<i64>) -> Result<Resumed, Stopped> {
     let limits = ResumeLimits::default();
     let topics = parts.topics.iter().cloned();
@@ -172,8 +172,8 @@ async fn catch_up(parts: &ResumeParts, since_ns: Option<i64>) -> Result<Resumed,
     })
 }
 
-/// Notes the time while the node is connected. Returns, once it is connected again after a time without connections, the
-/// last time noted before; also once a store is there that can confirm what one told alone.
+/// Records the time while the node is connected. Returns the last recorded time once the node is connected again after
+/// a time without connections, or once a store is available that can confirm what one store alone has given.
 async fn until_back(
     parts: &ResumeParts,
     marker: &OnlineMarker,
@@ -207,7 +207,7 @@ async fn until_back(
     }
 }
 
-/// Whether a store is there that is unrelated to one that told everything alone.
+/// Whether a store is available that is unrelated to one that alone has given a result.
 fn has_another(parts: &ResumeParts, alone: &[Witness]) -> Result<bool, Stopped> {
     let service = query_client::service();
     let stores = match parts.client.candidates(service, &parts.store_peers) {

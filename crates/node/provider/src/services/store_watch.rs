@@ -1,4 +1,4 @@
-//! Watch over the store: whether messages reach its archive.
+//! Monitor of the store: whether messages reach its archive.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,10 +6,10 @@ use undertone_archive::Archive;
 
 use super::keeper::KeeperCounts;
 
-/// Time after which an archive that holds up messages is in trouble, also without an error.
+/// Time after which a blocked archive counts as in trouble, even without an error.
 const STUCK_AFTER: Duration = Duration::from_secs(20);
 
-/// Watch over the store; clones see the same archive.
+/// Monitor of the store; clones see the same archive.
 #[derive(Clone, Debug)]
 pub(super) struct StoreWatch {
     pub(super) archive: Archive,
@@ -17,7 +17,8 @@ pub(super) struct StoreWatch {
 }
 
 impl StoreWatch {
-    /// Reason why messages are not being kept, or kept ones cannot be read; `None` if there is none.
+    /// Returns why messages are not being stored, or stored ones cannot be read; `None` if all is
+    /// well.
     pub(super) fn trouble(&self) -> Option<String> {
         let health = self.archive.health();
         if health.failing {

@@ -1,8 +1,8 @@
 //! Store synchronisation: sessions with other stores, in which each side gets the messages that only the other has.
 //!
-//! A session is one stream of reconciliation, in which the two sides find what each of them lacks, and a stream of
-//! transfer in each direction. Of what a peer transfers, only messages are kept that it named in a session, and
-//! that pass every check that this node can make.
+//! A session has one stream of reconciliation, in which the two sides find out what each of them lacks, and one stream
+//! of transfer in each direction. A transferred message is stored only if the peer named it in a session and it passes
+//! every check that this node can make.
 
 mod check;
 mod context;

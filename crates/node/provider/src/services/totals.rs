@@ -1,4 +1,4 @@
-//! Totals of what peers ask of this node's services.
+//! Totals of peers' requests to this node's services.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,13 +9,13 @@ use undertone_services::{filter, lightpush, peer_exchange, store};
 use super::ServicesConfig;
 use undertone_network::driver::without_peer_id;
 
-/// Histogram of how long something took.
+/// Histogram of durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DurationHistogram {
-    /// Times per bucket: of at most the bucket's bound in [`DurationHistogram::BOUNDS_MS`] and more than the bound
-    /// before. The last entry counts those above all bounds.
+    /// Number of durations per bucket. A bucket holds durations above the previous bound in
+    /// [`DurationHistogram::BOUNDS_MS`] and up to its own. The last entry counts those above all bounds.
     pub counts: [u64; Self::BOUNDS_MS.len() + 1],
-    /// Sum of all times.
+    /// Sum of all durations.
     pub sum: Duration,
 }
 
@@ -25,7 +25,7 @@ impl DurationHistogram {
         5, 10, 25, 50, 75, 100, 250, 500, 750, 1_000, 2_500, 5_000, 7_500, 10_000,
     ];
 
-    /// Counts one time.
+    /// Counts one duration.
     pub(crate) fn count(&mut self, took: Duration) {
         let is_below = |bound_ms: &u64| Duration::from_millis(*bound_ms) < took;
         self.counts[Self::BOUNDS_MS.partition_point(is_below)] += 1;
@@ -36,38 +36,38 @@ impl DurationHistogram {
 /// Totals of this node as a rendezvous point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RendezvousTotals {
-    /// Requests to register since the start, those that were refused included.
+    /// Registration requests since the start, including refused ones.
     pub register_requests: u64,
-    /// Questions for registrations since the start, those that were refused included.
+    /// Requests for registrations since the start, including refused ones.
     pub discover_requests: u64,
-    /// Registrations that are kept now.
+    /// Current number of registrations.
     pub registrations: usize,
-    /// Namespaces that have registrations now.
+    /// Current number of namespaces with registrations.
     pub namespaces: usize,
 }
 
-/// Totals of the services since the start, and what they hold now.
+/// Totals of the services since the start, and current gauges.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServiceTotals {
-    /// Totals by protocol id, of those that were ever used.
+    /// Totals by protocol id, for protocols used at least once.
     pub protocols: BTreeMap<&'static str, ProtocolTotals>,
-    /// Peers that the configuration names for services: the protocol, and the address without the peer's id.
+    /// Peers that the configuration names for services: the protocol, and the address without the peer id.
     pub named_peers: BTreeSet<(&'static str, String)>,
-    /// Peers that have filter subscriptions now; `None` without the service.
+    /// Current number of peers with filter subscriptions; `None` without the service.
     pub filter_peers: Option<usize>,
-    /// Node records given by peer exchange; `None` without the service.
+    /// Node records sent by peer exchange; `None` without the service.
     pub records_sent: Option<u64>,
-    /// Totals of this node as a rendezvous point; `None` if it is none.
+    /// Totals of this node as a rendezvous point; `None` if it is not one.
     pub rendezvous: Option<RendezvousTotals>,
-    /// Times that the archive took for the queries of peers.
+    /// Durations of the archive's answers to peers' queries.
     pub query_times: DurationHistogram,
-    /// Times for comparing a message with the filter subscriptions, and for handing it to the subscribers' queues; empty
-    /// without the service.
+    /// Durations of matching a message with the filter subscriptions and queueing it for the subscribers; empty without
+    /// the service.
     pub filter_times: DurationHistogram,
 }
 
 impl ServiceTotals {
-    /// Makes the totals of a node to which nothing has happened yet.
+    /// Creates the initial totals of a node.
     pub(super) fn new(config: &ServicesConfig) -> Self {
         let named = [
             (store::PROTOCOL_ID, &config.store_peers),

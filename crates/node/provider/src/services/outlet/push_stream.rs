@@ -1,4 +1,4 @@
-//! Stream of pushed messages whose write may be given up and taken up again.
+//! Stream of pushed messages whose writes can be cancelled and resumed.
 
 use std::future::{Future as _, poll_fn};
 use std::io;
@@ -14,16 +14,16 @@ use crate::services::framing::frame_pieces;
 /// Outcome of a write to a stream that the client may close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FirstWrite {
-    /// All of it is written.
+    /// The frame is completely written.
     Written,
-    /// The client closed its half of the stream before, or the stream takes nothing more.
+    /// The client closed its half of the stream first, or the stream takes no more data.
     Refused,
 }
 
 /// Stream of pushed messages.
 pub(super) struct PushStream {
     stream: Stream,
-    /// Pieces of the last frame that are not written yet: none, unless a write is under way or was given up.
+    /// Unwritten pieces of the last frame; empty unless a write is in progress or was cancelled.
     rest: [Bytes; 2],
 }
 
@@ -35,7 +35,7 @@ impl PushStream {
         }
     }
 
-    /// Writes a frame and flushes it. If it is dropped before its end, the next write begins with the rest of the frame.
+    /// Writes a frame and flushes it. After a cancelled call, the next write begins with the rest of the frame.
     pub(super) async fn write(&mut self, frame: &Bytes) -> io::Result<()> {
         if self.rest.iter().any(|piece| !piece.is_empty()) {
             self.finish().await?;
@@ -44,11 +44,12 @@ impl PushStream {
         self.finish().await
     }
 
-    /// Writes a frame, unless the client closes its half of the stream meanwhile. May be dropped as [`write`](Self::write).
+    /// Writes a frame, unless the client closes its half of the stream meanwhile. Cancellation-safe like
+    /// [`write`](Self::write).
     pub(super) async fn write_unless_ended(&mut self, frame: &Bytes) -> FirstWrite {
         let mut is_begun = false;
         poll_fn(|cx| {
-            // These futures have no state of their own, so that each poll may begin with new ones.
+            // These futures have no state of their own, so each poll may create new ones.
             if pin!(self.ends()).poll(cx).is_ready() {
                 return Poll::Ready(FirstWrite::Refused);
             }
@@ -68,7 +69,7 @@ impl PushStream {
         .await
     }
 
-    /// Writes the rest of the last frame. May be dropped at any time.
+    /// Writes the rest of the last frame. May be cancelled at any time.
     async fn finish(&mut self) -> io::Result<()> {
         for piece in &mut self.rest {
             while !piece.is_empty() {
@@ -82,7 +83,7 @@ impl PushStream {
         self.stream.flush().await
     }
 
-    /// Waits until the client closes its half of the stream. What it writes is not read by this protocol. May be dropped
+    /// Waits until the client closes its half of the stream. This protocol ignores the client's data. May be cancelled
     /// at any time.
     pub(super) async fn ends(&mut self) {
         let mut ignored = [0; 64];
@@ -103,14 +104,14 @@ impl PushStream {
         self.stream.close().await
     }
 
-    /// Closes a stream that has ended; returns whether the client closed it. Otherwise it was reset, or its connection has
-    /// ended, which says nothing of the client.
+    /// Closes an ended stream; returns whether the client closed it. Otherwise the stream was reset or its connection
+    /// has ended, which does not show how the client reads.
     pub(super) fn was_closed(mut self) -> bool {
-        // What is written to a client that has read its message goes nowhere. A stream that was reset takes nothing.
+        // A client that has read its one message ignores further data. A reset stream takes nothing.
         if let Some(Err(_)) = self.stream.write(&[]).now_or_never() {
             return false;
         }
-        // What cannot be closed at once is closed when it is dropped, since the other half is closed.
+        // If the stream cannot be closed at once, dropping it closes it, because the other half is closed.
         let _ = self.stream.close().now_or_never();
         true
     }

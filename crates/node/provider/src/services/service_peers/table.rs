@@ -22,7 +22,7 @@ mod watched;
 
 use watched::{DialAttempt, PeerLink, WatchedPeer};
 
-/// Disconnected peers of which none is configured that are remembered at most; the oldest is forgotten first.
+/// Maximum number of disconnected, unconfigured peers that are remembered; the oldest is forgotten first.
 const GONE_MAX: usize = 64;
 
 /// Service peers that the configuration names.
@@ -30,32 +30,32 @@ const GONE_MAX: usize = 64;
 pub(in crate::services) struct ConfiguredPeers {
     /// Peers to ask for history.
     pub(in crate::services) store: Vec<Multiaddr>,
-    /// Peers to get messages from.
+    /// Peers to receive messages from.
     pub(in crate::services) filter: Vec<Multiaddr>,
     /// Peers to publish through.
     pub(in crate::services) lightpush: Vec<Multiaddr>,
 }
 
-/// Peer that can be asked for a service.
+/// A peer that can be asked for a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::services) struct Candidate {
-    /// Address to ask at, with `/p2p`; of a connected peer nothing but that.
+    /// Address to ask at, with `/p2p`; only `/p2p` for a connected peer.
     pub(in crate::services) address: Multiaddr,
-    /// Weight of the peer's word.
+    /// How far the peer's answers can be trusted.
     pub(in crate::services) witness: Witness,
 }
 
-/// Attempt to connect that is to be made.
+/// A connection attempt to make.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DialPlan {
     /// Addresses to try in turn, with `/p2p`.
     pub(super) addresses: Vec<Multiaddr>,
 }
 
-/// Table of service peers, without input or output of its own.
+/// Table of service peers, without I/O of its own.
 ///
-/// Where the configuration names peers for a service, only they count as offering it; else every connected
-/// peer that announces the protocol does.
+/// Where the configuration names peers for a service, only they count as offering it. Otherwise every connected peer
+/// that announces the protocol does.
 #[derive(Debug)]
 pub(super) struct ServicePeerTable {
     cluster: u16,
@@ -63,13 +63,13 @@ pub(super) struct ServicePeerTable {
     configured: Services,
     numbers: PeerNumbers,
     peers: BTreeMap<PeerNo, WatchedPeer>,
-    /// Peers that are gone and not configured, the oldest first.
+    /// Disconnected, unconfigured peers, oldest first.
     gone: VecDeque<PeerNo>,
     connections: u64,
 }
 
 impl ServicePeerTable {
-    /// Makes the table of the configured peers, none of them connected.
+    /// Creates the table with the configured peers, none of them connected.
     pub(super) fn new(configured: &ConfiguredPeers, cluster: u16) -> Self {
         let mut table = Self {
             cluster,
@@ -129,7 +129,7 @@ impl ServicePeerTable {
             .is_some_and(WatchedPeer::is_configured)
     }
 
-    /// Returns the version of lightpush to ask a peer with: v3 unless it announced v2 only.
+    /// Returns the lightpush version to use with a peer: v3 unless it announced only v2.
     pub(super) fn lightpush_version(&self, peer: PeerNo) -> LightpushVersion {
         match self.peers.get(&peer) {
             Some(known) if known.is_legacy_pusher => LightpushVersion::V2,
@@ -137,7 +137,7 @@ impl ServicePeerTable {
         }
     }
 
-    /// Returns the peers that offer something, each with whether it is connected.
+    /// Returns the peers that offer a service, each with whether it is connected.
     pub(super) fn offers(&self) -> Vec<(ServicePeer, bool)> {
         let told = |peer: &WatchedPeer| Some((peer.told.clone()?, peer.link == PeerLink::Up));
         self.peers.values().filter_map(told).collect()
@@ -157,7 +157,7 @@ impl ServicePeerTable {
         offers.map(witness).collect()
     }
 
-    /// Returns the peers that announced a protocol and are not connected.
+    /// Returns the disconnected peers that announced a protocol.
     pub(super) fn gone(&self, protocol: &str) -> Vec<PeerNo> {
         let peers = self.peers.iter();
         let gone = peers
@@ -165,8 +165,8 @@ impl ServicePeerTable {
         gone.map(|(number, _)| *number).collect()
     }
 
-    /// Returns the peers that can be asked for a service, the best first: those named for it in their order, and without
-    /// any those that [`choose`] names.
+    /// Returns the peers that can be asked for a service, best first: the peers named for it in their order, or if
+    /// there are none, those that [`choose`] selects.
     pub(super) fn candidates(
         &mut self,
         protocol: &str,
@@ -198,8 +198,8 @@ impl ServicePeerTable {
         named.collect()
     }
 
-    /// Notes that the answers of peers agree. If one of them is no stranger, neither is another any more; strangers that
-    /// agree with each other vouch for nothing.
+    /// Records that answers of peers agree. If one of them is not a stranger, none of them is a stranger any more.
+    /// Strangers that agree only with each other stay strangers.
     pub(super) fn agreed(&mut self, agreeing: &[PeerNo]) -> Vec<ServicePeerEvent> {
         let known = |number: &PeerNo| {
             let peer = self.peers.get(number);
@@ -218,7 +218,7 @@ impl ServicePeerTable {
         events
     }
 
-    /// Returns what a new watcher has to be told.
+    /// Returns the events for a new watcher.
     pub(super) fn present(&self) -> Vec<ServicePeerEvent> {
         let mut events = Vec::new();
         for (peer, is_up) in self.offers() {
@@ -231,7 +231,7 @@ impl ServicePeerTable {
         events
     }
 
-    /// Takes news from the event loop; returns what watchers have to be told.
+    /// Handles news from the event loop; returns the events for the watchers.
     pub(super) fn news(&mut self, news: PeerNews) -> Vec<ServicePeerEvent> {
         match news {
             PeerNews::Connected {
@@ -253,7 +253,7 @@ impl ServicePeerTable {
         }
     }
 
-    /// Returns the connection that a peer is greeting on, for [`Self::greeted_enough`].
+    /// Returns the connection on which a peer is still to announce its services, for [`Self::greeted_enough`].
     pub(super) fn greeting(&self, identity: PeerId) -> Option<u64> {
         let number = self.numbers.find(identity)?;
         match self.peers.get(&number)?.link {
@@ -262,7 +262,8 @@ impl ServicePeerTable {
         }
     }
 
-    /// Takes a peer as it is that has not said on a connection what it offers, and had time to.
+    /// Ends the wait for a peer that has not announced its services on a connection in time; the peer is used as it is
+    /// known.
     pub(super) fn greeted_enough(
         &mut self,
         identity: PeerId,
@@ -286,7 +287,7 @@ impl ServicePeerTable {
         peer.is_chosen |= is_chosen && peer.dial == DialAttempt::None;
         peer.network = network;
         peer.dial = DialAttempt::None;
-        // What the peer said on an earlier connection may be true no more.
+        // Announcements from an earlier connection may be outdated.
         (peer.has_announced, peer.has_named_shards) = (false, false);
         self.gone.retain(|gone| *gone != number);
     }
@@ -331,7 +332,7 @@ impl ServicePeerTable {
             };
             Arc::from(shard.to_string())
         };
-        // A peer that names none does not say which it serves.
+        // A peer that names no shards does not say which it serves.
         peer.topics = (!shards.is_empty()).then(|| shards.iter().map(topic).collect());
         peer.has_named_shards = true;
         self.learned(identity)
@@ -342,7 +343,7 @@ impl ServicePeerTable {
         self.peers.get_mut(&number)
     }
 
-    /// Passes on what a peer said, once it has said everything.
+    /// Reports a peer's announcements once they are complete.
     fn learned(&mut self, identity: PeerId) -> Vec<ServicePeerEvent> {
         let Some(number) = self.numbers.find(identity) else {
             return Vec::new();
@@ -354,7 +355,7 @@ impl ServicePeerTable {
         }
     }
 
-    /// Passes on that a peer is connected and can be used.
+    /// Reports that a peer is connected and can be used.
     fn up(&mut self, identity: PeerId) -> Vec<ServicePeerEvent> {
         let Some(number) = self.numbers.find(identity) else {
             return Vec::new();
@@ -369,7 +370,7 @@ impl ServicePeerTable {
         events
     }
 
-    /// Returns what a peer offers, if the watchers do not know.
+    /// Returns an event with a peer's services, if they are news to the watchers.
     fn tell(&mut self, number: PeerNo) -> Option<ServicePeerEvent> {
         let by_configuration = self.configured;
         let peer = self.peers.get_mut(&number)?;
@@ -407,7 +408,7 @@ impl ServicePeerTable {
         };
         let was_up = std::mem::take(&mut peer.link) == PeerLink::Up;
         let Some(_) = &peer.told else {
-            // A peer without services is of no interest once it is gone.
+            // A disconnected peer without services is of no interest.
             self.remove(number);
             return Vec::new();
         };
@@ -433,13 +434,13 @@ impl ServicePeerTable {
         self.numbers.retain(|known| peers.contains_key(&known));
     }
 
-    /// Begins to connect to a peer; returns the attempt to be made, or what watchers have to be told at once.
+    /// Begins to connect to a peer. Returns the attempt to make, or the events for the watchers if there is none.
     pub(super) fn dial(&mut self, number: PeerNo) -> Result<DialPlan, Vec<ServicePeerEvent>> {
         let failed = || vec![ServicePeerEvent::ConnectFailed(number)];
         let peer = self.peers.get_mut(&number).ok_or_else(failed)?;
         match (peer.link, peer.dial) {
             (PeerLink::Up, _) => return Err(vec![ServicePeerEvent::Connected(number)]),
-            // The watchers are told of the end of what is under way.
+            // The watchers will hear the outcome of the attempt in progress.
             (PeerLink::Greeting { .. }, _) | (PeerLink::Down, DialAttempt::Asked) => {
                 return Err(Vec::new());
             }
@@ -456,8 +457,8 @@ impl ServicePeerTable {
         Ok(DialPlan { addresses })
     }
 
-    /// Ends the attempt of [`Self::dial`]. One that succeeded before the connection was heard of may have met
-    /// another attempt, so that its end is still to come.
+    /// Ends the attempt of [`Self::dial`]. If it succeeded before the connection was reported, it may have joined
+    /// another attempt, whose outcome is still to come.
     pub(super) fn dialled(&mut self, number: PeerNo, succeeded: bool) -> Vec<ServicePeerEvent> {
         let Some(peer) = self.peers.get_mut(&number) else {
             return Vec::new();

@@ -6,12 +6,12 @@ use libp2p::{Multiaddr, PeerId};
 use undertone_services::light::{ServicePeer, Services};
 use undertone_services::trust::{Network, Standing};
 
-/// Connection to a peer, as far as its services can be used.
+/// Connection to a peer, regarding the use of its services.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum PeerLink {
     #[default]
     Down,
-    /// Connected, but the peer has not said yet what it offers.
+    /// Connected, but the peer has not announced its services yet.
     Greeting {
         connection: u64,
     },
@@ -23,13 +23,13 @@ pub(super) enum PeerLink {
 pub(super) enum DialAttempt {
     #[default]
     None,
-    /// This module's attempt is under way.
+    /// An attempt by this module is in progress.
     Asked,
-    /// Another attempt of the node is under way, and its end will be heard.
+    /// Another attempt of the node is in progress, and its outcome will be reported.
     Elsewhere,
 }
 
-/// Peer with what the configuration, its connections and its own words say of its services.
+/// A peer, with what the configuration, its connections and its own announcements say about its services.
 #[derive(Debug)]
 pub(super) struct WatchedPeer {
     pub(super) identity: PeerId,
@@ -37,19 +37,20 @@ pub(super) struct WatchedPeer {
     pub(super) configured: Services,
     /// Services that the peer announced.
     pub(super) announced: Services,
-    /// Protocols of services that the peer announced.
+    /// Service protocols that the peer announced.
     pub(super) protocols: Vec<&'static str>,
     /// Whether the peer announced lightpush v2 and not v3.
     pub(super) is_legacy_pusher: bool,
-    /// Configured addresses, with `/p2p`, in their order.
+    /// Configured addresses with `/p2p`, in configured order.
     pub(super) addresses: Vec<Multiaddr>,
-    /// Whether this node chose the peer: dialled it, not because it had been met, or names it as a static peer.
+    /// Whether this node chose the peer: it names it as a static peer, or dialled it for another reason than having met
+    /// it.
     pub(super) is_chosen: bool,
-    /// Whether the peer's answers agreed with those of a peer that is no stranger.
+    /// Whether the peer's answers agreed with those of a peer that is not a stranger.
     pub(super) has_agreed: bool,
-    /// Network that the peer was connected from last.
+    /// Network from which the peer was last connected.
     pub(super) network: Option<Network>,
-    /// Address at which the peer was met, without `/p2p`.
+    /// Address at which this node met the peer, without `/p2p`.
     pub(super) met_at: Option<Multiaddr>,
     pub(super) topics: Option<Vec<Arc<str>>>,
     pub(super) has_announced: bool,
@@ -57,7 +58,7 @@ pub(super) struct WatchedPeer {
     pub(super) has_named_shards: bool,
     pub(super) link: PeerLink,
     pub(super) dial: DialAttempt,
-    /// State that the watchers were told last.
+    /// State last reported to the watchers.
     pub(super) told: Option<ServicePeer>,
 }
 
