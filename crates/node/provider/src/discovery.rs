@@ -1,5 +1,5 @@
-//! Discovery of a node: starts discv5 and the reading of lists in DNS, remembers peers between runs, and joins all to the
-//! network thread by channels.
+//! Discovery of a node: starts discv5 and the reading of node lists in DNS, remembers peers between runs, and connects
+//! all sources to the network thread by channels.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -26,11 +26,11 @@ mod rendezvous;
 use exchange::{EXCHANGE_PAUSE, ask, read_records};
 use rendezvous::RendezvousParts;
 
-/// Offers that wait for the network thread at most.
+/// Maximum number of offers waiting for the network thread.
 const OFFERS_MAX: usize = 256;
 
-/// Services of which a node without relay wants peers: two that push, two that publish and two stores, and one of each
-/// in reserve.
+/// Services for which a node without relay wants peers: two filter peers, two lightpush peers and two stores, and one
+/// of each in reserve.
 const LIGHT_SERVICES: [(Capabilities, usize); 3] = [
     (Capabilities::FILTER, 3),
     (Capabilities::LIGHTPUSH, 3),
@@ -40,31 +40,31 @@ const LIGHT_SERVICES: [(Capabilities, usize); 3] = [
 /// Settings of discovery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscoveryConfig {
-    /// UDP port of discv5, 0 lets the system choose; `None` without discv5.
+    /// UDP port of discv5; 0 lets the system choose; `None` without discv5.
     pub udp_port: Option<u16>,
-    /// Records of nodes to begin with, `enr:…`. One that does not parse is logged and passed over.
+    /// Bootstrap records, `enr:…`. An invalid one is logged and skipped.
     pub bootstrap: Vec<String>,
     /// Signed lists of nodes in DNS.
     pub node_lists: Vec<TreeUrl>,
-    /// Name servers to ask for them; empty for the system's.
+    /// Name servers to ask for these lists; empty for the system's.
     pub name_servers: Vec<SocketAddr>,
-    /// Whether the node registers at peers that serve rendezvous, and asks them for others.
+    /// Whether the node registers at rendezvous points, and asks them for other nodes.
     pub rendezvous: bool,
-    /// Database of the peers that the node remembers.
+    /// Database of remembered peers.
     pub peers_file: PathBuf,
 }
 
-/// Settings of discovery, and what it has to know of the node.
+/// Settings of discovery, and what it needs to know about the node.
 pub struct DiscoveryOptions {
     /// Ways of discovery that the configuration asks for.
     pub config: DiscoveryConfig,
-    /// Addresses that the node listens at.
+    /// Addresses that the node listens on.
     pub listen: Vec<IpAddr>,
-    /// Connections that the node has at most.
+    /// Maximum number of connections of the node.
     pub connections_max: u32,
     /// Whether the node relays.
     pub is_relay: bool,
-    /// Shards that the node relays, or wants messages of.
+    /// Shards that the node relays, or wants messages from.
     pub shards: Vec<u16>,
 }
 
@@ -80,12 +80,12 @@ pub enum DiscoveryError {
     /// No name server is known.
     #[error("dns-discovery: {0}; or switch it off with --dns-discovery=false")]
     Dns(#[from] DnsError),
-    /// The operating system gives no random bytes.
+    /// The operating system provides no random bytes.
     #[error("no random bytes from the operating system: {0}")]
     Random(#[from] std::io::Error),
 }
 
-/// Discovery that has its port and its channels, before the node runs.
+/// Discovery with its ports and channels, before the node runs.
 pub struct PreparedDiscovery {
     sockets: Option<Discv5Sockets>,
     bootstrap: Vec<WakuRecord>,
@@ -101,14 +101,14 @@ pub struct PreparedDiscovery {
     allows_private: bool,
 }
 
-/// Use that a node makes of rendezvous points.
+/// How a node uses rendezvous points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct RendezvousRole {
     /// Whether it registers there.
     registers: bool,
 }
 
-/// Binds the ports of discv5, reads what is remembered of peers, and makes the channels.
+/// Binds the ports of discv5, loads the remembered peers, and creates the channels.
 ///
 /// # Errors
 /// [`DiscoveryError`] if the port is in use.
@@ -169,7 +169,7 @@ pub async fn prepare(
             false => LIGHT_SERVICES.to_vec(),
         },
         light_shards: shards,
-        // A tenth stays free for peers that come.
+        // A tenth stays free for inbound peers.
         connections_max: connections_max - connections_max / 10,
         udp_ports: udp_ports.unwrap_or_default(),
         own,
@@ -178,8 +178,8 @@ pub async fn prepare(
     Ok((prepared, ports))
 }
 
-/// Whether an address is one of a private network or of this host only. If the node listens at no other, as in a test network,
-/// its peers are there too.
+/// Whether an address is private or loopback. If the node listens on no others, as in a test network, its peers have
+/// such addresses too.
 fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(ip) => ip.is_private() || ip.is_loopback() || ip.is_link_local(),
@@ -187,13 +187,13 @@ fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// Whether a record that the operator named is that of a node in a private network: then the network is there.
+/// Whether a bootstrap record from the operator is in a private network: then the whole network is.
 fn is_in_private_network(bootstrap: &WakuRecord) -> bool {
     bootstrap.udp().is_some_and(|udp| is_private(udp.ip()))
 }
 
 impl PreparedDiscovery {
-    /// Starts discv5 and the reading of lists for a node that runs.
+    /// Starts discv5 and the reading of node lists for a running node.
     ///
     /// # Errors
     /// [`DiscoveryError`] if the node's key or record cannot be used, or no name server is known.
@@ -246,7 +246,7 @@ impl PreparedDiscovery {
             discv5 = Some(Discv5Service::start(config).await?);
         }
         for offer in remembered {
-            // There is room for as many as are remembered, or the rest will be found again.
+            // There is room for all remembered peers; otherwise, the rest will be found again.
             let _ = offers.try_send(offer);
         }
         let (service, found) = discv5.unzip();
@@ -282,12 +282,12 @@ struct PeerSources {
     listed: Option<mpsc::Receiver<WakuRecord>>,
     cluster: u16,
     exchange: ExchangeClient,
-    /// Wishes for the task that asks rendezvous points.
+    /// Channel for wishes to the task that asks rendezvous points.
     rendezvous: Option<mpsc::Sender<()>>,
 }
 
 impl PeerSources {
-    /// Passes what discovery and the network thread have for each other, until the node ends.
+    /// Passes values between discovery and the network thread, until the node ends.
     async fn join(
         self,
         offers: mpsc::Sender<PeerOffer>,
@@ -334,7 +334,7 @@ impl PeerSources {
                         service.look();
                     }
                     if let Some(rendezvous) = &rendezvous {
-                        // A full channel means that a question is about to be asked.
+                        // A full channel means that a request is about to be sent.
                         let _ = rendezvous.try_send(());
                     }
                     if next_exchange <= Instant::now() {
@@ -380,7 +380,7 @@ impl PeerSources {
     }
 }
 
-/// Next value of a source; never, without the source or after its end.
+/// Returns the next value of a source; waits forever without the source or after its end.
 async fn next<T>(source: &mut Option<mpsc::Receiver<T>>) -> T {
     if let Some(receiver) = source {
         if let Some(value) = receiver.recv().await {
@@ -391,7 +391,7 @@ async fn next<T>(source: &mut Option<mpsc::Receiver<T>>) -> T {
     std::future::pending().await
 }
 
-/// Waits until a value has changed; forever without discv5.
+/// Waits until a value changes; forever without discv5.
 async fn changed<T>(record: &mut Option<watch::Receiver<T>>) {
     if let Some(receiver) = record {
         if receiver.changed().await.is_ok() {

@@ -1,4 +1,4 @@
-//! Records of nodes from peers, by peer exchange.
+//! Node records from peers, by peer exchange.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use crate::services::{ExchangeClient, ServiceFailure};
 #[path = "tests/exchange.rs"]
 mod tests;
 
-/// Shortest time between two questions for records.
+/// Minimum time between two requests for records.
 pub(super) const EXCHANGE_PAUSE: Duration = Duration::from_secs(10);
 
-/// Records that one question asks for.
+/// Number of records per request.
 const EXCHANGE_NODES: u64 = 30;
 
-/// Reads the records that a peer answered; those of other clusters are passed over, and so are those that are none, with a
-/// warning that names the peer.
+/// Reads the records in a peer's answer. Skips records of other clusters, and invalid ones with a warning that names
+/// the peer.
 pub(super) fn read_records(teller: PeerId, enrs: &[Bytes], cluster: u16) -> Vec<WakuRecord> {
     let (mut invalid, mut foreign) = (0, 0);
     let mut records = Vec::new();
@@ -48,11 +48,11 @@ pub(super) fn read_records(teller: PeerId, enrs: &[Bytes], cluster: u16) -> Vec<
     records
 }
 
-/// Asks one peer for records, and passes on what it answers.
+/// Requests records from one peer, and passes on its answer.
 pub(super) async fn ask(exchange: ExchangeClient, exchanged: mpsc::Sender<(PeerId, Vec<Bytes>)>) {
     match exchange.ask(EXCHANGE_NODES).await {
         Ok(answer) => {
-            // An answer that waits already will do.
+            // If an answer is waiting already, this one may be dropped.
             let _ = exchanged.try_send(answer);
         }
         Err(error @ ServiceFailure::BadAnswer { .. }) => {

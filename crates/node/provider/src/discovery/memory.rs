@@ -1,4 +1,4 @@
-//! Peers that are remembered between runs, in a small SQLite database that a thread of its own writes.
+//! Peers remembered between runs, in a small SQLite database that is written by a separate thread.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -14,16 +14,16 @@ use undertone_network::driver::{PeerChange, PeerMemory};
 #[path = "tests/memory.rs"]
 mod tests;
 
-/// Peers offered at a start at most.
+/// Maximum number of peers offered at a start.
 const OFFERED_MAX: u32 = 200;
 
-/// Peers kept in the database at most.
+/// Maximum number of peers kept in the database.
 const KEPT_MAX: u32 = 2_000;
 
-/// Time after which a peer that was not reached again is forgotten.
+/// Time after which a peer that was not seen again is forgotten.
 const KEPT_FOR: Duration = Duration::from_secs(30 * 86_400);
 
-/// Changes that wait for the thread at most; more are dropped, as the peer will be seen again.
+/// Maximum number of changes waiting for the thread; more are dropped, because the peer will be seen again.
 const CHANGES_MAX: usize = 1_024;
 
 const SCHEMA: &str = "
@@ -41,8 +41,8 @@ const SCHEMA: &str = "
     PRAGMA user_version = 1;
 ";
 
-/// Opens the database, and returns the peers in it, those that were reached first. A database that cannot be
-/// used is logged: the node then starts from its bootstrap nodes, and remembers nobody.
+/// Opens the database, and returns its peers, those reached before first. An unusable database is logged: the node then
+/// starts from its bootstrap nodes and remembers no peers.
 pub(super) fn open(path: &Path) -> (PeerMemory, Vec<PeerOffer>) {
     let opened = Connection::open(path).and_then(|database| {
         database.execute_batch(SCHEMA)?;
@@ -94,7 +94,7 @@ fn load(database: &Connection, now_s: i64) -> rusqlite::Result<Vec<PeerOffer>> {
         };
         let addresses = addresses.split_whitespace();
         let addresses = addresses.flat_map(str::parse::<Multiaddr>).collect();
-        // A row that no version of this program wrote is passed over.
+        // A row that no version of this program wrote is skipped.
         Ok(PeerId::from_bytes(&id).ok().map(|peer| PeerOffer {
             addresses,
             facts,
@@ -105,7 +105,7 @@ fn load(database: &Connection, now_s: i64) -> rusqlite::Result<Vec<PeerOffer>> {
     rows.filter_map(Result::transpose).collect()
 }
 
-/// Writes changes until the node ends, as many in one transaction as there are.
+/// Writes changes until the node ends, all that are waiting in one transaction.
 fn write(database: &Connection, changes: &Receiver<PeerChange>) {
     let mut is_failing = false;
     while let Ok(first) = changes.recv() {
@@ -149,7 +149,7 @@ fn write_batch(
     transaction.commit()
 }
 
-/// Joins values to a text with spaces between them, which neither addresses nor numbers contain.
+/// Joins values with spaces, which neither addresses nor numbers contain.
 fn joined<T: ToString>(values: &[T]) -> String {
     let values: Vec<String> = values.iter().map(ToString::to_string).collect();
     values.join(" ")

@@ -27,47 +27,47 @@ mod tests;
 use pauses::Pauses;
 use registrar::Registrar;
 
-/// Registrations that one question asks for (nwaku).
+/// Number of registrations per request (as in nwaku).
 const WANTED: u64 = 12;
 
-/// Shards of which one round asks.
+/// Maximum number of shards requested per round.
 const SHARDS_MAX: usize = 8;
 
-/// Shortest time between two rounds of questions that bring peers, and longest one otherwise (nwaku).
+/// Pause after a round that brought peers, and longest pause otherwise (as in nwaku).
 const ASK_PAUSE: Duration = Duration::from_secs(60);
 
-/// Time after the first round that brings nobody: others may be about to register.
+/// Pause after the first round that brought no peers: others may be about to register.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Addresses in this node's record, and bytes of all of them, at most.
+/// Maximum number of addresses in this node's record, and maximum of their total bytes.
 const ADDRESSES_MAX: usize = 16;
 const ADDRESSES_BYTES_MAX: usize = 1_600;
 
-/// Cookies that are kept at most; without one a peer begins anew.
+/// Maximum number of cookies kept; without a cookie, a peer starts from the beginning.
 const COOKIES_MAX: usize = 64;
 
-/// Shared parts of registering and asking.
+/// State shared by registering and asking.
 #[derive(Clone)]
 pub(super) struct RendezvousParts {
     pub(super) client: RendezvousClient,
     pub(super) node: NodeHandle,
     pub(super) keypair: Keypair,
     pub(super) cluster: u16,
-    /// Whether others may be told this node's addresses of private networks.
+    /// Whether this node's private addresses may be told to others.
     pub(super) allows_private: bool,
-    /// Whether this node relays, so that others would want to connect to it.
+    /// Whether this node registers: it does if it relays, because then others want to connect to it.
     pub(super) registers: bool,
     pub(super) own: watch::Receiver<OwnRecord>,
     pub(super) offers: mpsc::Sender<PeerOffer>,
 }
 
 impl RendezvousParts {
-    /// Shards of this node, or those on which it wants peers.
+    /// Returns the shards of this node, or those on which it wants peers.
     fn shards(&self) -> Vec<u16> {
         self.own.borrow().shards.clone()
     }
 
-    /// Those of this node's addresses that others would take, as long as they fit into a record.
+    /// Returns this node's addresses that others would accept, as far as they fit into a record.
     async fn announced(&self) -> Result<Vec<Multiaddr>, ServiceFailure> {
         let info = self.node.info().await;
         let info = info?;
@@ -75,13 +75,13 @@ impl RendezvousParts {
             allows_private: self.allows_private,
             ..AddressRules::default()
         };
-        // The record names the identity once.
+        // The record contains the identity only once.
         let told = info.listen_addresses.iter().map(without_peer);
         Ok(fitting(told.filter(|address| rules.accepts(address))))
     }
 }
 
-/// The first addresses, as many as fit into a record that every point takes.
+/// Returns the first addresses, as many as fit into a record that every rendezvous point accepts.
 fn fitting(addresses: impl Iterator<Item = Multiaddr>) -> Vec<Multiaddr> {
     let mut bytes = 0;
     let fits = |address: &Multiaddr| {
@@ -91,7 +91,7 @@ fn fitting(addresses: impl Iterator<Item = Multiaddr>) -> Vec<Multiaddr> {
     addresses.take_while(fits).take(ADDRESSES_MAX).collect()
 }
 
-/// Starts registering, and asking at each wish that the returned channel brings, until the node ends.
+/// Starts to register, and to ask for peers at each wish on the returned channel, until the node ends.
 pub(super) fn start(parts: RendezvousParts) -> mpsc::Sender<()> {
     let (wishes, wished) = mpsc::channel(1);
     if parts.registers {
@@ -111,7 +111,7 @@ pub(super) fn start(parts: RendezvousParts) -> mpsc::Sender<()> {
 struct Asker {
     parts: RendezvousParts,
     own: PeerId,
-    /// Number of rounds so far, by which each asks another peer.
+    /// Number of rounds so far; each asks the next peer.
     turn: usize,
     cookies: BTreeMap<(Multiaddr, String), Bytes>,
 }
@@ -142,12 +142,12 @@ impl Asker {
                     pauses.failed()
                 }
             };
-            // A wish that comes meanwhile waits in the channel, and is still one then.
+            // A wish that arrives meanwhile waits in the channel, and is still valid afterwards.
             tokio::time::sleep(pause).await;
         }
     }
 
-    /// Asks one peer, another one each time, for those registered on each shard.
+    /// Asks one peer, a different one each time, for the nodes registered on each shard.
     async fn ask(&mut self) -> Result<Vec<PeerOffer>, ServiceFailure> {
         let points = self.parts.client.points()?;
         let point = &points[self.turn % points.len().max(1)];
@@ -156,13 +156,13 @@ impl Asker {
         for shard in self.parts.shards().into_iter().take(SHARDS_MAX) {
             let namespace = shard_namespace(self.parts.cluster, shard);
             let key = (point.clone(), namespace);
-            // It is used once, so that a peer that refuses it is asked without it the next time.
+            // A cookie is used once, so that a peer that rejects it is asked without one the next time.
             let cookie = self.cookies.remove(&key);
             let client = &self.parts.client;
             let asked = client.discover(point, &key.1, WANTED, cookie.as_deref());
             let (teller, answer) = match asked.await {
                 Ok(answer) => answer,
-                // What came before is of use.
+                // The earlier answers are still useful.
                 Err(_) if !found.offers.is_empty() => break,
                 Err(error) => return Err(error),
             };
@@ -178,7 +178,7 @@ impl Asker {
     }
 }
 
-/// Peers that one teller has named, each once.
+/// Peers named by one rendezvous point, each once.
 struct FoundPeers {
     own: PeerId,
     cluster: u16,
@@ -194,8 +194,8 @@ impl FoundPeers {
         }
     }
 
-    /// Takes what `teller` says of a shard. A registration is passed over if it is one of another namespace, its peer has
-    /// not signed its record, or it is this node's own; the teller is not blamed, because it may run other rules.
+    /// Adds what `teller` reports about a shard. Skips a registration for another namespace, with a record not signed
+    /// by its peer, or of this node itself. The teller is not blamed, because it may follow other rules.
     fn add(&mut self, teller: PeerId, shard: u16, found: &[FoundRegistration]) {
         let namespace = shard_namespace(self.cluster, shard);
         for one in found.iter().filter(|one| one.namespace == namespace) {

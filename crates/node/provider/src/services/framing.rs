@@ -1,4 +1,4 @@
-//! Frames on a service's stream: a message with its length before it.
+//! Frames on a service's stream: messages with a length prefix.
 
 use std::io;
 
@@ -10,14 +10,14 @@ use undertone_wire::{VARINT_LEN_MAX, VarintError, put_varint, read_varint};
 #[path = "tests/framing.rs"]
 mod tests;
 
-/// Bytes of a body that are copied behind its length, so that both leave in one piece.
+/// Bytes of a body that are copied after its length, so that both are sent in one piece.
 const COPIED_MAX: usize = 16 << 10;
 
-/// Bytes of a body for which there is room before any have arrived.
+/// Bytes reserved for a body before any of it has arrived.
 const READ_MIN: usize = 4 << 10;
 
-/// Reads one frame of at most `max` bytes; `None` if the stream ends before it. Memory grows with the bytes
-/// that arrive, not with the length that is announced.
+/// Reads one frame of at most `max` bytes; returns `None` if the stream ends before it. Memory grows with the bytes
+/// that arrive, not with the announced length.
 ///
 /// # Errors
 /// `InvalidData` for a length that is malformed or over `max`, `UnexpectedEof` for a stream that ends within a
@@ -32,7 +32,7 @@ pub(super) async fn read_frame<T: AsyncRead + Unpin>(
     }
 }
 
-/// Reads the length of a frame of at most `max` bytes; `None` if the stream ends before it.
+/// Reads the length of a frame of at most `max` bytes; returns `None` if the stream ends before it.
 ///
 /// # Errors
 /// As [`read_frame`].
@@ -61,7 +61,7 @@ pub(super) async fn read_length<T: AsyncRead + Unpin>(
     Ok(Some(len))
 }
 
-/// Reads the `len` bytes of a frame behind its length.
+/// Reads the `len` bytes of a frame that follow its length.
 ///
 /// # Errors
 /// As [`read_frame`].
@@ -73,7 +73,7 @@ pub(super) async fn read_body<T: AsyncRead + Unpin>(
     while body.len() < len {
         let had = body.len();
         let room = (len - had).min(had.max(READ_MIN));
-        // A vector that grows by itself would take up to twice the frame.
+        // A vector that grows by itself would take up to twice the frame's size.
         body.reserve_exact(room);
         body.resize(had + room, 0);
         let (_, rest) = body.split_at_mut(had);
@@ -97,13 +97,13 @@ pub(super) async fn write_frame<T: AsyncWrite + Unpin>(
     stream.flush().await
 }
 
-/// Pieces of a frame that are to be written one after the other: its length with a part of the body, and the rest.
+/// Returns the pieces of a frame to write one after the other: its length with a part of the body, and the rest.
 pub(super) fn frame_pieces(body: &Bytes) -> [Bytes; 2] {
     let (framed, copied) = framed_head(body);
     [framed.into(), body.slice(copied..)]
 }
 
-/// The length of a frame with the first bytes of its body behind it, and the number of these.
+/// Returns the length of a frame followed by the first bytes of its body, and the number of these bytes.
 fn framed_head(body: &[u8]) -> (Vec<u8>, usize) {
     let copied = body.len().min(COPIED_MAX);
     let mut framed = Vec::with_capacity(copied + VARINT_LEN_MAX);

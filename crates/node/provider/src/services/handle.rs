@@ -24,52 +24,52 @@ use super::sync::SyncHandle;
 use super::totals::ServiceTotals;
 use undertone_network::handle::{Deliveries, Delivery, MessageSink};
 
-/// Services that a node serves to its peers.
+/// Services that a node offers to its peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MountedServices {
-    /// Whether the node keeps messages and serves history.
+    /// Whether the node stores messages and serves history.
     pub store: bool,
     /// Whether the node pushes messages to light clients.
     pub filter: bool,
     /// Whether the node publishes for light clients, by both versions of the protocol.
     pub lightpush: bool,
-    /// Whether the node's membership proves messages of light clients.
+    /// Whether the node's membership is used to prove light clients' messages.
     pub lightpush_proofs: bool,
-    /// Whether the node tells others of nodes that it knows.
+    /// Whether the node tells others about nodes that it knows.
     pub peer_exchange: bool,
-    /// Whether the node keeps where others listen, and tells it.
+    /// Whether the node keeps other nodes' registered addresses and hands them out.
     pub rendezvous: bool,
 }
 
-/// Peer that is subscribed to messages at this node.
+/// Peer with filter subscriptions at this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterSubscriber {
     /// Identity of the peer.
     pub peer: PeerId,
-    /// Messages that the peer gets.
+    /// Criteria of the messages that the peer receives.
     pub criteria: Vec<FilterCriterion>,
 }
 
-/// Answer of a service, once it is there.
+/// Future answer of a service.
 pub type ServiceAnswer<T> = BoxFuture<'static, Result<T, ServiceFailure>>;
 
-/// Services that a handle asks of the node and of its peers. Tests give answers of their own.
+/// Services that a handle requests from the node and its peers. Tests supply their own answers.
 pub trait AskServices: Send + Sync {
-    /// Page of history, from a peer, or without one from the own archive or a store that is chosen.
+    /// Returns a page of history: from a peer, or without one from the own archive or a selected store.
     fn query(
         self: Arc<Self>,
         peer: Option<Multiaddr>,
         query: HistoryQuery,
     ) -> ServiceAnswer<StoreAnswer>;
 
-    /// Response of a peer's store to a request, unread, and the peer.
+    /// Sends a request to a peer's store; returns the peer and its undecoded response.
     fn ask_store(
         self: Arc<Self>,
         peer: Multiaddr,
         request: StoreRequest,
     ) -> ServiceAnswer<(PeerId, Bytes)>;
 
-    /// Publication through the own relay or a peer's; tells how many peers the message was sent to.
+    /// Publishes through the own relay or a peer's; returns the number of peers that the message was sent to.
     fn push(
         self: Arc<Self>,
         version: LightpushVersion,
@@ -77,22 +77,22 @@ pub trait AskServices: Send + Sync {
         message: WakuMessage,
     ) -> ServiceAnswer<u32>;
 
-    /// Peers that are subscribed at this node; `None` if it does not serve filter.
+    /// Returns the peers subscribed at this node; `None` if it does not serve filter.
     fn subscribers(&self) -> Result<Option<Vec<FilterSubscriber>>, ServiceFailure>;
 
-    /// Totals of what peers asked of this node.
+    /// Returns the totals of peers' requests to this node.
     fn totals(&self) -> Result<ServiceTotals, ServiceFailure>;
 }
 
 /// The program's handle to the services; clones talk to the same ones.
 #[derive(Clone)]
 pub struct ServicesHandle {
-    /// Runtime of the node. Calls run there, so that they need nothing of their caller's thread and end with the node.
+    /// Runtime of the node. Calls run there, so they do not depend on their caller's thread, and end with the node.
     runtime: Handle,
     asked: Arc<dyn AskServices>,
     light: mpsc::Sender<LightCall>,
     sharding: Sharding,
-    /// Sinks for messages that filter peers push.
+    /// Sinks for messages from filter peers.
     pushed: Deliveries,
     mounted: MountedServices,
     pub(super) store: Option<StoreWatch>,
@@ -102,7 +102,7 @@ pub struct ServicesHandle {
 }
 
 impl ServicesHandle {
-    /// Makes a handle, without an archive and without synchronisation, for the runtime that this is called in.
+    /// Creates a handle without an archive and without synchronisation, for the current runtime.
     #[must_use]
     pub fn new(
         (asked, mounted): (Arc<dyn AskServices>, MountedServices),
@@ -125,7 +125,7 @@ impl ServicesHandle {
         }
     }
 
-    /// Returns the services that this node serves.
+    /// Returns the services that this node offers.
     #[must_use]
     pub fn mounted(&self) -> MountedServices {
         self.mounted
@@ -137,20 +137,20 @@ impl ServicesHandle {
         self.sync.as_ref()
     }
 
-    /// Returns what became of messages that were to be kept; `None` for a node without a store.
+    /// Returns counts of the messages offered to the archive; `None` for a node without a store.
     #[must_use]
     pub fn archive_counts(&self) -> Option<ArchiveCounts> {
         self.store.as_ref().map(|store| store.counts.counts())
     }
 
-    /// Returns the reason why messages are not being kept; `None` if they are, or need not be.
+    /// Returns the reason why messages are not being stored; `None` if they are, or need not be.
     #[must_use]
     pub fn store_trouble(&self) -> Option<String> {
         self.store.as_ref().and_then(StoreWatch::trouble)
     }
 
-    /// Returns a page of history: from `peer`, or without one from this node's archive, or if it has none
-    /// from the stores that [`undertone_services::trust`] chooses.
+    /// Returns a page of history: from `peer`, or without one from this node's archive. If the node has no archive,
+    /// [`undertone_services::trust`] chooses the stores.
     ///
     /// # Errors
     /// [`ServiceFailure`] if no store could answer.
@@ -165,10 +165,10 @@ impl ServicesHandle {
 
     /// Asks the store of `peer` for the next page of a walk through history; `None` if the walk has ended.
     ///
-    /// After a failure the walk is where it was, and the page may be asked for again.
+    /// After a failure the walk's position is unchanged, and the page may be requested again.
     ///
     /// # Errors
-    /// [`ServiceFailure`] if the peer gave no page, or none that is true as far as can be seen.
+    /// [`ServiceFailure`] if the peer returned no page, or one that is evidently false.
     pub async fn read_history(
         &self,
         peer: &Multiaddr,
@@ -185,8 +185,8 @@ impl ServicesHandle {
             .map_err(|error| ServiceFailure::of_page(peer, error))
     }
 
-    /// Publishes a message through this node's relay, or if that cannot, through lightpush peers. Returns the number of
-    /// peers that the relay sent it to.
+    /// Publishes a message through this node's relay or, if that cannot publish it, through lightpush peers. Returns
+    /// the number of peers that the relay sent it to.
     ///
     /// # Errors
     /// [`ServiceFailure::Refused`] with the protocol's status if the message was not published.
@@ -206,12 +206,12 @@ impl ServicesHandle {
         self.status.lock().clone()
     }
 
-    /// Subscribes to content topics at filter peers, and waits until one holds the subscription. From then on other
-    /// filter peers take over as need be, and stores give what was missed.
+    /// Subscribes to content topics at filter peers, and waits until one holds the subscription. From then on, other
+    /// filter peers take over when needed, and stores provide missed messages.
     ///
     /// # Errors
-    /// [`ServiceFailure`] if no filter peer accepted the subscription; then there is none, as when the
-    /// caller stops waiting.
+    /// [`ServiceFailure`] if no filter peer accepted the subscription. Then there is no subscription; the same holds if
+    /// the caller stops waiting.
     pub async fn subscribe(
         &self,
         pubsub_topic: Option<PubsubTopic>,
@@ -222,12 +222,12 @@ impl ServicesHandle {
             .await?
     }
 
-    /// Subscribes to content topics as [`Self::subscribe`], whether a filter peer is there or not: peers are tried until
-    /// one is. Messages sent since `since_ns`, Unix nanoseconds, are fetched from stores; without it, those sent since a
-    /// moment ago.
+    /// Subscribes to content topics like [`Self::subscribe`], even without a filter peer: peers are tried until one is
+    /// available. Messages sent since `since_ns`, Unix nanoseconds, are fetched from stores; without it, those sent
+    /// since a moment ago.
     ///
     /// # Errors
-    /// [`ServiceFailure`] if a topic cannot be derived, or the node has as many subscriptions as it may.
+    /// [`ServiceFailure`] if a topic cannot be derived, or the node has the maximum number of subscriptions.
     pub async fn keep_subscribed(
         &self,
         pubsub_topic: Option<PubsubTopic>,
@@ -239,8 +239,8 @@ impl ServicesHandle {
             .await?
     }
 
-    /// Ends a subscription to content topics, and waits until no filter peer holds it. No messages are delivered any
-    /// more from the call on.
+    /// Ends a subscription to content topics, and waits until no filter peer holds it. No messages are delivered after
+    /// the call has begun.
     ///
     /// # Errors
     /// [`ServiceFailure`] if a topic cannot be derived, or the node has stopped.
@@ -257,7 +257,7 @@ impl ServicesHandle {
     /// Ends all filter subscriptions.
     ///
     /// # Errors
-    /// As [`Self::unsubscribe`].
+    /// Like [`Self::unsubscribe`].
     pub async fn unsubscribe_all(&self) -> Result<(), ServiceFailure> {
         self.ask_light(LightCall::UnsubscribeAll).await?
     }
@@ -294,32 +294,32 @@ impl ServicesHandle {
         self.asked.totals()
     }
 
-    /// Returns the handle to send messages and to learn what becomes of them.
+    /// Returns the handle for sending messages and following their progress.
     #[must_use]
     pub fn sender(&self) -> &SenderHandle {
         &self.sender
     }
 
-    /// Gives every later message of a filter subscription to `sink`, once, whether a filter peer pushes it or a store
-    /// has it, until `sink` returns `false`.
+    /// Passes every later message of a filter subscription to `sink` once, whether it comes from a filter peer or a
+    /// store, until `sink` returns `false`.
     pub fn add_sink(&self, sink: Arc<dyn MessageSink>) {
         self.pushed.add(sink);
     }
 
-    /// Returns a queue of later messages of filter subscriptions. Those that find `capacity` others in the queue are
-    /// dropped, so that a slow reader does not block the node.
+    /// Returns a queue of later messages of filter subscriptions. Messages that would exceed `capacity` are dropped, so
+    /// that a slow reader does not block the node.
     pub fn messages(&self, capacity: usize) -> mpsc::Receiver<Delivery> {
         self.pushed.queue(capacity)
     }
 
-    /// Carries out a call to its end, whether its caller waits or not.
+    /// Runs a call to its end, even if its caller stops waiting.
     async fn run<T: Send + 'static>(&self, call: ServiceAnswer<T>) -> Result<T, ServiceFailure> {
-        // A task without an answer was ended with the node.
+        // A task without an answer ended because the node stopped.
         let ended = self.runtime.spawn(call).await;
         ended.unwrap_or(Err(ServiceFailure::Stopped(Stopped)))
     }
 
-    /// Asks the task that keeps the subscriptions.
+    /// Sends a call to the task that maintains the subscriptions.
     async fn ask_light<T>(
         &self,
         call: impl FnOnce(oneshot::Sender<T>) -> LightCall,
@@ -347,7 +347,7 @@ impl ServicesHandle {
     }
 }
 
-/// Returns the topic that was given, or the one that carries the content topic.
+/// Returns the given topic, or the one that carries the content topic.
 pub(super) fn topic_of(
     sharding: Sharding,
     given: Option<PubsubTopic>,

@@ -1,5 +1,5 @@
-//! Bound on the bytes that streams of all peers hold together. Beyond it, the peer that holds the most loses
-//! the stream that it has had the longest, so that a peer with little is served while others hoard.
+//! Limit on the bytes that streams of all peers hold together. Beyond it, the peer that holds the most loses its oldest
+//! stream, so that peers with little are served while others hoard.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 #[path = "tests/held_bytes.rs"]
 mod tests;
 
-/// Bytes that streams hold, at most `max`.
+/// Bytes held by streams, at most `max`.
 #[derive(Debug)]
 pub(super) struct HeldBytes {
     max: usize,
@@ -27,7 +27,7 @@ struct PeersBytes {
     peers: BTreeMap<PeerId, PeerBytes>,
 }
 
-/// Bytes of one peer. Shares that were told to give way are no longer counted.
+/// Bytes of one peer. Shares that have been told to give way no longer count.
 #[derive(Debug, Default)]
 struct PeerBytes {
     bytes: usize,
@@ -35,7 +35,7 @@ struct PeerBytes {
     yielding: BTreeMap<u64, (usize, Arc<Notify>)>,
 }
 
-/// One stream's share of the bytes, given back when dropped.
+/// One stream's share of the bytes; returned when dropped.
 #[derive(Debug)]
 pub(super) struct HeldShare {
     held: Arc<HeldBytes>,
@@ -54,8 +54,8 @@ impl HeldBytes {
         })
     }
 
-    /// Takes a share for a stream of a peer. If there is too little, shares are told to give way;
-    /// the new one may be among them.
+    /// Takes a share for a peer's stream. If the limit is exceeded, shares are told to give way, possibly including the
+    /// new one.
     pub(super) fn hold(self: &Arc<Self>, peer: PeerId, bytes: usize) -> HeldShare {
         let gives_way = Arc::new(Notify::new());
         let mut holders = self.holders.lock();
@@ -78,7 +78,7 @@ impl HeldBytes {
         }
     }
 
-    /// Bytes that are held.
+    /// Returns the bytes held.
     #[cfg(test)]
     pub(super) fn total(&self) -> usize {
         self.holders.lock().total
@@ -101,7 +101,7 @@ impl PeersBytes {
         true
     }
 
-    /// Takes a share that may give way out of the count.
+    /// Removes a share that may give way from the count.
     fn release(&mut self, peer: PeerId, number: u64) -> Option<(usize, Arc<Notify>)> {
         let share = self.peers.get_mut(&peer)?.yielding.remove(&number)?;
         self.uncount(peer, share.0);
@@ -120,7 +120,7 @@ impl PeersBytes {
 }
 
 impl HeldShare {
-    /// Keeps the share until it is dropped, so that it does not give way; `false` if it was told to already.
+    /// Protects the share from giving way until it is dropped; returns `false` if it was already told to.
     pub(super) fn keep(&mut self) -> bool {
         let mut holders = self.held.holders.lock();
         let holder = holders.peers.get_mut(&self.peer);
@@ -128,7 +128,7 @@ impl HeldShare {
         self.is_kept
     }
 
-    /// Completes when the share is to give way.
+    /// Completes when the share has to give way.
     pub(super) async fn gives_way(&self) {
         self.gives_way.notified().await;
     }

@@ -1,12 +1,12 @@
-//! Outlet to one peer for pushed messages: one stream for all of them, or a stream for each.
+//! Outlet for messages pushed to one peer: a single stream, or one stream per message.
 //!
-//! Some clients read any number of messages from a stream and never close it; if each message came on a stream
-//! of its own, js-waku would have too many open streams after a hundred and end the connection. Others (go-waku,
-//! older nwaku) close a stream after its first message and read no further one from it. Which kind a client is of shows
-//! after its first message. Until then, messages are written to its first stream and kept: if the client closes the
-//! stream, it has read none but the first, and those behind it are sent again, each on a stream of its own.
+//! Some clients read any number of messages from a stream and never close it. With one stream per message, js-waku
+//! would have too many open streams after a hundred and end the connection. Others (go-waku, older nwaku) close a
+//! stream after its first message and ignore any further one on it. The kind of a client shows only after its first
+//! message. Until then, messages are written to its first stream and kept. If the client closes the stream, it has read
+//! only the first message, and the others are sent again, each on its own stream.
 //!
-//! The first stream can be opened before there is a message, so that the message does not wait for it.
+//! The first stream can be opened before there is a message, so that the message need not wait for it.
 
 use std::io;
 use std::time::Duration;
@@ -24,17 +24,17 @@ mod push_stream;
 #[path = "tests/outlet.rs"]
 mod tests;
 
-/// Time after the first message for which a client that reads one message from a stream has to close it.
+/// Time after the first message within which a client that reads one message per stream has to close it.
 const LEARNING_MAX: Duration = Duration::from_secs(10);
 
-/// The same time once more than [`KEPT_FEW`] messages are kept, so that they do not fill the client's share of what may
-/// be in flight.
+/// The same time limit if more than [`KEPT_FEW`] messages are kept, so that they do not fill the client's share of
+/// messages in flight.
 const LEARNING: Duration = Duration::from_secs(1);
 
-/// Messages that are kept for the whole of [`LEARNING_MAX`].
+/// Maximum number of messages kept for the whole of [`LEARNING_MAX`].
 const KEPT_FEW: usize = 16;
 
-/// Use that a client makes of streams.
+/// How a client uses streams.
 enum Habit {
     /// No message has been written; a stream may have been opened for the first one.
     Unknown(Option<PushStream>),
@@ -42,25 +42,25 @@ enum Habit {
     Learning { first: PushStream, since: Instant },
     /// The client reads all messages from one stream.
     Many(PushStream),
-    /// The client reads one message from a stream.
+    /// The client reads one message per stream.
     One,
 }
 
-/// Outcome of a push that has not failed.
+/// Outcome of a successful push.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PushEnd {
     /// The message has been sent.
     Sent,
-    /// The message is kept until it is known whether the client reads it: [`Outlet::learn`] tells.
+    /// The message is kept until it is known whether the client reads it; see [`Outlet::learn`].
     Kept,
 }
 
-/// End of the messages that were kept.
+/// Fate of the messages that were kept.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum KeptEnd {
-    /// The client reads so many messages from the stream to which they were written.
+    /// The client reads further messages from the stream they were written to; this is their number.
     Sent(usize),
-    /// The client has closed the stream without reading these; the oldest is first.
+    /// The client has closed the stream without reading these messages; oldest first.
     Unread(Vec<Bytes>),
 }
 
@@ -69,7 +69,8 @@ pub(super) struct Outlet {
     streams: StreamOpener,
     peer: PeerId,
     habit: Habit,
-    /// Messages written to the first stream behind its first message. The filter server bounds them: they are in flight.
+    /// Messages written to the first stream after its first message. They count as in flight, which the filter server
+    /// bounds.
     kept: Vec<Bytes>,
 }
 
@@ -83,7 +84,8 @@ impl Outlet {
         }
     }
 
-    /// Opens the stream of the first message, if none has been sent; `NotConnected` if the peer has no connection.
+    /// Opens the stream for the first message, if none has been sent. Fails with `NotConnected` if the peer has no
+    /// connection.
     pub(super) async fn prepare(&mut self) -> io::Result<()> {
         if matches!(self.habit, Habit::Unknown(None)) {
             self.habit = Habit::Unknown(Some(self.open().await?));
@@ -91,8 +93,8 @@ impl Outlet {
         Ok(())
     }
 
-    /// Writes a message to the peer; `NotConnected` if the peer has no connection. If it is dropped before its end, the
-    /// messages kept before have been written.
+    /// Writes a message to the peer. Fails with `NotConnected` if the peer has no connection. If the call is cancelled,
+    /// the messages kept before have been written.
     pub(super) async fn push(&mut self, frame: &Bytes) -> io::Result<PushEnd> {
         match &mut self.habit {
             Habit::Learning { first, .. } => {
@@ -119,7 +121,7 @@ impl Outlet {
         Ok(PushEnd::Sent)
     }
 
-    /// Writes a message on a stream of its own, from which either kind of client reads it.
+    /// Writes a message on its own stream, which either kind of client reads.
     pub(super) async fn push_apart(&mut self, frame: &Bytes) -> io::Result<PushEnd> {
         let mut stream = self.open().await?;
         stream.write(frame).await?;
@@ -127,8 +129,8 @@ impl Outlet {
         Ok(PushEnd::Sent)
     }
 
-    /// Waits until it is known what became of the messages that are kept. Never ends when there is nothing to learn. May be
-    /// dropped at any time.
+    /// Waits until the fate of the kept messages is known; forever if there is nothing to learn. May be cancelled at
+    /// any time.
     pub(super) async fn learn(&mut self) -> KeptEnd {
         if let Habit::Learning { first, since } = &mut self.habit {
             let time = match self.kept.len() > KEPT_FEW {
@@ -150,12 +152,12 @@ impl Outlet {
         KeptEnd::Unread(std::mem::take(&mut self.kept))
     }
 
-    /// Keeps no message any longer; returns the number of those that were kept.
+    /// Drops all kept messages; returns their number.
     pub(super) fn give_up(&mut self) -> usize {
         std::mem::take(&mut self.kept).len()
     }
 
-    /// Takes note that the first stream has ended within the time of learning.
+    /// Handles the end of the first stream within the learning time.
     fn first_has_ended(&mut self) {
         if let Habit::Learning { first, .. } =
             std::mem::replace(&mut self.habit, Habit::Unknown(None))
@@ -165,7 +167,7 @@ impl Outlet {
         }
     }
 
-    /// Writes a message to the stream that is open for the first one, or to a new one if the client has ended that stream.
+    /// Writes a message to the stream opened in advance, or to a new one if the client has ended that stream.
     async fn write_first(&mut self, frame: &Bytes) -> io::Result<PushStream> {
         let habit = std::mem::replace(&mut self.habit, Habit::Unknown(None));
         if let Habit::Unknown(Some(mut ready)) = habit
@@ -179,7 +181,7 @@ impl Outlet {
         Ok(first)
     }
 
-    /// Opens a stream for pushed messages; `NotConnected` if the peer has no connection.
+    /// Opens a stream for pushed messages. Fails with `NotConnected` if the peer has no connection.
     async fn open(&mut self) -> io::Result<PushStream> {
         let protocol = StreamProtocol::new(PUSH_PROTOCOL_ID);
         let opened = self.streams.open(self.peer, protocol).await;

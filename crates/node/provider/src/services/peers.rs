@@ -36,7 +36,7 @@ impl PeerNumbers {
         self.by_number.get(&number).copied()
     }
 
-    /// Forgets the peers for which `is_needed` returns false.
+    /// Forgets the peers for which `is_needed` returns `false`.
     pub(super) fn retain(&mut self, mut is_needed: impl FnMut(PeerNo) -> bool) {
         self.by_number.retain(|number, peer| {
             let is_kept = is_needed(*number);

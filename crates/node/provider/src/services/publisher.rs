@@ -1,4 +1,4 @@
-//! Publisher for light clients: gives their messages to this node's relay.
+//! Publisher for light clients: passes their messages to this node's relay.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,19 +12,19 @@ use undertone_services::lightpush::PublishRefusal;
 use undertone_network::command::PublishFailure;
 use undertone_network::handle::NodeHandle;
 
-/// Time for publishing a message, its proof included.
+/// Time limit for publishing a message, including its proof.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Time between two lines of the log that say that messages are not proved.
+/// Minimum time between two log lines about messages that are not proved.
 const QUIET: Duration = Duration::from_secs(600);
 
 /// Publisher for light clients; clones share the node.
 #[derive(Clone)]
 pub(super) struct Publisher {
     node: NodeHandle,
-    /// Whether messages need a proof that this node does not make for others.
+    /// Whether messages need a proof that this node does not generate for others.
     needs_proof: bool,
-    /// Time from which on the log says again that messages are not proved.
+    /// Time from which on messages that are not proved are logged again.
     quiet_until: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -37,7 +37,7 @@ impl Publisher {
         }
     }
 
-    /// Node that publishes.
+    /// Returns the node that publishes.
     pub(super) fn node(&self) -> &NodeHandle {
         &self.node
     }
@@ -70,7 +70,7 @@ impl Publisher {
             .map_err(refusal)
     }
 
-    /// Logs that messages of light clients are refused, and is silent for a while then.
+    /// Logs that messages of light clients are refused, then stays silent for a while.
     fn tell_unproved(&self, reason: &str, quiet: Duration) {
         let now = Instant::now();
         let mut quiet_until = self.quiet_until.lock();

@@ -1,4 +1,4 @@
-//! Prover of messages that a node without relay publishes through peers.
+//! Prover for messages that a node without relay publishes through peers.
 
 use undertone_message::{PubsubTopic, WakuMessage};
 use undertone_services::lightpush::LightpushStatus;
@@ -8,7 +8,7 @@ use undertone_network::command::{ProofRefusal, SenderQuestion};
 use undertone_network::driver::Clock;
 use undertone_network::handle::NodeHandle;
 
-/// Prover with the membership of this node; clones share it.
+/// Prover that uses this node's membership; clones share it.
 #[derive(Clone)]
 pub(super) struct PushProver {
     node: NodeHandle,
@@ -16,18 +16,18 @@ pub(super) struct PushProver {
 }
 
 impl PushProver {
-    /// Makes the prover of a node whose clock is ahead of the system's by this time.
+    /// Creates the prover of a node whose clock is ahead of the system's by this time.
     pub(super) fn new(node: NodeHandle, clock_ahead_ns: i64) -> Self {
         let clock = Clock::start(clock_ahead_ns);
         Self { node, clock }
     }
 
-    /// Returns a message with a proof, and with the time of now if it has none. It is returned without a proof if this
-    /// node is no member: a peer may prove it.
+    /// Returns a message with a proof, and with the current time if it has no timestamp. If this node is not a member,
+    /// the message gets no proof: a peer may prove it.
     ///
     /// # Errors
-    /// [`ServiceFailure::Refused`] with the status of lightpush if the messages of the epoch are used up, or no proof
-    /// can be made at present.
+    /// [`ServiceFailure::Refused`] with a lightpush status if the messages of the epoch are used up, or no proof can be
+    /// generated at present.
     pub(super) async fn proved(
         &self,
         topic: &PubsubTopic,

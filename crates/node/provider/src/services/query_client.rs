@@ -1,4 +1,4 @@
-//! Pages of history from other stores, each checked before it is believed.
+//! Pages of history from other stores, each checked before use.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use super::client::{PeerClient, ServiceProtocol};
 use super::service_peers::Candidate;
 use super::{ServiceFailure, StoreAnswer};
 
-/// Stores that are asked at most to compare a page.
+/// Maximum number of stores that are asked for comparison with a page.
 const SECONDS_MAX: usize = 2;
 
-/// Time for the page of a store that is not named while there are others, and for what a second store has of it.
+/// Time limit for the page of an unnamed store while there are others, and for a second store's answers.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Service of a store.
+/// Returns the service of a store.
 pub(super) fn service() -> ServiceProtocol {
     ServiceProtocol {
         name: "store",
@@ -27,8 +27,8 @@ pub(super) fn service() -> ServiceProtocol {
     }
 }
 
-/// Asks stores in turn for a page until one gives a true one, which leads; unless it is named, a second store that is
-/// unrelated adds what it lacks.
+/// Asks stores in turn for a page until one returns a valid page; that store leads. Unless the leader is named, an
+/// unrelated second store adds the messages that the page lacks.
 ///
 /// # Errors
 /// The failure of the last store.
@@ -41,12 +41,12 @@ pub(super) async fn query(
     let mut failure = ServiceFailure::NoPeer {
         service: service().name,
     };
-    // With the messages, hashes can be checked and pages put together.
+    // With full messages, hashes can be checked and pages merged.
     let with_data = HistoryQuery {
         include_data: true,
         ..query.clone()
     };
-    // Those that do not have the cursor's message, or were slow, may do as the second.
+    // Stores that do not have the cursor's message, or were slow, may serve as the second one.
     let mut passed_over = Vec::new();
     while !stores.is_empty() {
         let leader = stores.remove(0);
@@ -81,7 +81,8 @@ pub(super) async fn query(
     Err(failure)
 }
 
-/// Adds to a page what the first store that is unrelated to the leader and answers has of the same span.
+/// Adds to the leader's page the messages that another store has for the same span. That store is the first one that
+/// answers and is unrelated to the leader.
 async fn with_second(
     client: &PeerClient,
     leader: &Candidate,
@@ -108,7 +109,7 @@ async fn with_second(
     comparison.union(&HistoryPage::default(), Vec::new())
 }
 
-/// Asks a second store for what it has of a span, and for what the leader lacks of that.
+/// Asks a second store what it has in a span, and for the messages that the leader lacks.
 async fn second(
     client: &PeerClient,
     store: &Candidate,

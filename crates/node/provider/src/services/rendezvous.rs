@@ -1,4 +1,4 @@
-//! Rendezvous with other nodes: their signed records, and requests to those that keep them.
+//! Rendezvous with other nodes: signed records, and requests to the nodes that keep them.
 
 mod client;
 mod record;

@@ -1,10 +1,10 @@
-//! Watch over service peers: the configured ones, and connected peers that announced a service.
+//! Watches service peers: the configured ones, and connected peers that announced a service.
 //!
 //! Every client of a service finds its peers here, in the order of [`undertone_services::trust`].
 //!
-//! The light client and the accountable sender both drive such peers by number. Each takes a
-//! [`ServicePeers`], reads the events of [`ServicePeers::watch`], passes them to its machine as they are, and calls
-//! [`ServicePeers::connect`] when the machine asks for a connection.
+//! The light client and the accountable sender both address such peers by number. Each takes a [`ServicePeers`], reads
+//! the events of [`ServicePeers::watch`], passes them to its machine unchanged, and calls [`ServicePeers::connect`]
+//! when the machine requests a connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,24 +30,24 @@ mod tests;
 use table::ServicePeerTable;
 pub(super) use table::{Candidate, ConfiguredPeers};
 
-/// Time from a connection for a peer to say through identify and metadata what it offers.
+/// Time after connecting for a peer to announce its services through identify and metadata.
 const GREETING: Duration = Duration::from_secs(3);
 
-/// Time for an attempt to reach a peer again.
+/// Time limit for an attempt to reconnect to a peer.
 const REACHING: Duration = Duration::from_secs(15);
 
 /// Event of a service peer, the same for each machine that uses service peers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ServicePeerEvent {
-    /// A peer offers services, or others than before.
+    /// A peer offers services, or different ones than before.
     Found(ServicePeer),
     /// A peer is forgotten; its number is never used again.
     Lost(PeerNo),
-    /// A peer is connected, and has said what it offers.
+    /// A peer is connected, and its announcements are complete or overdue.
     Connected(PeerNo),
     /// A peer is disconnected.
     Disconnected(PeerNo),
-    /// A connection that was asked for could not be made.
+    /// A requested connection could not be made.
     ConnectFailed(PeerNo),
 }
 
@@ -77,11 +77,11 @@ impl From<ServicePeerEvent> for sending::Input {
 
 struct WatchState {
     table: ServicePeerTable,
-    /// Queues of the watchers. They are short: an event is a change of a connection, and machines take
-    /// events without waiting for anything.
+    /// Queues of the watchers. They stay short: an event is a change of a connection, and machines take events without
+    /// waiting for anything.
     watchers: Vec<mpsc::UnboundedSender<ServicePeerEvent>>,
     has_ended: bool,
-    /// Generator for the order of peers of equal standing.
+    /// Generator for the order of peers with equal standing.
     rng: ChaCha8Rng,
 }
 
@@ -94,7 +94,7 @@ impl WatchState {
     }
 }
 
-/// Watch over service peers; clones share it.
+/// Table of service peers that reports changes; clones share it.
 #[derive(Clone)]
 pub(super) struct ServicePeers {
     state: Arc<Mutex<WatchState>>,
@@ -103,7 +103,7 @@ pub(super) struct ServicePeers {
 }
 
 impl ServicePeers {
-    /// Starts to watch until the node stops; the queues of the watchers end then.
+    /// Starts to watch until the node stops; then the watchers' queues end.
     pub(super) fn start(
         configured: ConfiguredPeers,
         cluster: u16,
@@ -157,12 +157,12 @@ impl ServicePeers {
         });
     }
 
-    /// Returns a queue of events that begins with the peers known now. It ends when the node stops.
+    /// Returns a queue of events that begins with the currently known peers. It ends when the node stops.
     pub(super) fn watch(&self) -> mpsc::UnboundedReceiver<ServicePeerEvent> {
         let (sender, receiver) = mpsc::unbounded_channel();
         let mut state = self.state.lock();
         for event in state.table.present() {
-            // The receiver is at hand.
+            // The receiver is right here.
             let _ = sender.send(event);
         }
         if !state.has_ended {
@@ -171,9 +171,9 @@ impl ServicePeers {
         receiver
     }
 
-    /// Connects to a peer. The watchers get [`ServicePeerEvent::Connected`] or
-    /// [`ServicePeerEvent::ConnectFailed`]; neither if
-    /// another attempt to reach the peer is under way and does not end: machines have a time limit of their own.
+    /// Connects to a peer. The watchers get [`ServicePeerEvent::Connected`] or [`ServicePeerEvent::ConnectFailed`].
+    /// They get neither if another attempt to reach the peer is in progress and does not end; machines have their own
+    /// time limit.
     pub(super) fn connect(&self, peer: PeerNo) {
         let mut state = self.state.lock();
         let plan = match state.table.dial(peer) {
@@ -191,7 +191,8 @@ impl ServicePeers {
         });
     }
 
-    /// Connects to the peers that announced a protocol and are gone, one after the other, until one is there.
+    /// Tries to reconnect to the disconnected peers that announced a protocol, one after the other, until one is
+    /// connected.
     pub(super) async fn reach_again(&self, protocol: &str) {
         let mut events = self.watch();
         let gone = self.state.lock().table.gone(protocol);
@@ -213,7 +214,7 @@ impl ServicePeers {
         }
     }
 
-    /// Dials the addresses of a peer, which the operator has given if the peer is configured, until one leads to it.
+    /// Dials the addresses of a peer until one succeeds. For a configured peer, they are those given by the operator.
     async fn try_all(&self, addresses: Vec<Multiaddr>, is_configured: bool) -> bool {
         for address in addresses {
             let connected = match is_configured {
@@ -228,8 +229,8 @@ impl ServicePeers {
         false
     }
 
-    /// Returns the peers that can be asked for a service, the best first: the `named` ones alone if there are any, else
-    /// the connected ones that announced its protocol; `None` once the node has stopped.
+    /// Returns the peers that can be asked for a service, best first: only the `named` ones if there are any, otherwise
+    /// the connected ones that announced its protocol. `None` once the node has stopped.
     pub(super) fn candidates(&self, protocol: &str, named: &[Multiaddr]) -> Option<Vec<Candidate>> {
         let mut state = self.state.lock();
         let WatchState {
@@ -251,7 +252,7 @@ impl ServicePeers {
         (!state.has_ended).then_some(offers)
     }
 
-    /// Notes that the answers of peers agree, by which strangers become known ones.
+    /// Records that answers of peers agree, so that strangers among them may become known peers.
     pub(super) fn agreed(&self, agreeing: &[PeerNo]) {
         let mut state = self.state.lock();
         let events = state.table.agreed(agreeing);
@@ -278,12 +279,12 @@ impl ServicePeers {
         self.state.lock().table.identity(peer)
     }
 
-    /// Returns the version of lightpush to ask a peer with: v3 unless the peer announced v2 only.
+    /// Returns the lightpush version to use with a peer: v3 unless the peer announced only v2.
     pub(super) fn lightpush_version(&self, peer: PeerNo) -> LightpushVersion {
         self.state.lock().table.lightpush_version(peer)
     }
 
-    /// Returns the peers that offer something, each with whether it is connected.
+    /// Returns the peers that offer a service, each with whether it is connected.
     pub(super) fn offers(&self) -> Vec<(ServicePeer, bool)> {
         self.state.lock().table.offers()
     }

@@ -1,8 +1,8 @@
-//! Pauses that double while nothing comes of what is tried.
+//! Pauses that double while attempts fail.
 
 use std::time::Duration;
 
-/// Pauses that double from a first one to a longest one.
+/// Pauses that double from a first to a longest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pauses {
     first: Duration,
@@ -26,7 +26,7 @@ impl Pauses {
         pause
     }
 
-    /// Begins with the first pause again, after a success.
+    /// Resets the pause to the first one, after a success.
     pub(super) fn succeeded(&mut self) {
         self.next = self.first;
     }

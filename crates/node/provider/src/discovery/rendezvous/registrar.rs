@@ -1,4 +1,5 @@
-//! Task that keeps this node registered, at one peer after the other: those that look for it ask different ones.
+//! Task that keeps this node registered. It uses one peer after the other, because nodes that look for it ask different
+//! ones.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use undertone_network::handle::Stopped;
@@ -10,33 +11,33 @@ use undertone_services::rendezvous::shard_namespace;
 use super::{Pauses, RendezvousParts};
 use crate::services::{ServiceFailure, sign_record};
 
-/// Time that a registration lasts, in seconds (nwaku): the shortest that is accepted, so that a node that is gone is soon
+/// Lifetime of a registration, seconds (as in nwaku): the shortest that is accepted, so that a node that leaves is soon
 /// forgotten.
 const TTL_S: u64 = 60;
 
-/// Time between registrations: at any time the node stands at the last three peers, and where there are fewer, two renewals may
-/// fail.
+/// Time between registrations. At any time the node is registered at the last three peers; where there are fewer, two
+/// renewals may fail.
 const RENEWAL: Duration = Duration::from_secs(20);
 
-/// Time between looks for a peer that keeps registrations, while none is connected.
+/// Interval of checks for a peer that keeps registrations, while none is connected.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// Pauses after failures, first and longest (nwaku).
+/// First and longest pause after failures (as in nwaku).
 const RETRY: Duration = Duration::from_secs(5);
 const RETRY_MAX: Duration = Duration::from_secs(300);
 
-/// Shards on which a node registers at most.
+/// Maximum number of shards on which a node registers.
 const SHARDS_MAX: usize = 32;
 
 /// Task that keeps this node registered.
 pub(super) struct Registrar {
     parts: RendezvousParts,
-    /// Number of tries so far, by which each is made at another peer.
+    /// Number of attempts so far; each uses the next peer.
     turn: usize,
     record: Option<OwnSigned>,
 }
 
-/// This node's signed record. While the addresses stay, so does the record, which a server then need not verify again.
+/// This node's signed record. It stays the same while the addresses do, so that servers need not verify it again.
 struct OwnSigned {
     addresses: Vec<Multiaddr>,
     sequence: u64,
@@ -93,7 +94,7 @@ impl Registrar {
         Ok(true)
     }
 
-    /// The signed record of some addresses; `None` if the node's key cannot sign.
+    /// Returns the signed record of some addresses; `None` if the node's key cannot sign.
     fn signed(&mut self, addresses: Vec<Multiaddr>) -> Option<Bytes> {
         if let Some(record) = &self.record
             && record.addresses == addresses
@@ -102,7 +103,7 @@ impl Registrar {
         }
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
         let last = self.record.as_ref().map_or(0, |record| record.sequence);
-        // A clock that was set back must not make the new record the older one.
+        // A clock that was set back must not make the new record older than the last one.
         let sequence = since_1970.unwrap_or_default().as_secs().max(last + 1);
         match sign_record(&self.parts.keypair, sequence, &addresses) {
             Ok(envelope) => {

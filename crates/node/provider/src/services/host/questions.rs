@@ -1,11 +1,11 @@
-//! State of the host that the program reads.
+//! State of the host as read by the program.
 
 use super::HostDriver;
 use crate::services::handle::FilterSubscriber;
 use crate::services::totals::{RendezvousTotals, ServiceTotals};
 
 impl HostDriver {
-    /// Totals of the services.
+    /// Returns the totals of the services.
     pub(in crate::services) fn totals(&self) -> ServiceTotals {
         let machines = self.host.machines();
         ServiceTotals {
@@ -22,7 +22,7 @@ impl HostDriver {
         }
     }
 
-    /// Peers that are subscribed to messages; `None` without the service.
+    /// Returns the peers with subscriptions; `None` without the service.
     pub(in crate::services) fn subscribers(&self) -> Option<Vec<FilterSubscriber>> {
         let filter = self.host.machines().filter.as_ref()?;
         let subscribers = filter.subscriptions().into_iter().filter_map(|one| {

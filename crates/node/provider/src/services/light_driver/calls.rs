@@ -1,4 +1,4 @@
-//! Calls of the program: subscriptions that wait for a filter peer, and ends of subscriptions.
+//! Calls of the program: subscriptions that wait for a filter peer, and their ends.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use crate::services::ServiceFailure;
 
 type LightReply = oneshot::Sender<Result<(), ServiceFailure>>;
 
-/// Request to the task that keeps the subscriptions.
+/// Request to the task that maintains the subscriptions.
 #[derive(Debug)]
 pub enum LightCall {
-    /// Adds subscriptions, and answers when filter peers have them. If none takes them, they are not added.
+    /// Adds subscriptions, and answers once filter peers hold them. If no peer accepts them, they are not added.
     Subscribe(Vec<FilterCriterion>, LightReply),
-    /// Adds subscriptions, which stay whether a filter peer is there or not. Messages are wanted from the time given,
-    /// Unix nanoseconds, or from a moment ago.
+    /// Adds subscriptions, which stay even without a filter peer. Messages are wanted from the given time on, Unix
+    /// nanoseconds, or from a moment ago.
     Keep(Vec<FilterCriterion>, Option<i64>, LightReply),
-    /// Ends subscriptions, and answers when no filter peer has them any more.
+    /// Ends subscriptions, and answers once no filter peer holds them.
     Unsubscribe(Vec<FilterCriterion>, LightReply),
     /// Ends all subscriptions.
     UnsubscribeAll(LightReply),
-    /// Asks a filter peer whether it has subscriptions.
+    /// Asks a filter peer whether it holds subscriptions of this node.
     Ping(LightReply),
     /// Lists the subscriptions.
     List(oneshot::Sender<Vec<FilterCriterion>>),
@@ -48,7 +48,7 @@ pub(super) enum Aim {
 pub(super) struct WaitingCall {
     aim: Aim,
     criteria: Vec<FilterCriterion>,
-    /// Criteria that end with the call if it fails.
+    /// Criteria that are removed if the call fails.
     added: Vec<FilterCriterion>,
     reply: LightReply,
 }
@@ -99,8 +99,8 @@ impl LightDriver {
         }
     }
 
-    /// Adds criteria, all or none; returns those that the caller answers for: they were not wanted before, or only by
-    /// callers that still wait.
+    /// Adds criteria, all or none. Returns those that must be removed if the caller gives up: they were not wanted
+    /// before, or only by callers that still wait.
     fn want(
         &mut self,
         criteria: &[FilterCriterion],
@@ -155,9 +155,9 @@ impl LightDriver {
         });
     }
 
-    /// Answers the calls whose outcome is known, and forgets those whose callers have gone.
+    /// Answers the calls whose outcome is known, and drops those whose callers have gone.
     pub(super) fn settle(&mut self) {
-        // Ending one call's subscriptions changes what others wait for, so each is judged by itself.
+        // Ending one call's subscriptions affects what others wait for, so each call is checked on its own.
         let mut at = 0;
         while at < self.calls.len() {
             let call = &self.calls[at];
@@ -197,7 +197,7 @@ impl LightDriver {
         }
     }
 
-    /// Returns the reason if no filter peer will take a subscription soon.
+    /// Returns the reason if no filter peer is likely to accept a subscription soon.
     fn hopeless(&self, criterion: &FilterCriterion) -> Option<ServiceFailure> {
         if !self.criteria.contains(criterion) {
             return Some(NO_PEER); // Another caller has ended it meanwhile.

@@ -15,10 +15,11 @@ use undertone_services::{PeerNo, RequestNo};
 use crate::services::client::{PeerClient, ServiceProtocol};
 use crate::services::{ServiceFailure, query_client};
 
-/// Longest answer, bytes; the description is the only long field.
+/// Maximum length of an answer, bytes; the description is the only long field.
 const ANSWER_BYTES_MAX: usize = 4096;
 
-/// Time for an answer, a little less than the machine allows, so that the reason is known when it gives up.
+/// Time limit for an answer. It is a little shorter than the machine's, so that the reason is known when the machine
+/// gives up.
 const ANSWERING: Duration = Duration::from_secs(9);
 
 pub(super) const SERVICE: ServiceProtocol = ServiceProtocol {
@@ -115,8 +116,7 @@ impl FilterRequests {
         });
     }
 
-    /// Asks a peer whether it has subscriptions of this node: the one of `holder`, or the first
-    /// that is known to offer filter.
+    /// Asks a peer whether it holds subscriptions of this node: `holder`, or the first peer known to offer filter.
     pub(super) async fn ping(
         &self,
         holder: Option<PeerId>,
@@ -161,7 +161,7 @@ pub(super) const NO_PEER: ServiceFailure = ServiceFailure::NoPeer {
     service: SERVICE.name,
 };
 
-/// Address by which a connected peer is asked; one that is not connected is not dialled, since the machine does that.
+/// Returns the address for asking a connected peer. A disconnected peer is not dialled, because the machine does that.
 fn connected(peer: PeerId) -> Multiaddr {
     Multiaddr::empty().with(Protocol::P2p(peer))
 }
@@ -176,7 +176,7 @@ fn timed_out(address: &Multiaddr) -> ServiceFailure {
     }
 }
 
-/// Returns what a failure is to the machine.
+/// Returns how the machine classifies a failure.
 pub(super) fn kind(failure: &ServiceFailure) -> ServicePeerFailure {
     let ServiceFailure::Refused { status, .. } = failure else {
         return ServicePeerFailure::NoAnswer;

@@ -1,11 +1,11 @@
-//! State of the light client as the program sees it.
+//! State of the light client as shown to the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use undertone_services::light::Offence;
 
-/// State of this node's subscriptions at filter peers, and what came of them since the start.
+/// State of this node's subscriptions at filter peers, and totals since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LightStatus {
@@ -13,25 +13,25 @@ pub struct LightStatus {
     pub filter_peers: BTreeMap<Arc<str>, usize>,
     /// Messages that a filter peer pushed first.
     pub pushed: u64,
-    /// Messages that no filter peer had pushed and a store had.
+    /// Messages that came from a store, and that no filter peer had pushed.
     pub recovered: u64,
     /// Breaches of a protocol by service peers.
     pub offences: u64,
-    /// Spans of history that could not be compared with what was delivered.
+    /// Spans of history that could not be compared with the delivered messages.
     pub unchecked: u64,
-    /// Services for which the word of strangers alone was taken the last time, by their names, such as `store`.
+    /// Names of services, such as `store`, whose last answer came from strangers alone.
     pub strangers_alone: BTreeSet<&'static str>,
 }
 
 impl LightStatus {
-    /// Returns the pubsub topics whose subscriptions no filter peer holds in full.
+    /// Returns the pubsub topics of which no filter peer holds all subscriptions.
     pub fn deserted(&self) -> impl Iterator<Item = &Arc<str>> {
         let deserted = self.filter_peers.iter().filter(|(_, peers)| **peers == 0);
         deserted.map(|(topic, _)| topic)
     }
 }
 
-/// Returns an offence in plain words.
+/// Returns the description of an offence in plain words.
 pub(super) fn words(offence: Offence) -> &'static str {
     match offence {
         Offence::UnaskedPush => "it pushes messages that were never asked of it",

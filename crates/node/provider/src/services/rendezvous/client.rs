@@ -1,4 +1,4 @@
-//! Requests to nodes that keep registrations.
+//! Requests to rendezvous points, which keep registrations.
 
 use libp2p::{Multiaddr, PeerId};
 use undertone_services::rendezvous::{
@@ -26,7 +26,7 @@ impl RendezvousClient {
         }
     }
 
-    /// Connected peers that keep registrations, not none.
+    /// Returns the connected peers that keep registrations; never empty.
     pub(crate) fn points(&self) -> Result<Vec<Multiaddr>, ServiceFailure> {
         let points = self.0.candidates(Self::service(), &[])?.into_iter();
         Ok(points.map(|point| point.address).collect())
@@ -55,8 +55,8 @@ impl RendezvousClient {
         accepted(answer.status, answer.text)
     }
 
-    /// Asks a peer for at most `wanted` nodes that are registered, with its cookie only for those that came later. Returns the
-    /// peer, and what it says, which is not verified.
+    /// Asks a peer for at most `wanted` registered nodes; with its cookie, only for newer ones. Returns the peer and
+    /// its answer, which is not verified.
     pub(crate) async fn discover(
         &self,
         point: &Multiaddr,

@@ -1,4 +1,4 @@
-//! Signed records of addresses: those of this node, and those of others, which are verified.
+//! Signed address records: those of this node, and those of others, which are verified.
 
 use bytes::Bytes;
 use libp2p::core::signed_envelope::ReadPayloadError;
@@ -16,40 +16,40 @@ use undertone_services::rpc::RpcFrameError;
 #[path = "tests/record.rs"]
 mod tests;
 
-/// Addresses that a peer has signed.
+/// Addresses signed by a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PeerAddresses {
-    /// Peer that has signed them.
+    /// Peer that signed them.
     pub(crate) peer: PeerId,
-    /// Addresses at which it says it listens, not none.
+    /// Its claimed listen addresses; never empty.
     pub(crate) addresses: Vec<Multiaddr>,
 }
 
 /// Defect of a signed record.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub(crate) enum RecordDefect {
-    /// The bytes are not an envelope with a key of a kind that this node knows.
+    /// The bytes are not an envelope with a supported type of key.
     #[error("not a signed envelope")]
     Envelope,
-    /// The signature is not that of the key and the record.
+    /// The signature does not match the key and the record.
     #[error("its signature is not valid")]
     Signature,
-    /// The content of the envelope is not a record of addresses.
+    /// The envelope does not contain an address record.
     #[error("not a record of addresses")]
     Kind,
     /// The record cannot be read.
     #[error("its record: {0}")]
     Record(#[from] RpcFrameError),
-    /// The record is not about the peer that has signed it.
+    /// The record is about another peer than the signer.
     #[error("it is about another peer than its signer")]
     OtherPeer,
-    /// The record has no address that can be read.
+    /// The record contains no readable address.
     #[error("it has no address")]
     NoAddress,
 }
 
 impl PeerAddresses {
-    /// Verifies an envelope and reads its record. Older releases of nwaku sign libp2p's own record, which is read too.
+    /// Verifies an envelope and reads its record. Also accepts libp2p's own record, which older releases of nwaku sign.
     pub(crate) fn open(envelope: &[u8]) -> Result<Self, RecordDefect> {
         let limits = PeerRecordLimits::default();
         if envelope.len() > limits.max_bytes {
@@ -75,7 +75,7 @@ impl PeerAddresses {
                 Err(ReadPayloadError::UnexpectedPayloadType { .. }) => {}
             }
         }
-        // It compares the peer with the signer, too.
+        // This also compares the peer with the signer.
         let record = PeerRecord::from_signed_envelope_interop(envelope);
         let record = record.map_err(|_| RecordDefect::Kind)?;
         let addresses = record.addresses().iter().take(limits.max_addresses);
@@ -91,7 +91,7 @@ impl PeerAddresses {
     }
 }
 
-/// Whether bytes are a record that `peer` itself has signed.
+/// Whether bytes are a record signed by `peer` itself.
 pub(in crate::services) fn is_record_of(peer: PeerId, envelope: &[u8]) -> bool {
     match PeerAddresses::open(envelope) {
         Ok(opened) => opened.peer == peer,
@@ -102,7 +102,7 @@ pub(in crate::services) fn is_record_of(peer: PeerId, envelope: &[u8]) -> bool {
     }
 }
 
-/// Signs a record of this node's addresses; `sequence` grows from one record to the next.
+/// Signs a record of this node's addresses; `sequence` must grow with each record.
 pub(crate) fn sign_record(
     keypair: &Keypair,
     sequence: u64,

@@ -1,4 +1,4 @@
-//! Checks of messages that another store gives: each one that this node can make.
+//! Checks of messages from other stores: all that this node can make.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use undertone_services::history::StoredMessage;
 use super::proofs::{PastProofs, ProofVerdict};
 use super::terms::SessionTerms;
 
-/// Reason why a message of another store is not kept.
+/// Reason why a message from another store is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::services) enum KeepRefusal {
     /// The message is ephemeral, which no store keeps.
     Ephemeral,
-    /// The timestamp is not in the time that was asked for.
+    /// The timestamp is outside the requested range.
     OtherTime,
-    /// The topic is not one that this node keeps.
+    /// This node does not store the topic.
     OtherTopic,
-    /// The message has no proof, on a network with rate limiting.
+    /// The message has no proof, although the network has rate limiting.
     NoProof,
     /// The proof is for a root that this node does not know.
     UnknownRoot,
@@ -26,7 +26,7 @@ pub(in crate::services) enum KeepRefusal {
 }
 
 impl KeepRefusal {
-    /// Name for metrics and logs.
+    /// Returns the name for metrics and logs.
     pub(in crate::services) fn name(self) -> &'static str {
         match self {
             Self::Ephemeral => "ephemeral",
@@ -39,16 +39,16 @@ impl KeepRefusal {
     }
 }
 
-/// Messages of another store after the last check.
+/// Messages from another store after the last check.
 #[derive(Clone, Debug, Default)]
 pub(in crate::services) struct CheckedHistory {
     /// Messages to keep.
     pub(in crate::services) kept: Vec<StoredMessage>,
-    /// Reasons why the others are not kept.
+    /// Reasons why the others are not stored.
     pub(in crate::services) refused: Vec<KeepRefusal>,
 }
 
-/// Checks of messages of other stores; clones share the membership's roots.
+/// Checks of messages from other stores; clones share the membership's roots.
 #[derive(Clone)]
 pub(in crate::services) struct HistoryCheck {
     /// Limits on one message.
@@ -64,15 +64,15 @@ impl HistoryCheck {
         }
     }
 
-    /// Remembers the roots that proofs may refer to now; to be called from time to time.
+    /// Remembers the roots that proofs may currently refer to. To be called from time to time.
     pub(in crate::services) fn remember_roots(&self) {
         if let Some(proofs) = &self.proofs {
             proofs.remember_roots();
         }
     }
 
-    /// Checks of a message everything but its proof. Its hash has been computed, and its size was checked by the
-    /// decoder of its frame.
+    /// Checks everything about a message except its proof. Its hash has been computed already, and the decoder of its
+    /// frame has checked its size.
     pub(in crate::services) fn cheap(
         message: &StoredMessage,
         terms: &SessionTerms,
@@ -90,8 +90,8 @@ impl HistoryCheck {
         Ok(())
     }
 
-    /// Checks the proofs of messages. What this node cannot tell, it takes from a trusted store only: a missing
-    /// proof, because nwaku's archives have none, and a root that it has not seen.
+    /// Checks the proofs of messages. Two cases that this node cannot judge are accepted from trusted stores only: a
+    /// missing proof, because nwaku's archives have none, and a root that this node has not seen.
     pub(in crate::services) async fn proven(
         &self,
         messages: Vec<StoredMessage>,
@@ -123,7 +123,7 @@ impl HistoryCheck {
             }
             checked
         });
-        // Nothing is kept that was not judged.
+        // Messages that were not judged are not stored.
         judging.await.unwrap_or_default()
     }
 }

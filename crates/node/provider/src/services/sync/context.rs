@@ -21,7 +21,7 @@ use crate::services::keeper::unix_now_ns;
 use undertone_network::handle::NodeHandle;
 use undertone_network::swarm::StreamOpener;
 
-/// State of synchronisation that sessions and transfers share.
+/// Synchronisation state shared by sessions and transfers.
 pub(super) struct SyncContext {
     pub(super) node: NodeHandle,
     pub(super) streams: StreamOpener,
@@ -32,21 +32,21 @@ pub(super) struct SyncContext {
     pub(super) bounds: SyncBounds,
     pub(super) counts: SyncCounts,
     pub(super) sessions: Arc<Sessions>,
-    /// Topics that the node keeps whether it is subscribed to them or not.
+    /// Topics that the node stores whether it is subscribed to them or not.
     pub(super) topics: BTreeSet<Arc<str>>,
-    /// Stores that the operator has named.
+    /// Stores named by the operator.
     pub(super) trusted: BTreeSet<PeerId>,
-    /// Bytes of the payloads of reconciliation that are being read.
+    /// Bytes of the reconciliation payloads that are being read.
     pub(super) payloads: Arc<HeldBytes>,
-    /// Kibibytes of received messages that may wait for the archive.
+    /// Memory, in kibibytes, for received messages that wait for the archive.
     pub(super) waiting_kib: Arc<Semaphore>,
 }
 
 impl SyncContext {
-    /// Terms of a session that begins now.
+    /// Returns the terms of a session that begins now.
     ///
     /// # Errors
-    /// [`SyncFailure::Stopped`].
+    /// [`SyncFailure::Stopped`] if the node has stopped.
     pub(super) async fn terms(&self) -> Result<SessionTerms, SyncFailure> {
         let info = self.node.info().await?;
         let mut scope = SyncScope::default();
@@ -63,7 +63,7 @@ impl SyncContext {
         })
     }
 
-    /// End of the time that a session is about which this node begins now.
+    /// Returns the end of the period that a session beginning now covers.
     pub(super) fn end_ns(&self) -> i64 {
         self.times.window_ns(unix_now_ns()).1
     }

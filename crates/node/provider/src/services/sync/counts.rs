@@ -11,9 +11,9 @@ use super::outcome::SyncOutcome;
 /// Distribution of a number over sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionHistogram {
-    /// Upper bounds of the buckets; one more bucket has what is above all of them.
+    /// Upper bounds of the buckets; an additional bucket counts values above all of them.
     pub bounds: &'static [u64],
-    /// Sessions of each bucket.
+    /// Number of sessions per bucket.
     pub counts: Vec<u64>,
     /// Sum over all sessions.
     pub sum: u64,
@@ -41,11 +41,11 @@ impl SessionHistogram {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SyncTotals {
-    /// Sessions by how they ended: `done`, `failed`, or `refused` before they began.
+    /// Sessions by outcome: `done`, `failed`, or `refused` before they began.
     pub sessions: BTreeMap<&'static str, u64>,
-    /// Payloads that peers sent in sessions that ended well.
+    /// Payloads sent by the peer, for sessions that succeeded.
     pub roundtrips: SessionHistogram,
-    /// Messages that only one side had in sessions that ended well.
+    /// Messages that only one side had, for sessions that succeeded.
     pub differences: SessionHistogram,
     /// Bytes by protocol (`reconciliation`, `transfer`) and direction (`receive`, `sent`).
     pub bytes: BTreeMap<(&'static str, &'static str), u64>,
@@ -55,9 +55,9 @@ pub struct SyncTotals {
     pub received: u64,
     /// Received messages that are new in the archive.
     pub kept: u64,
-    /// Received messages that were not kept, by reason.
+    /// Received messages that were not stored, by reason.
     pub refused: BTreeMap<&'static str, u64>,
-    /// Messages of the index.
+    /// Number of messages in the index.
     pub cached: usize,
 }
 
@@ -70,7 +70,7 @@ impl Default for SyncTotals {
             .flat_map(|protocol| directions.map(|direction| ((*protocol, direction), 0)));
         Self {
             sessions: ["done", "failed", "refused"].map(|end| (end, 0)).into(),
-            // The buckets are those of nwaku.
+            // The buckets are the same as nwaku's.
             roundtrips: SessionHistogram::new(&[1, 2, 3, 5, 8, 13]),
             differences: SessionHistogram::new(&[0, 10, 50, 100, 500, 1000, 5000]),
             bytes: bytes.collect(),

@@ -1,4 +1,4 @@
-//! Messages that a peer has named in a session and is to send.
+//! Messages that a peer has named in a session and is expected to send.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use super::terms::SessionTerms;
 /// State of a message that the peer has named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NamedState {
-    /// The message is to come.
+    /// The message has not arrived yet.
     Awaited,
-    /// The message is not wanted: its timestamp is not among those that this node asks for.
+    /// The message is not wanted: its timestamp is outside the requested range.
     Declined,
-    /// The message has come.
+    /// The message has arrived.
     Arrived,
 }
 
-/// Answer to the question whether a message is expected.
+/// Whether a message is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expectation {
     /// The message is expected, and now counts as arrived.
     Wanted,
-    /// The message was named and is not wanted.
+    /// The message was named but is not wanted.
     Declined,
     /// The message has arrived before.
     Repeated,
@@ -45,7 +45,7 @@ pub(super) struct ExpectedMessages {
 #[derive(Debug)]
 struct ExpectedState {
     named: BTreeMap<MessageHash, NamedState>,
-    /// Awaited messages and those that have arrived and are not dealt with yet.
+    /// Number of awaited messages, plus those that have arrived but are not processed yet.
     outstanding: usize,
     /// Messages that are new in the archive.
     kept: usize,
@@ -76,7 +76,7 @@ impl ExpectedMessages {
         })
     }
 
-    /// Adds messages that the peer has named. Their number is bounded by the session's limits.
+    /// Adds messages that the peer has named. The session's limits bound their number.
     pub(super) fn name(&self, ids: &[SyncId]) {
         let terms = &self.terms;
         self.change(|state| {
@@ -95,7 +95,7 @@ impl ExpectedMessages {
         });
     }
 
-    /// Says that the peer will name nothing more.
+    /// Records that the peer will name no more messages.
     pub(super) fn finish_naming(&self) {
         self.change(|state| {
             state.is_reconciling = false;
@@ -108,7 +108,7 @@ impl ExpectedMessages {
         self.state.lock().is_reconciling
     }
 
-    /// Takes a message that has arrived; `None` if the peer has not named it.
+    /// Registers the arrival of a message; returns `None` if the peer has not named it.
     pub(super) fn take(&self, hash: &MessageHash) -> Option<Expectation> {
         let mut state = self.state.lock();
         let named = state.named.get_mut(hash)?;
@@ -124,7 +124,7 @@ impl ExpectedMessages {
         Some(expectation)
     }
 
-    /// Says that arrived messages have been dealt with: `kept` of `count` are new in the archive.
+    /// Records that arrived messages are processed: `kept` of `count` are new in the archive.
     pub(super) fn dealt_with(&self, count: usize, kept: usize) {
         self.change(|state| {
             state.outstanding = state.outstanding.saturating_sub(count);
@@ -133,12 +133,12 @@ impl ExpectedMessages {
         });
     }
 
-    /// Number of messages that are new in the archive.
+    /// Returns the number of messages that are new in the archive.
     pub(super) fn kept(&self) -> usize {
         self.state.lock().kept
     }
 
-    /// Counts a message that was not expected; returns their number.
+    /// Counts an unexpected message; returns the number of those so far.
     pub(super) fn count_unexpected(&self) -> usize {
         let mut state = self.state.lock();
         state.unexpected += 1;
@@ -156,30 +156,30 @@ impl ExpectedMessages {
         is_admitted
     }
 
-    /// Says that a transfer stream has ended.
+    /// Records that a transfer stream has ended.
     pub(super) fn close_stream(&self) {
         self.change(|state| state.streams_open = state.streams_open.saturating_sub(1));
     }
 
-    /// Ends the session with a failure; the first one counts.
+    /// Ends the session with a failure; only the first one is recorded.
     pub(super) fn fail(&self, failure: SyncFailure) {
         self.change(|state| {
             state.failure.get_or_insert(failure);
         });
     }
 
-    /// Failure of a transfer, if there was one.
+    /// Returns the failure of a transfer, if there was one.
     pub(super) fn failure(&self) -> Option<SyncFailure> {
         self.state.lock().failure.clone()
     }
 
-    /// Returns a receiver that learns of every later change.
+    /// Returns a receiver that is notified of every later change.
     pub(super) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// Waits until every awaited message is dealt with, or the peer has closed its stream; returns the number of
-    /// messages that did not come then. The peer may not have them any more.
+    /// Waits until every awaited message is processed, or the peer has closed its stream. Returns the number of
+    /// messages that have not arrived by then; the peer may no longer have them.
     ///
     /// # Errors
     /// The failure of a transfer, or [`SyncFailure::Withheld`] if the peer has sent nothing awaited for `idle`.

@@ -1,11 +1,11 @@
-//! Reasons why a session of synchronisation failed.
+//! Reasons why a synchronisation session failed.
 
 use thiserror::Error;
 use undertone_archive::ArchiveError;
 use undertone_network::handle::Stopped;
 use undertone_services::sync::{SyncError, TransferError};
 
-/// Reason why a session of synchronisation failed.
+/// Reason why a synchronisation session failed.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum SyncFailure {
@@ -15,10 +15,10 @@ pub enum SyncFailure {
         /// Error of the stream.
         reason: String,
     },
-    /// A session with the peer is open already, or as many with others as are allowed.
+    /// A session with the peer is open already, or the maximum number with other peers.
     #[error("too many sessions are open")]
     Busy,
-    /// The peer has lately been at fault, or begins sessions too often.
+    /// The peer has recently been at fault, or begins sessions too often.
     #[error("the peer gets no session now")]
     Banned,
     /// The peer or the connection ended the session.
@@ -27,7 +27,7 @@ pub enum SyncFailure {
         /// Error of the stream.
         reason: String,
     },
-    /// The peer did not answer, or did not read, in time.
+    /// The peer did not answer or read in time.
     #[error("the peer took more than {timeout_s} s for {what}")]
     TimedOut {
         /// Action that took too long.
@@ -41,19 +41,19 @@ pub enum SyncFailure {
     /// The peer sent bytes that are not a message.
     #[error("the peer is at fault: {0}")]
     Transfer(#[from] TransferError),
-    /// A frame of the peer is longer than any that it may send.
+    /// A frame of the peer exceeds the maximum length.
     #[error("the peer is at fault: {reason}")]
     Frame {
         /// Defect of the frame.
         reason: String,
     },
-    /// The peer sent messages that it was not asked for.
+    /// The peer sent messages that it had not named.
     #[error("the peer is at fault: it sent {count} messages that it had not named")]
     Unasked {
         /// Number of such messages.
         count: usize,
     },
-    /// The proof of a message that the peer sent is not valid.
+    /// The proof of a message sent by the peer is invalid.
     #[error("the peer is at fault: it sent a message with an invalid rate-limit proof")]
     InvalidProof,
     /// The peer did not send messages that it had named.
@@ -71,7 +71,7 @@ pub enum SyncFailure {
 }
 
 impl SyncFailure {
-    /// Whether the peer did what no honest one does.
+    /// Whether the peer did something that no honest peer does.
     pub(super) fn is_peers_fault(&self) -> bool {
         matches!(
             self,
@@ -83,7 +83,7 @@ impl SyncFailure {
         )
     }
 
-    /// Failure of a stream.
+    /// Converts a stream error.
     pub(super) fn of_stream(error: &std::io::Error) -> Self {
         let reason = error.to_string();
         match error.kind() {

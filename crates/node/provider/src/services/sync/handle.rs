@@ -23,10 +23,10 @@ use crate::services::service_peers::ServicePeers;
 use undertone_network::handle::NodeHandle;
 use undertone_network::swarm::{InboundStream, StreamOpener};
 
-/// Streams of peers that wait for being looked at; further ones are reset.
+/// Maximum number of peers' streams waiting to be accepted; further ones are reset.
 const INBOUND_QUEUE: usize = 64;
 
-/// Settings of synchronisation, and the index that it needs before anything is kept.
+/// Settings of synchronisation, and the index, which is needed before any message is stored.
 pub(in crate::services) struct SyncOptions {
     pub(super) times: SyncTimes,
     pub(super) bounds: SyncBounds,
@@ -51,16 +51,16 @@ pub(in crate::services) struct SyncParts {
     pub(in crate::services) streams: StreamOpener,
     pub(in crate::services) archive: Archive,
     pub(in crate::services) check: HistoryCheck,
-    /// Topics that the node keeps.
+    /// Topics that the node stores.
     pub(in crate::services) topics: Vec<Arc<str>>,
-    /// Table of the peers that offer services.
+    /// Peers that offer services.
     pub(in crate::services) peers: ServicePeers,
-    /// Stores that the operator has named.
+    /// Stores named by the operator.
     pub(in crate::services) store_peers: Arc<[Multiaddr]>,
     pub(in crate::services) rng: ChaCha8Rng,
 }
 
-/// Ids of the protocols whose streams synchronisation takes.
+/// Returns the ids of the protocols whose streams synchronisation accepts.
 pub(in crate::services) const fn accepted() -> [&'static str; 2] {
     [RECONCILIATION_PROTOCOL_ID, TRANSFER_PROTOCOL_ID]
 }
@@ -75,7 +75,7 @@ impl SyncHandle {
     /// Synchronises with a connected peer now.
     ///
     /// # Errors
-    /// [`SyncFailure`]; messages that arrived before are kept.
+    /// [`SyncFailure`]; messages that arrived before the failure are kept.
     pub async fn synchronise(&self, peer: PeerId) -> Result<SyncOutcome, SyncFailure> {
         session::initiate(&self.context, peer).await
     }
@@ -90,7 +90,7 @@ impl SyncHandle {
     }
 }
 
-/// Starts synchronisation; returns its handle, and the queue for streams of its protocols.
+/// Starts synchronisation; returns its handle and the queue for streams of its protocols.
 pub(in crate::services) fn start(
     options: SyncOptions,
     parts: SyncParts,
@@ -137,7 +137,7 @@ pub(in crate::services) fn start(
     tokio::spawn(accept(Arc::clone(&context), streams));
     let scheduled = Arc::clone(&context);
     tokio::spawn(async move {
-        // The archive is not held open by a pause.
+        // A pause must not keep the archive open.
         let node = scheduled.node.clone();
         tokio::select! {
             () = schedule::run(scheduled, peers, rng) => {}
@@ -147,7 +147,7 @@ pub(in crate::services) fn start(
     (SyncHandle { context }, inbound)
 }
 
-/// Gives each stream of a peer a task.
+/// Spawns a task for each stream of a peer.
 async fn accept(context: Arc<SyncContext>, mut streams: mpsc::Receiver<InboundStream>) {
     while let Some(inbound) = streams.recv().await {
         let context = Arc::clone(&context);
@@ -158,7 +158,7 @@ async fn accept(context: Arc<SyncContext>, mut streams: mpsc::Receiver<InboundSt
             TRANSFER_PROTOCOL_ID => {
                 tokio::spawn(async move { intake::receive(&context, inbound).await });
             }
-            // The acceptor gives no other streams.
+            // The acceptor passes no other streams.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Index of the archive's newest messages, by which sets are compared.
+//! Index of the archive's newest messages, used to compare message sets.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(in crate::services) struct SyncIndex(Arc<Mutex<IndexState>>);
 #[derive(Debug)]
 struct IndexState {
     set: SyncSet,
-    /// Topics of the set's messages, each in memory once.
+    /// Topics of the set's messages, each stored once.
     topics: BTreeSet<Arc<str>>,
     limits: SyncLimits,
 }
@@ -40,7 +40,8 @@ impl SyncIndex {
         }
     }
 
-    /// Adds the archive's messages between two timestamps, the newest ones if they are more than the index takes.
+    /// Adds the archive's messages between two timestamps. If there are more than the index holds, only the newest are
+    /// added.
     pub(super) async fn fill(
         &self,
         archive: &Archive,
@@ -65,17 +66,17 @@ impl SyncIndex {
         state.topics.retain(|topic| Arc::strong_count(topic) > 1);
     }
 
-    /// Number of messages.
+    /// Returns the number of messages.
     pub(super) fn len(&self) -> usize {
         self.0.lock().set.len()
     }
 
-    /// Timestamp from which on the index has every message of the archive, as far as its size is the reason.
+    /// Returns the timestamp from which on the index contains every message of the archive, as far as its size allows.
     pub(super) fn complete_from_ns(&self) -> i64 {
         self.0.lock().set.complete_from_ns()
     }
 
-    /// Begins a session about a time, and returns it with its first payload.
+    /// Begins a session for a given time, and returns it with its first payload.
     pub(super) fn initiate(
         &self,
         scope: SyncScope,
@@ -86,7 +87,7 @@ impl SyncIndex {
         Reconciler::initiate(&state.set, scope, start_ns, end_ns, state.limits)
     }
 
-    /// Gives a payload to a session.
+    /// Passes a payload to a session.
     pub(super) fn handle(
         &self,
         session: &mut Reconciler,

@@ -1,4 +1,4 @@
-//! Transfer from a peer: messages that this node lacks, each checked before it is kept.
+//! Transfer from a peer: messages that this node lacks, each checked before it is stored.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -19,16 +19,16 @@ use super::sessions::TransferClaim;
 use crate::services::framing::read_frame;
 use undertone_network::swarm::InboundStream;
 
-/// Bytes that a topic may take beside a message in a frame.
+/// Maximum bytes of a frame beside the message: the topic and overhead.
 const TOPIC_BYTES_MAX: usize = 1024 + 32;
 
-/// Messages that wait for the archive at most, of one stream.
+/// Maximum number of messages of one stream that wait for the archive.
 const WAITING_MAX: usize = 1_024;
 
-/// Most messages that are checked and written together.
+/// Maximum number of messages that are checked and written together.
 const BATCH_MAX: usize = 256;
 
-/// Message that is expected and has passed the cheap checks.
+/// An expected message that has passed the cheap checks.
 struct ArrivedMessage {
     message: StoredMessage,
     session: Arc<ExpectedMessages>,
@@ -36,7 +36,7 @@ struct ArrivedMessage {
     _memory: OwnedSemaphorePermit,
 }
 
-/// Takes the messages of one stream. A failure ends the peer's sessions.
+/// Receives the messages of one stream. A failure ends the peer's sessions.
 pub(super) async fn receive(context: &SyncContext, inbound: InboundStream) {
     let peer = inbound.peer;
     let Some(open) = context.sessions.open_transfer(peer) else {
@@ -59,8 +59,8 @@ pub(super) async fn receive(context: &SyncContext, inbound: InboundStream) {
     drop(open);
 }
 
-/// Reads messages until the stream or the peer's last session ends; returns the reason if the stream was lost. What has
-/// arrived before is kept then.
+/// Reads messages until the stream or the peer's last session ends; returns the reason if the stream was lost. Messages
+/// that arrived before that are still stored.
 async fn read(
     context: &SyncContext,
     inbound: InboundStream,
@@ -87,7 +87,7 @@ async fn read(
         let Ok(memory) = memory.await else { break };
         let message = match TransferMessage::decode(&frame, &context.check.limits) {
             Ok(message) => message.into_stored(),
-            // The peer may have got the message from others who could read it.
+            // The peer may have received the message from others that could read it.
             Err(TransferError::Message(error)) if error.forwarder_may_be_honest() => {
                 context.counts.refused("unreadable");
                 continue;
@@ -133,8 +133,8 @@ async fn read(
     Ok(None)
 }
 
-/// Waits for a frame as long as the peer has a session, and a little longer: other implementations leave their streams open
-/// between messages. What has come of a frame is kept meanwhile, or the rest would be taken for the next one.
+/// Waits for a frame while the peer has a session, and a little longer: other implementations leave their streams open
+/// between messages. A partly received frame is kept meanwhile; otherwise its rest would be taken for the next frame.
 async fn read_while_sessions_last<T>(
     context: &SyncContext,
     peer: PeerId,

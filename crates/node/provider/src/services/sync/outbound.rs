@@ -18,11 +18,11 @@ use super::context::SyncContext;
 use super::counts::TRANSFER;
 use super::expected::ExpectedMessages;
 
-/// Bytes of frames that are written at once.
+/// Bytes of frames that are written together.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Sends the messages that `to_send` names, until it is closed or the session fails; returns their number. The stream is
-/// opened for the first one.
+/// Sends the messages named by `to_send` until it is closed or the session fails; returns their number. The first one
+/// opens the stream.
 pub(super) async fn send(
     context: &SyncContext,
     peer: PeerId,
@@ -73,7 +73,7 @@ async fn open(context: &SyncContext, peer: PeerId) -> Result<Stream, SyncFailure
     })
 }
 
-/// Reads messages from the archive; those that retention has dropped meanwhile are left out.
+/// Reads messages from the archive; those that retention has deleted meanwhile are left out.
 async fn read(context: &SyncContext, ids: &[SyncId]) -> Result<Vec<HistoryData>, SyncFailure> {
     let hashes: Vec<MessageHash> = ids.iter().map(|id| id.hash).collect();
     let query = HistoryQuery {
@@ -90,7 +90,7 @@ async fn read(context: &SyncContext, ids: &[SyncId]) -> Result<Vec<HistoryData>,
             .filter_map(|one| one.data)
             .collect()),
         Err(QueryError::Archive(error)) => Err(error.into()),
-        // The query has no cursor that could be unknown.
+        // The query has no cursor, so the cursor cannot be unknown.
         Err(_) => Ok(Vec::new()),
     }
 }

@@ -1,4 +1,4 @@
-//! Rate-limit proofs of messages of the past, as far as this node can judge them.
+//! Rate-limit proofs of past messages, as far as this node can verify them.
 
 use parking_lot::Mutex;
 use undertone_rln::check::check;
@@ -10,36 +10,36 @@ use undertone_services::history::StoredMessage;
 
 use undertone_network::driver::SharedView;
 
-/// Roots remembered at most, the newest ones.
+/// Maximum number of remembered roots; the newest are kept.
 const ROOTS_MAX: usize = 1_024;
 
 /// Verdict on the proof of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::services) enum ProofVerdict {
-    /// The proof is valid, and its root was that of the members.
+    /// The proof is valid, and its root was one of the membership's.
     Valid,
     /// The message has no proof.
     Missing,
-    /// The proof holds for a root that this node has not seen.
+    /// The proof is valid for a root that this node has not seen.
     UnknownRoot,
-    /// No honest publisher makes such a proof.
+    /// The proof is invalid; no honest publisher makes such a proof.
     Invalid,
 }
 
-/// Judge of the proofs of messages of the past.
+/// Verifier of the proofs of past messages.
 ///
-/// It checks what a relay checks, except the age of the message and whether the member sent more messages in that
-/// epoch than allowed: the nullifiers of past epochs are not kept.
+/// It checks everything that a relay checks, except the age of the message and whether the member exceeded its limit in
+/// that epoch: nullifiers of past epochs are not kept.
 pub struct PastProofs {
     verifier: Verifier,
     policy: Policy,
     view: SharedView,
-    /// Roots that this node has seen, also those that the relay no longer accepts.
+    /// Roots that this node has seen, including those that the relay no longer accepts.
     seen: Mutex<RootWindow>,
 }
 
 impl PastProofs {
-    /// Creates a judge for a network's policy and the membership that `view` follows.
+    /// Creates a verifier for a network's policy and the membership that `view` follows.
     pub fn new(verifier: Verifier, policy: Policy, view: SharedView) -> Self {
         let policy = Policy {
             max_clock_gap_ns: u64::MAX,
@@ -53,8 +53,7 @@ impl PastProofs {
         }
     }
 
-    /// Remembers the roots that are accepted now; to be called from time to time, because the membership drops
-    /// old ones.
+    /// Remembers the currently accepted roots. To be called from time to time, because the membership drops old ones.
     pub(in crate::services) fn remember_roots(&self) {
         let accepted = self.view.lock().roots().clone();
         let mut seen = self.seen.lock();
@@ -65,7 +64,7 @@ impl PastProofs {
         }
     }
 
-    /// Judges messages, in their order. This takes some milliseconds of processor time for each.
+    /// Judges messages and returns the verdicts in their order. Takes some milliseconds of processor time per message.
     pub(in crate::services) fn judge(&self, messages: &[StoredMessage]) -> Vec<ProofVerdict> {
         self.remember_roots();
         let mut verdicts = vec![ProofVerdict::Missing; messages.len()];
@@ -84,7 +83,7 @@ impl PastProofs {
             }
         }
         let Ok(mut rng) = os_rng() else {
-            // Without random numbers, nothing can be verified in batches; single proofs need none.
+            // Batch verification needs random numbers; without them, the proofs are verified singly.
             for (at, statement) in waiting.into_iter().zip(&statements) {
                 let holds = self.verifier.verify(statement).is_ok();
                 verdicts[at] = self.verdict(holds, &statement.root);
@@ -106,14 +105,14 @@ impl PastProofs {
         }
     }
 
-    /// Statement that a proof proves about a message, for the root that it names; `None` if the proof is
-    /// about something else.
+    /// Returns the statement that a proof proves about a message, for the root that it names; `None` if the proof does
+    /// not fit the message.
     fn statement(&self, message: &StoredMessage, proof: &[u8]) -> Option<ProofStatement> {
         let message = &message.message;
         let proof = RateLimitProof::decode(proof).ok()?;
         let time_ns = message.timestamp_ns();
         let x = signal_hash(&message.payload, &message.content_topic, time_ns);
-        // By its own clock, the message is of now.
+        // The message's own timestamp serves as the current time.
         let now_ns = u64::try_from(time_ns).ok()?;
         let mut named = RootWindow::new(1);
         named.push(fr_from_le(&proof.merkle_root).ok()?);

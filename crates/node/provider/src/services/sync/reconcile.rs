@@ -1,4 +1,4 @@
-//! Reconciliation: the payloads of a session on its stream.
+//! Reconciliation: exchange of a session's payloads on its stream.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::services::framing::{read_body, read_length, write_frame};
 /// Result of the exchange of payloads.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reconciled {
-    /// Payloads of the peer.
+    /// Payloads received from the peer, one per round trip.
     pub(super) roundtrips: u32,
     /// Messages that only one side has.
     pub(super) differences: usize,
@@ -26,8 +26,8 @@ pub(super) struct Reconciled {
     pub(super) bytes: usize,
 }
 
-/// Exchanges payloads until the session ends, names what the peer will send to `expected`, and gives what the peer
-/// lacks to `to_send`.
+/// Exchanges payloads until the session ends. Reports the messages that the peer will send to `expected`, and those
+/// that the peer lacks to `to_send`.
 pub(super) async fn reconcile(
     context: &SyncContext,
     (peer, stream): (PeerId, &mut Stream),
@@ -63,19 +63,19 @@ pub(super) async fn reconcile(
         let step = context.index.handle(&mut reconciler, &payload)?;
         done.roundtrips = reconciler.rounds();
         done.differences += step.to_send.len() + step.to_receive.len();
-        // Before the reply, upon which the peer may send them.
+        // Before the reply, because it lets the peer send them.
         expected.name(&step.to_receive);
         reply = step.reply;
         if !step.to_send.is_empty() {
-            // The transfer may have failed, which does not concern the other direction.
+            // The transfer may have failed, which does not affect the other direction.
             let _ = to_send.send(step.to_send);
         }
     }
     Ok(done)
 }
 
-/// Reads a payload; `None` if the stream ends before it. Beyond the bytes that all payloads in reading may hold together, the
-/// peer that holds the most loses its session, as it would if the node had too many sessions.
+/// Reads a payload; returns `None` if the stream ends before it. If all payloads being read exceed their memory limit,
+/// the peer that holds the most loses its session, as if the node had too many sessions.
 async fn read_payload(
     context: &SyncContext,
     peer: PeerId,
@@ -88,7 +88,7 @@ async fn read_payload(
     };
     let mut share = context.payloads.hold(peer, length);
     if context.trusted.contains(&peer) {
-        // Strangers do not keep out the stores that the operator has named.
+        // Strangers must not displace stores named by the operator.
         share.keep();
     }
     tokio::select! {

@@ -1,4 +1,4 @@
-//! Schedule of the sessions that this node begins: with which peer, and when.
+//! Schedule of the sessions that this node begins: which peer, and when.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -19,19 +19,19 @@ use super::settings::nanos;
 use crate::services::keeper::unix_now_ns;
 use crate::services::service_peers::ServicePeers;
 
-/// First pause before the next attempt as long as no session has ended well, doubled each time.
+/// First pause before a retry until the first session succeeds; doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Pause before the archive is read again.
+/// Pause before another attempt to read the archive.
 const REPEAT_AFTER: Duration = Duration::from_secs(10);
 
-/// Most peers that are tried in one interval.
+/// Maximum number of peers tried per interval.
 const TRIES: usize = 3;
 
-/// Time for which messages are kept in the index beyond the synchronised time: peers' clocks and intervals differ.
+/// Time for which the index keeps messages beyond the synchronised period, because peers' clocks and intervals differ.
 const SLACK: Duration = Duration::from_secs(120);
 
-/// Fills the index from the archive, then begins a session in every interval until the node stops.
+/// Fills the index from the archive, then begins a session per interval until the node stops.
 pub(super) async fn run(context: Arc<SyncContext>, peers: ServicePeers, mut rng: ChaCha8Rng) {
     fill(&context).await;
     if context.times.interval.is_zero() {
@@ -46,13 +46,13 @@ pub(super) async fn run(context: Arc<SyncContext>, peers: ServicePeers, mut rng:
         match round(&context, &peers, &mut failed, &mut rng).await {
             Ok(_) => pause = context.times.interval,
             Err(SyncFailure::Stopped(Stopped)) => return,
-            // After the first session, the interval stays what it is.
+            // After the first success, the interval stays as configured.
             Err(_) => pause = (pause * 2).min(context.times.interval),
         }
     }
 }
 
-/// Keeps the index small until the node stops.
+/// Prunes the index until the node stops.
 async fn only_prune(context: &SyncContext) {
     while context.node.info().await.is_ok() {
         prune(context);
@@ -61,7 +61,7 @@ async fn only_prune(context: &SyncContext) {
     }
 }
 
-/// Fills the index, as often as it takes.
+/// Fills the index, with retries until that succeeds.
 async fn fill(context: &SyncContext) {
     loop {
         let now_ns = unix_now_ns();
@@ -90,13 +90,13 @@ async fn fill(context: &SyncContext) {
     }
 }
 
-/// Forgets messages that no session is about any more.
+/// Removes messages that no session covers any more.
 fn prune(context: &SyncContext) {
     let (start_ns, _) = context.times.window_ns(unix_now_ns());
     context.index.prune(start_ns.saturating_sub(nanos(SLACK)));
 }
 
-/// Synchronises with one peer, the first of a few that can be reached.
+/// Synchronises with one peer: the first of a few that succeeds.
 async fn round(
     context: &Arc<SyncContext>,
     peers: &ServicePeers,
@@ -117,7 +117,7 @@ async fn round(
                 failed.remove(&peer);
                 return Ok(outcome);
             }
-            // A session with the peer is under way.
+            // A session with the peer is in progress.
             Err(SyncFailure::Busy) => last = SyncFailure::Busy,
             Err(failure) => {
                 failed.insert(peer);
@@ -128,8 +128,8 @@ async fn round(
     Err(last)
 }
 
-/// Peers that announce the protocol: stores that the operator has named first, those that failed the last time last, and
-/// otherwise those of better standing first.
+/// Returns the peers that announce the protocol. Those that failed last time come last. Within each group, stores named
+/// by the operator come first, then peers of better standing.
 fn candidates(
     context: &SyncContext,
     peers: &ServicePeers,

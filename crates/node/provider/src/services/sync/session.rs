@@ -1,4 +1,4 @@
-//! Session with a peer: its streams, from the first payload to the last message.
+//! A session with a peer: its streams, from the first payload to the last message.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,10 +18,10 @@ use super::reconcile::reconcile;
 use super::sessions::{OpenSession, SessionSide};
 use undertone_network::swarm::InboundStream;
 
-/// Begins a session with a peer, and carries it out.
+/// Begins a session with a peer and runs it to its end.
 ///
 /// # Errors
-/// [`SyncFailure`]; messages that arrived before are kept.
+/// [`SyncFailure`]; messages that arrived before the failure are kept.
 pub(super) async fn initiate(
     context: &Arc<SyncContext>,
     peer: PeerId,
@@ -47,18 +47,18 @@ pub(super) async fn initiate(
         carry_out(context, &session, stream, (reconciler, Some(first))).await
     };
     let ended = ended.await.map_err(|failure| match failure {
-        // The peer carries out its own session, which began at the same time.
+        // The peer continues its own session, which began at the same time.
         SyncFailure::Ended { .. } if context.sessions.has_theirs(peer) => SyncFailure::Busy,
         failure => failure,
     });
     finish(context, peer, SessionSide::Ours, ended)
 }
 
-/// Carries out a session that a peer begins.
+/// Runs a session that a peer begins.
 pub(super) async fn respond(context: &Arc<SyncContext>, inbound: InboundStream) {
     let InboundStream { peer, stream, .. } = inbound;
     let ended = async {
-        // The terms are asked of the event loop, which somebody without a session must not keep busy.
+        // Getting the terms involves the event loop, which a peer without a session must not keep busy.
         if context.sessions.is_banned(peer) {
             return Err(SyncFailure::Banned);
         }
@@ -89,7 +89,7 @@ async fn carry_out(
             what: "comparing sets",
             timeout_s: bounds.reconciling.as_secs(),
         }));
-        // Nothing more is sent in a session that has failed.
+        // A failed session sends nothing more.
         let done = done.inspect_err(|failure| expected.fail(failure.clone()))?;
         // The peer may have closed it already.
         let _ = timeout(bounds.turn, stream.close()).await;
@@ -99,7 +99,7 @@ async fn carry_out(
         Ok::<_, SyncFailure>((done, took, expected.settled(bounds.idle).await?))
     };
     let sending = outbound::send(context, peer, expected, sending);
-    // A peer that reads nothing may send all the same.
+    // A peer that reads nothing may still send.
     let whole = timeout(bounds.session, async { tokio::join!(receiving, sending) }).await;
     let (received, sent) = whole.map_err(|_| SyncFailure::TimedOut {
         what: "a session",

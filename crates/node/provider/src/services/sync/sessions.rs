@@ -18,10 +18,10 @@ use super::terms::SessionTerms;
 #[path = "tests/sessions.rs"]
 mod tests;
 
-/// Peers whose latest sessions or faults are remembered at most.
+/// Maximum number of peers whose recent sessions or faults are remembered.
 const REMEMBERED_PEERS: usize = 1_024;
 
-/// Time over which the beginnings of a peer's sessions are counted.
+/// Period over which a peer's session starts are counted.
 const COUNTED: Duration = Duration::from_secs(60);
 
 /// Side that began a session.
@@ -33,12 +33,12 @@ pub(super) enum SessionSide {
     Theirs,
 }
 
-/// Sessions of all peers: at most one that either side began with each peer.
+/// Sessions of all peers: at most one per peer and initiating side.
 #[derive(Debug)]
 pub(super) struct Sessions {
     own: PeerId,
     bounds: SyncBounds,
-    /// Stores that the operator has named. Strangers that take all places do not keep them out.
+    /// Stores named by the operator. Strangers that occupy all places do not keep them out.
     named: BTreeSet<PeerId>,
     table: Mutex<SessionTable>,
 }
@@ -46,13 +46,13 @@ pub(super) struct Sessions {
 #[derive(Debug, Default)]
 struct SessionTable {
     open: Vec<(PeerId, SessionSide, Arc<ExpectedMessages>)>,
-    /// Sessions that each peer began since the given instant.
+    /// Number of sessions that each peer has begun since the given instant.
     begun: BTreeMap<PeerId, (Instant, u32)>,
-    /// Peers at fault, and until when each gets no session.
+    /// Peers at fault, and the time until which each gets no session.
     banned: BTreeMap<PeerId, Instant>,
 }
 
-/// Session that is open until this value is dropped.
+/// A session that is open until this value is dropped.
 #[derive(Debug)]
 pub(super) struct OpenSession {
     sessions: Arc<Sessions>,
@@ -60,7 +60,7 @@ pub(super) struct OpenSession {
     pub(super) expected: Arc<ExpectedMessages>,
 }
 
-/// Transfer stream of a peer that counts as open until this value is dropped.
+/// A peer's transfer stream that counts as open until this value is dropped.
 #[derive(Debug)]
 pub(super) struct OpenTransfer(Arc<ExpectedMessages>);
 
@@ -70,12 +70,12 @@ impl Drop for OpenTransfer {
     }
 }
 
-/// Answer to the question whether a message of a peer is expected.
+/// Whether a message of a peer is expected.
 #[derive(Debug)]
 pub(super) enum TransferClaim {
     /// A session expects the message.
     Wanted(Arc<ExpectedMessages>),
-    /// The message was named, and is not wanted or has arrived before.
+    /// The message was named, but is not wanted or has arrived before.
     Unwanted(Arc<ExpectedMessages>, Expectation),
     /// No session named the message.
     Unasked(Arc<ExpectedMessages>),
@@ -95,7 +95,7 @@ impl Sessions {
 
     /// Opens a session.
     ///
-    /// When both sides begin one at the same time, only that of the lesser identity is carried out.
+    /// If both sides begin one at the same time, only that of the lesser identity proceeds.
     ///
     /// # Errors
     /// [`SyncFailure::Busy`] or [`SyncFailure::Banned`].
@@ -144,7 +144,7 @@ impl Sessions {
         })
     }
 
-    /// Denies a peer sessions for a while.
+    /// Refuses a peer sessions for a while.
     pub(super) fn ban(&self, peer: PeerId) {
         let mut table = self.table.lock();
         if table.banned.len() >= REMEMBERED_PEERS {
@@ -168,14 +168,14 @@ impl Sessions {
         table.open.iter().any(|one| (one.0, one.1) == theirs)
     }
 
-    /// Open sessions of a peer.
+    /// Returns the open sessions of a peer.
     pub(super) fn of(&self, peer: PeerId) -> Vec<Arc<ExpectedMessages>> {
         let table = self.table.lock();
         let of_peer = table.open.iter().filter(|one| one.0 == peer);
         of_peer.map(|one| Arc::clone(&one.2)).collect()
     }
 
-    /// Admits a transfer stream of a peer; `None` if the peer has no session or has enough streams.
+    /// Admits a transfer stream of a peer; returns `None` if the peer has no session or enough streams.
     pub(super) fn open_transfer(&self, peer: PeerId) -> Option<OpenTransfer> {
         let max = self.bounds.streams;
         let sessions = self.of(peer);
@@ -183,7 +183,7 @@ impl Sessions {
         Some(OpenTransfer(session))
     }
 
-    /// Claims a message that a peer has sent. As long as the peer may still name messages, this waits: a message may
+    /// Claims a message that a peer has sent. Waits while the peer may still name messages, because a message may
     /// arrive before the payload that names it.
     pub(super) async fn claim(&self, peer: PeerId, hash: &MessageHash) -> TransferClaim {
         loop {
@@ -208,14 +208,14 @@ impl Sessions {
                 return TransferClaim::Unasked(session);
             }
             drop(session);
-            // A session that has ended meanwhile changes nothing more; the next turn finds that out.
+            // A session that has ended meanwhile no longer changes; the next iteration notices that.
             let _ = select_all(changes.iter_mut().map(|one| Box::pin(one.changed()))).await;
         }
     }
 }
 
 impl SessionTable {
-    /// Counts the beginning of a peer's session; returns whether it is one of `max` in a minute.
+    /// Counts the start of a peer's session; returns whether it is within `max` per minute.
     fn count(&mut self, peer: PeerId, now: Instant, max: u32) -> bool {
         if self.begun.len() >= REMEMBERED_PEERS {
             self.begun.retain(|_, (since, _)| *since + COUNTED > now);
@@ -238,7 +238,7 @@ impl Drop for OpenSession {
         let is_this = |one: &Arc<_>| Arc::ptr_eq(one, &self.expected);
         table.open.retain(|(_, _, one)| !is_this(one));
         drop(table);
-        // Whoever waits for a name learns that there will be none.
+        // Wakes tasks that wait for messages to be named; none will be.
         self.expected.finish_naming();
     }
 }

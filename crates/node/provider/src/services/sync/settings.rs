@@ -1,4 +1,4 @@
-//! Settings of synchronisation, and bounds on what peers can make of it.
+//! Settings of synchronisation, and limits on what peers may do.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use undertone_services::sync::SyncLimits;
 
 use crate::services::StoreSyncConfig;
 
-/// Longest payload of a session: 100,000 messages of at most 41 bytes, and a MiB of topics.
+/// Maximum length of a session's payload, bytes: 100,000 messages of at most 41 bytes, and a MiB of topics.
 const PAYLOAD_BYTES_MAX: usize = 5 << 20;
 
-/// Times of synchronisation.
+/// Time settings of synchronisation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SyncTimes {
-    /// Time between two sessions that this node begins; zero if it begins none.
+    /// Time between two sessions that this node begins; zero to begin none.
     pub(super) interval: Duration,
-    /// Length of the time that is synchronised.
+    /// Length of the synchronised period.
     pub(super) range: Duration,
     /// Age below which messages are left to the relay.
     pub(super) relay_jitter: Duration,
@@ -29,39 +29,42 @@ impl SyncTimes {
         }
     }
 
-    /// Timestamps that a session at `now_ns` is about: from the first to before the second, Unix nanoseconds.
+    /// Returns the period that a session at `now_ns` covers: from the first timestamp to before the second, Unix
+    /// nanoseconds.
     pub(super) fn window_ns(&self, now_ns: i64) -> (i64, i64) {
         let end_ns = now_ns.saturating_sub(nanos(self.relay_jitter));
         (end_ns.saturating_sub(nanos(self.range)), end_ns)
     }
 }
 
-/// Bounds on sessions and transfers.
+/// Limits on sessions and transfers.
 #[derive(Clone, Debug)]
 pub(super) struct SyncBounds {
     /// Limits of the set and of a session's payloads.
     pub(super) limits: SyncLimits,
-    /// Time for reading or writing one payload, and for writing one batch of messages.
+    /// Time limit for reading or writing one payload, and for writing one batch of messages.
     pub(super) turn: Duration,
-    /// Time for all payloads of a session.
+    /// Time limit for all payloads of a session.
     pub(super) reconciling: Duration,
-    /// Time without an awaited message after which the other ones are given up.
+    /// Time without an awaited message after which the remaining ones are given up.
     pub(super) idle: Duration,
-    /// Time for a session with its transfers.
+    /// Time limit for a session including its transfers.
     pub(super) session: Duration,
-    /// Sessions at once that peers have begun whom the operator has not named; each holds a list of the set's messages,
-    /// up to 8 MB.
+    /// Maximum number of concurrent sessions begun by peers that the operator has not named. Each holds a list of the
+    /// set's messages, up to 8 MB.
     pub(super) inbound_sessions: usize,
-    /// Sessions of one peer that may begin in a minute.
+    /// Maximum number of sessions that one peer may begin per minute.
     pub(super) sessions_per_minute: u32,
-    /// Transfer streams at once of one peer. One is enough; another may be opened while the first is ending.
+    /// Maximum number of concurrent transfer streams of one peer. One is enough; another may be opened while the first
+    /// is ending.
     pub(super) streams: usize,
-    /// Messages of a session that this side does not expect, or not twice, before it ends. Some are no fault:
-    /// the peer's set may have grown during the session.
+    /// Number of unexpected or repeated messages after which the session ends. Some are no fault: the peer's set may
+    /// have grown during the session.
     pub(super) unexpected: usize,
-    /// Bytes of received messages that wait for the archive, of all peers.
+    /// Maximum bytes of received messages from all peers that wait for the archive.
     pub(super) waiting_bytes: usize,
-    /// Bytes of the payloads of all sessions that are being read; beyond it, the peer that holds the most loses its session.
+    /// Maximum bytes of payloads being read, over all sessions. Beyond it, the peer that holds the most loses its
+    /// session.
     pub(super) payload_bytes: usize,
     /// Time for which a peer at fault gets no session.
     pub(super) banned: Duration,

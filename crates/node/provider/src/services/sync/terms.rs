@@ -1,8 +1,8 @@
-//! Terms on which messages of other stores are taken.
+//! Terms on which messages from other stores are accepted.
 
 use undertone_services::sync::SyncScope;
 
-/// Messages that a session, or a walk through another store's history, may bring.
+/// Messages that a session, or a walk through another store's history, may deliver.
 #[derive(Clone, Debug)]
 pub(in crate::services) struct SessionTerms {
     /// Topics of the messages.
