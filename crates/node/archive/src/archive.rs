@@ -1,4 +1,4 @@
-//! The archive as a node uses it.
+//! The archive as used by a node.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use crate::{
     InsertReport, MaintainReport, QueryError, RetentionPolicy,
 };
 
-/// Batches that may wait for the writer; further callers wait for a place.
+/// Maximum number of batches waiting for the writer; further callers wait for a place.
 const WAITING_BATCHES: usize = 1024;
 
 /// Settings of an archive.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ArchiveOptions {
-    /// Limits that [`Archive::maintain`] applies; also decides how wide slots of time are.
+    /// Limits that [`Archive::maintain`] applies; they also determine the width of time slots.
     pub retention: RetentionPolicy,
-    /// Queries that are answered at the same time.
+    /// Number of queries that are answered concurrently.
     pub readers: usize,
-    /// Most slots of time. Retention needs some fifty (above 700 days: 512); the rest is room for messages with
-    /// other timestamps, whose number would be unbounded otherwise.
+    /// Maximum number of time slots. Retention needs some fifty (above 700 days: 512). The rest is room for messages
+    /// with other timestamps, which would otherwise need an unbounded number of slots.
     pub max_slots: usize,
 }
 
@@ -45,14 +45,14 @@ impl Default for ArchiveOptions {
 }
 
 impl ArchiveOptions {
-    /// Replaces the limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_retention(mut self, retention: RetentionPolicy) -> Self {
         self.retention = retention;
         self
     }
 
-    /// Replaces the most slots of time.
+    /// Sets the maximum number of time slots.
     #[must_use]
     pub fn with_max_slots(mut self, max_slots: usize) -> Self {
         self.max_slots = max_slots;
@@ -62,8 +62,8 @@ impl ArchiveOptions {
 
 /// Handle of an open archive; clones share it.
 ///
-/// Methods wait without blocking the event loop. A future that is dropped ends the waiting, not the work: an
-/// insertion may still happen. The archive closes when the last handle is dropped.
+/// Methods wait without blocking the event loop. Dropping a future ends the wait, not the work: an insertion may still
+/// happen. The archive closes when the last handle is dropped.
 #[derive(Clone)]
 pub struct Archive {
     place: Arc<str>,
@@ -85,7 +85,7 @@ impl std::fmt::Debug for Archive {
     }
 }
 
-/// Calls the reader of either kind.
+/// Calls the reader, whatever its database.
 macro_rules! read {
     ($archive:expr, $reader:ident => $call:expr) => {
         match &$archive.reader {
@@ -97,11 +97,11 @@ macro_rules! read {
 }
 
 impl Archive {
-    /// Opens an archive, and makes it if the place has none. Needs a tokio runtime with timers.
+    /// Opens an archive, and creates it if the place has none. Needs a tokio runtime with timers.
     ///
     /// # Errors
     ///
-    /// The place cannot be used as an archive now.
+    /// The place cannot currently be used as an archive.
     pub async fn open(url: &ArchiveUrl, options: ArchiveOptions) -> Result<Self, ArchiveError> {
         let (commands, work) = mpsc::channel(WAITING_BATCHES);
         let health = Arc::new(HealthLog::default());
@@ -125,13 +125,13 @@ impl Archive {
         })
     }
 
-    /// Opens an archive for reading alone, also while another process writes it. Insertions and maintenance
-    /// fail as if the archive were closed. In SQLite, slots that the other process adds later are not seen.
-    /// Needs a tokio runtime with timers.
+    /// Opens an archive for reading only, even while another process writes it. Insertions and maintenance fail as if
+    /// the archive were closed. In SQLite, slots that the other process adds later are not seen. Needs a tokio runtime
+    /// with timers.
     ///
     /// # Errors
     ///
-    /// There is no archive, or it cannot be read now.
+    /// There is no archive, or it cannot currently be read.
     pub async fn open_to_read(url: &ArchiveUrl, readers: usize) -> Result<Self, ArchiveError> {
         // Nobody receives what is sent.
         let (commands, _) = mpsc::channel(1);
@@ -155,34 +155,34 @@ impl Archive {
         })
     }
 
-    /// Place of the archive, without a password.
+    /// Returns the place of the archive, without a password.
     pub fn place(&self) -> &str {
         &self.place
     }
 
-    /// Adds messages. When this returns, they are on disk: neither a killed process nor a power failure loses
+    /// Adds messages. When this method returns, they are on disk: neither a killed process nor a power failure loses
     /// them.
     ///
     /// Inserting a message again changes nothing. Batches that wait at the same time are written together. In
-    /// PostgreSQL a batch is one transaction; in SQLite it is one for each slot of time, of which a batch of new
-    /// messages has one or two. After an error some or all of the batch may be there; insert it again.
+    /// PostgreSQL a batch is one transaction. In SQLite there is one transaction per time slot; a batch of new messages
+    /// spans one or two. After an error, part or all of the batch may have been written; insert it again.
     ///
     /// # Errors
     ///
-    /// The archive cannot be written now. Nothing of the batch is acknowledged.
+    /// The archive cannot currently be written. Nothing of the batch is acknowledged.
     pub async fn insert(&self, batch: Vec<StoredMessage>) -> Result<InsertReport, ArchiveError> {
         self.ask(|reply| WriterCommand::Insert(batch, reply)).await
     }
 
     /// Answers a query with one page.
     ///
-    /// Pages that follow a cursor are stable while messages arrive: none comes twice, and none is missing that
-    /// was there at the first page, unless retention dropped it. A query by hashes costs as much as it names
-    /// hashes; their number is for the caller to bound.
+    /// Pages that follow a cursor are stable while messages arrive: no message comes twice, and none that existed at
+    /// the first page is missing, unless retention dropped it. A query by hashes costs in proportion to their number,
+    /// which the caller must bound.
     ///
     /// # Errors
     ///
-    /// The cursor is unknown, or the archive cannot be read now.
+    /// The cursor is unknown, or the archive cannot currently be read.
     pub async fn query(&self, query: HistoryQuery) -> Result<HistoryPage, QueryError> {
         let page = read!(self, reader => reader.query(query).await);
         page.inspect_err(|error| match error {
@@ -191,22 +191,22 @@ impl Archive {
         })
     }
 
-    /// Tells of each hash whether the archive has its message, in the order of the hashes.
+    /// Returns for each hash, in order, whether the archive has its message.
     ///
     /// # Errors
     ///
-    /// The archive cannot be read now.
+    /// The archive cannot currently be read.
     pub async fn contains(&self, hashes: &[MessageHash]) -> Result<Vec<bool>, ArchiveError> {
         let read = read!(self, reader => reader.contains(hashes).await);
         read.inspect_err(|error| self.health.note_reading(error))
     }
 
-    /// Timestamps and hashes of the messages between two timestamps (both included), the oldest first and at
-    /// most `limit`; what sets are reconciled by.
+    /// Returns timestamps and hashes of the messages between two timestamps (both included), oldest first and at most
+    /// `limit`. Set reconciliation uses them.
     ///
     /// # Errors
     ///
-    /// The archive cannot be read now.
+    /// The archive cannot currently be read.
     pub async fn hashes(
         &self,
         start_ns: i64,
@@ -217,12 +217,12 @@ impl Archive {
         read.inspect_err(|error| self.health.note_reading(error))
     }
 
-    /// Identities and topics of the messages between two timestamps (both included), the newest first and at
-    /// most `limit`.
+    /// Returns identities and topics of the messages between two timestamps (both included), newest first and at most
+    /// `limit`.
     ///
     /// # Errors
     ///
-    /// The archive cannot be read now.
+    /// The archive cannot currently be read.
     pub async fn headers(
         &self,
         start_ns: i64,
@@ -233,45 +233,46 @@ impl Archive {
         read.inspect_err(|error| self.health.note_reading(error))
     }
 
-    /// Applies the retention policy at a time, Unix nanoseconds. To be called regularly, e.g. each minute, for the
-    /// limit of age; [`insert`](Self::insert) keeps to those of number and size by itself. What is dropped is logged.
+    /// Applies the retention policy at a time, Unix nanoseconds. To be called regularly, e.g. every minute, for the age
+    /// limit; [`insert`](Self::insert) enforces the limits of number and size by itself. Dropped slots are logged.
     ///
-    /// A clock that jumps ahead makes everything too old: take the time of a [`RetentionClock`](crate::RetentionClock).
+    /// A clock that jumps ahead makes every message too old: use the time of a
+    /// [`RetentionClock`](crate::RetentionClock).
     ///
     /// # Errors
     ///
-    /// The archive cannot be written now; the next run makes up for it.
+    /// The archive cannot currently be written; the next run makes up for it.
     pub async fn maintain(&self, now_ns: i64) -> Result<MaintainReport, ArchiveError> {
         self.ask(|reply| WriterCommand::Maintain(now_ns, reply))
             .await
     }
 
-    /// Size of the archive; cheap.
+    /// Returns the size of the archive; cheap.
     ///
     /// # Errors
     ///
-    /// The archive cannot be read now.
+    /// The archive cannot currently be read.
     pub async fn stats(&self) -> Result<ArchiveStats, ArchiveError> {
         let read = read!(self, reader => reader.stats().await);
         read.inspect_err(|error| self.health.note_reading(error))
     }
 
-    /// Shares of data and indexes; in SQLite this reads the whole archive.
+    /// Returns the sizes of data and indexes; in SQLite this reads the whole archive.
     ///
     /// # Errors
     ///
-    /// The archive cannot be read now.
+    /// The archive cannot currently be read.
     pub async fn sizes(&self) -> Result<ArchiveSizes, ArchiveError> {
         let read = read!(self, reader => reader.sizes().await);
         read.inspect_err(|error| self.health.note_reading(error))
     }
 
-    /// Health of the archive.
+    /// Returns the health of the archive.
     pub fn health(&self) -> ArchiveHealth {
         self.health.get()
     }
 
-    /// Hands work to the writer and waits for its answer.
+    /// Sends a command to the writer and waits for its answer.
     async fn ask<T>(
         &self,
         command: impl FnOnce(WriterReply<T>) -> WriterCommand,

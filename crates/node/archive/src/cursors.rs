@@ -1,7 +1,7 @@
-//! Cursors that pages ended with: the timestamps of their messages.
+//! Recent cursors: the timestamps of the messages that pages ended with.
 //!
-//! A cursor names a message by its hash alone, which any slot of time may have. A client that reads page after page
-//! sends back the cursor of the page before; with its timestamp, that message is found in one slot.
+//! A cursor identifies a message by its hash alone, which may be in any time slot. A client that reads page after page
+//! sends back the cursor of the previous page. With the remembered timestamp, the message is found in one slot.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,19 +12,19 @@ use undertone_message::MessageHash;
 #[path = "tests/cursors.rs"]
 mod tests;
 
-/// Cursors that are remembered: more than the clients that read at the same time.
+/// Number of cursors that are remembered: more than the number of concurrent readers.
 const REMEMBERED: usize = 1024;
 
-/// Timestamps of the messages that pages ended with last.
+/// Timestamps of the messages that recent pages ended with.
 ///
-/// A hint only: a message may be gone, and a cursor that is not remembered may still be there.
+/// This is only a hint: a message may be gone, and a forgotten cursor may still be valid.
 #[derive(Debug, Default)]
 pub(crate) struct CursorMemory(Mutex<RecentCursors>);
 
 #[derive(Debug, Default)]
 struct RecentCursors {
     timestamps_ns: BTreeMap<MessageHash, i64>,
-    /// The oldest first.
+    /// Oldest first.
     order: VecDeque<MessageHash>,
 }
 
@@ -43,7 +43,7 @@ impl CursorMemory {
         }
     }
 
-    /// Timestamp of a message, if a page ended with it not long ago.
+    /// Returns the timestamp of a message, if a recent page ended with it.
     pub(crate) fn timestamp_ns(&self, hash: &MessageHash) -> Option<i64> {
         self.0.lock().timestamps_ns.get(hash).copied()
     }

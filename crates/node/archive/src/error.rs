@@ -1,11 +1,11 @@
-//! Errors of archives, by what an operator has to mend.
+//! Errors of archives, by what an operator has to fix.
 
 use std::sync::Arc;
 
 use thiserror::Error;
 use undertone_services::history::HistoryError;
 
-/// Reason why an archive cannot do what it was asked; each text names the place and a remedy.
+/// Reason why an archive cannot do what was requested; each text names the place and a remedy.
 ///
 /// `place` is a path, or the address of a server without its password.
 #[derive(Clone, Debug, Error)]
@@ -23,7 +23,7 @@ pub enum ArchiveError {
         /// Place of the archive.
         place: Arc<str>,
     },
-    /// The user that the program runs as, or that it logs in as, may not do this.
+    /// The program's user or database login lacks the permission.
     #[error("no permission for the archive {place}: check the owner and the password")]
     Denied {
         /// Place of the archive.
@@ -57,7 +57,7 @@ pub enum ArchiveError {
         /// Place of the archive.
         place: Arc<str>,
     },
-    /// Nothing at the place is an archive that could be read.
+    /// There is no readable archive at the place.
     #[error("{place} has no archive: check the place")]
     NoArchive {
         /// Place where an archive was expected.
@@ -79,7 +79,7 @@ pub enum ArchiveError {
         /// Error of the operating system.
         source: Arc<std::io::Error>,
     },
-    /// PostgreSQL refused a statement for a reason that has no variant of its own.
+    /// PostgreSQL refused a statement for a reason without a variant of its own.
     #[cfg(feature = "postgres")]
     #[error("PostgreSQL at {place} refused: {}", detail(.source))]
     Postgres {
@@ -88,7 +88,7 @@ pub enum ArchiveError {
         /// Error of the client library.
         source: Arc<tokio_postgres::Error>,
     },
-    /// SQLite refused a statement for a reason that has no variant of its own.
+    /// SQLite refused a statement for a reason without a variant of its own.
     #[error("SQLite at {place} refused: {source}")]
     Sqlite {
         /// Place of the archive.
@@ -114,7 +114,7 @@ pub enum ArchiveError {
         /// Place of the archive.
         place: Arc<str>,
     },
-    /// Files of the archive are gone while it is open.
+    /// Files of the archive disappeared while it was open.
     #[error(
         "the archive {place} is gone: mount or restore it (writing resumes by itself), \
          or restart for a new one"
@@ -125,7 +125,8 @@ pub enum ArchiveError {
     },
 }
 
-/// Text of a server's error, which the library's own text leaves out; it holds no password.
+/// Returns the text of a server's error, which the library's own text leaves out; it contains no
+/// password.
 #[cfg(feature = "postgres")]
 fn detail(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
@@ -134,11 +135,11 @@ fn detail(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// Reason why a query has no page.
+/// Reason why a query returns no page.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum QueryError {
-    /// The archive does not have the cursor's message, or no longer.
+    /// The archive does not have the cursor's message, or no longer has it.
     #[error("cursor not found")]
     UnknownCursor,
     /// The archive cannot be read.
@@ -147,7 +148,7 @@ pub enum QueryError {
 }
 
 impl From<&QueryError> for HistoryError {
-    /// Returns what a remote may know of the reason.
+    /// Returns the part of the reason that a remote peer may learn.
     fn from(error: &QueryError) -> Self {
         match error {
             QueryError::UnknownCursor => Self::UnknownCursor,

@@ -1,10 +1,10 @@
-//! Identity of a message with its topics, for readers that need no content.
+//! Identity and topics of a message, for readers that need no content.
 
 use std::sync::Arc;
 
 use undertone_message::MessageHash;
 
-/// Identity of a message in an archive, and its topics.
+/// Identity and topics of a message in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArchivedHeader {

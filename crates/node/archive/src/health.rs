@@ -1,4 +1,4 @@
-//! Health and size of an archive, as an operator is told.
+//! Health and size of an archive, as reported to an operator.
 
 use std::time::SystemTime;
 
@@ -13,11 +13,11 @@ pub struct ArchiveHealth {
     pub last_write: Option<SystemTime>,
     /// Time and reason of the last failure to write; kept after recovery.
     pub last_error: Option<(SystemTime, ArchiveError)>,
-    /// Whether the last attempt to write failed, be it an insertion or the retention.
+    /// Whether the last write failed, either an insertion or the retention.
     pub failing: bool,
-    /// Insertions that failed, in batches, since the archive was opened.
+    /// Number of batches whose insertion failed since the archive was opened.
     pub failed_batches: u64,
-    /// Damage that was found since the archive was opened, which a query that touches it cannot get around.
+    /// Damage found since the archive was opened. Queries that touch it fail.
     pub damage: Option<ArchiveError>,
 }
 
@@ -26,9 +26,9 @@ pub struct ArchiveHealth {
 pub struct ArchiveStats {
     /// Number of messages.
     pub messages: u64,
-    /// Disk space with indexes and logs of the database that belong to messages, in bytes.
+    /// Disk space of the messages, including indexes and database logs, bytes.
     pub bytes: u64,
-    /// Slots of time that the archive is divided into.
+    /// Number of time slots in the archive.
     pub slots: u64,
     /// Earliest timestamp, Unix nanoseconds; `None` in an empty archive.
     pub oldest_ns: Option<i64>,
@@ -36,7 +36,7 @@ pub struct ArchiveStats {
     pub newest_ns: Option<i64>,
 }
 
-/// Shares of data and indexes in an archive.
+/// Sizes of data and indexes in an archive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArchiveSizes {
     /// Bytes of tables.
@@ -45,24 +45,24 @@ pub struct ArchiveSizes {
     pub index_bytes: u64,
 }
 
-/// Health as the writer keeps it.
+/// Health as maintained by the writer and the readers.
 #[derive(Debug, Default)]
 pub(crate) struct HealthLog(Mutex<HealthState>);
 
 #[derive(Debug, Default)]
 struct HealthState {
     shown: ArchiveHealth,
-    /// Whether insertions have failed since the last one that did not.
+    /// Whether the latest insertion failed.
     insertions_fail: bool,
 }
 
 impl HealthLog {
-    /// Returns the health now.
+    /// Returns the current health.
     pub(crate) fn get(&self) -> ArchiveHealth {
         self.0.lock().shown.clone()
     }
 
-    /// Notes the outcome of an insertion.
+    /// Records the outcome of an insertion.
     pub(crate) fn note_insertion<T>(&self, outcome: &Result<T, ArchiveError>) {
         let mut state = self.0.lock();
         state.insertions_fail = outcome.is_err();
@@ -78,7 +78,7 @@ impl HealthLog {
         }
     }
 
-    /// Notes damage that a reader has found.
+    /// Records damage found by a reader.
     pub(crate) fn note_reading(&self, error: &ArchiveError) {
         if matches!(error, ArchiveError::Damaged { .. }) {
             let mut state = self.0.lock();
@@ -86,8 +86,8 @@ impl HealthLog {
         }
     }
 
-    /// Notes the outcome of applying the retention: when nothing is to be inserted, the only sign of a database that
-    /// is gone. A success does not make up for insertions that fail.
+    /// Records the outcome of applying the retention. Without insertions, it is the only sign of a lost database. A
+    /// success does not cancel failing insertions.
     pub(crate) fn note_retention<T>(&self, outcome: &Result<T, ArchiveError>) {
         let mut state = self.0.lock();
         match outcome {

@@ -1,23 +1,23 @@
-//! Positions in history, and the range of positions that a page is cut from.
+//! Positions in history, and the range of positions from which a page is taken.
 
 use undertone_message::MessageHash;
 use undertone_services::history::{
     ContentCriteria, HistoryEntry, HistoryPage, HistoryQuery, PageDirection,
 };
 
-/// Bytes above every hash.
+/// Bytes greater than every hash.
 const ABOVE_HASHES: [u8; 33] = [0xff; 33];
 
-/// Place of a message in history, or an end of history at a timestamp.
+/// Position of a message in history, or before or after all messages of a timestamp.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct PagePosition {
     pub(crate) timestamp_ns: i64,
-    /// Hash, or no bytes (before every message of the timestamp), or [`ABOVE_HASHES`].
+    /// Hash; or empty (before every message of the timestamp), or [`ABOVE_HASHES`] (after every one).
     pub(crate) hash: Vec<u8>,
 }
 
 impl PagePosition {
-    /// Position of a message.
+    /// Returns the position of a message.
     pub(crate) fn of(timestamp_ns: i64, hash: &MessageHash) -> Self {
         Self {
             timestamp_ns,
@@ -26,7 +26,7 @@ impl PagePosition {
     }
 }
 
-/// Positions between which the messages of a page are, both excluded.
+/// Positions that enclose the messages of a page, both excluded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PageBounds {
     pub(crate) after: PagePosition,
@@ -34,7 +34,7 @@ pub(crate) struct PageBounds {
 }
 
 impl PageBounds {
-    /// Bounds of all history between two timestamps, both included.
+    /// Returns the bounds of all history between two timestamps, both included.
     pub(crate) fn between(start_ns: i64, end_ns: i64) -> Self {
         Self {
             after: PagePosition {
@@ -48,7 +48,7 @@ impl PageBounds {
         }
     }
 
-    /// Bounds of a query by content.
+    /// Returns the bounds of a query by content.
     pub(crate) fn of(criteria: &ContentCriteria) -> Self {
         Self::between(
             criteria.start_ns.unwrap_or(i64::MIN),
@@ -56,7 +56,7 @@ impl PageBounds {
         )
     }
 
-    /// Excludes what is not behind a cursor.
+    /// Excludes everything that does not come after a cursor in page order.
     pub(crate) fn behind(&mut self, cursor: PagePosition, direction: PageDirection) {
         match direction {
             PageDirection::Forward if cursor > self.after => self.after = cursor,
@@ -65,7 +65,7 @@ impl PageBounds {
         }
     }
 
-    /// Excludes what comes after a message of the page, and the message itself.
+    /// Excludes a message and everything that comes after it in page order.
     pub(crate) fn end_at(&mut self, last: PagePosition, direction: PageDirection) {
         match direction {
             PageDirection::Forward => self.before = self.before.clone().min(last),
@@ -79,7 +79,7 @@ impl PageBounds {
     }
 }
 
-/// Orders keys from the first of a page on, and leaves only the first ones.
+/// Sorts keys in page order, and keeps only the first ones.
 pub(crate) fn cut<T>(
     keys: &mut Vec<T>,
     direction: PageDirection,
@@ -93,17 +93,18 @@ pub(crate) fn cut<T>(
     keys.truncate(most);
 }
 
-/// Number of entries that a page is made of: one more than asked for tells whether there is a next page.
+/// Returns the number of entries to fetch for a page: one more than requested, which shows whether there is a next
+/// page.
 pub(crate) fn fetch_count(query: &HistoryQuery) -> usize {
     page_limit(query).saturating_add(1)
 }
 
-/// Most entries of a page, at least one.
+/// Returns the maximum number of entries of a page, at least one.
 fn page_limit(query: &HistoryQuery) -> usize {
     usize::try_from(query.limit.clamp(1, undertone_services::history::PAGE_MAX)).unwrap_or(1)
 }
 
-/// Makes a page of up to [`fetch_count`] entries, ordered from the first of the page on.
+/// Builds a page from up to [`fetch_count`] entries in page order.
 pub(crate) fn make(query: &HistoryQuery, mut entries: Vec<HistoryEntry>) -> HistoryPage {
     let limit = page_limit(query);
     let more = entries.len() > limit;

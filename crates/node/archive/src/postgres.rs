@@ -1,7 +1,6 @@
 //! Archives in PostgreSQL: a table partitioned by time.
 //!
-//! A task writes on a connection of its own; queries share a pool. Several processes may have the same archive
-//! open.
+//! A task writes on its own connection; queries share a pool. Several processes may have the same archive open.
 
 mod error;
 mod query;
@@ -23,16 +22,16 @@ use crate::{ArchiveError, ArchiveOptions};
 
 pub(crate) use reader::PostgresReader;
 
-/// Longest wait for a connection.
+/// Maximum wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Settings of our connections: queries here are made for their indexes, whatever the statistics of a partition
-/// that is minutes old suggest, and compiling one takes longer than running it.
+/// Settings of our connections. The queries are designed for their indexes, whatever the statistics of a partition that
+/// is minutes old suggest, and JIT compilation takes longer than running them.
 const SESSION: &str = "-c jit=off -c enable_seqscan=off -c enable_bitmapscan=off \
     -c plan_cache_mode=force_generic_plan -c statement_timeout=10s -c lock_timeout=5s \
     -c synchronous_commit=on -c client_min_messages=warning";
 
-/// Opens the archive at a server: makes its tables if they are absent, starts its writer, and returns its reader.
+/// Opens the archive at a server: creates its tables if they are missing, starts its writer, and returns its reader.
 pub(crate) async fn open(
     config: &tokio_postgres::Config,
     place: &Arc<str>,
@@ -49,7 +48,7 @@ pub(crate) async fn open(
     Ok(Arc::new(PostgresReader::new(readers, Arc::clone(place))))
 }
 
-/// Opens the archive at a server for reading alone.
+/// Opens the archive at a server for reading only.
 pub(crate) async fn open_to_read(
     config: &tokio_postgres::Config,
     place: &Arc<str>,
@@ -61,7 +60,7 @@ pub(crate) async fn open_to_read(
     Ok(Arc::new(reader))
 }
 
-/// Adds what our connections need to an address.
+/// Adds our connections' settings to a server address.
 fn configured(config: &tokio_postgres::Config) -> tokio_postgres::Config {
     let mut config = config.clone();
     let session = match config.get_options() {
@@ -75,7 +74,7 @@ fn configured(config: &tokio_postgres::Config) -> tokio_postgres::Config {
     config
 }
 
-/// Makes a pool of connections; it connects when the first one is needed.
+/// Creates a pool of connections, which connects on first use.
 fn pool(
     config: &tokio_postgres::Config,
     size: usize,

@@ -16,34 +16,35 @@ mod tests;
 
 pub use clock::RetentionClock;
 
-/// Shares of a limit, of which the newest slot may hold one before it is closed.
+/// The newest slot is closed when it holds more than one of this many shares of a limit.
 const SHARES: u64 = 16;
 
-/// Slots that a retention time is divided into.
+/// Number of slots that a retention time is divided into.
 const SLOTS_OF_AGE: u64 = 24;
 
-/// Most slots that a retention time of many months is divided into.
+/// Maximum number of slots that a retention time of many months is divided into.
 const SLOTS_OF_AGE_MAX: u64 = 512;
 
 const MINUTE_S: u64 = 60;
 const DAY_S: u64 = 24 * 3600;
 
-/// Width of slots without any limit, so that 1024 slots are 19 years.
+/// Width of slots without any limit; 1024 of them span 19 years.
 const UNLIMITED_S: u64 = 7 * DAY_S;
 
-/// Limits of an archive; whichever is reached first makes it forget. The default has no limit.
+/// Limits of an archive. Whichever is reached first removes old messages. The default has no limit.
 ///
-/// Written as parts joined by `;`, each at most once: `time:2592000` or `time:30d` (units `s`, `m`, `h`, `d`,
-/// `w`), `capacity:1000000` (messages), `size:30GB` (units `B`, `KB`, `MB`, `GB`, `TB` of 1000 each, and `KiB`,
-/// `MiB`, `GiB`, `TiB` of 1024 each); or `none`.
+/// As text, parts are joined by `;`, each at most once: `time:2592000` or `time:30d` (units `s`, `m`, `h`, `d`, `w`),
+/// `capacity:1000000` (messages), `size:30GB` (units `B`, `KB`, `MB`, `GB`, `TB` of 1000 each, and `KiB`, `MiB`, `GiB`,
+/// `TiB` of 1024 each); or `none`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RetentionPolicy {
-    /// Age from which messages may go, seconds. They go by whole slots of time, of which one is a 24th of this age
-    /// long, at least a minute and at most a day (more for an age of many months).
+    /// Age from which messages may be removed, seconds. Whole time slots are removed. A slot spans a 24th of this age,
+    /// at least a minute and at most a day (more for an age of many months).
     pub max_age_s: Option<u64>,
-    /// Most messages that the archive keeps.
+    /// Maximum number of messages in the archive.
     pub max_messages: Option<u64>,
-    /// Most bytes on disk, with indexes. May be exceeded by a sixteenth for a moment, and by what one slot needs.
+    /// Maximum bytes on disk, including indexes. May briefly be exceeded by a sixteenth, and by what a single slot
+    /// needs.
     pub max_bytes: Option<u64>,
 }
 
@@ -57,7 +58,7 @@ pub enum RetentionError {
         /// Part of the policy.
         part: String,
     },
-    /// `none` is joined with a limit.
+    /// `none` is combined with a limit.
     #[error("retention `none` cannot be joined with a limit")]
     NoneWithLimit,
     /// A part has no number, or one that is zero or too large.
@@ -66,7 +67,7 @@ pub enum RetentionError {
         /// Part of the policy.
         part: String,
     },
-    /// A kind of limit is given twice.
+    /// A kind of limit occurs twice.
     #[error("retention `{part}`: this kind of limit is given twice")]
     Twice {
         /// Part of the policy.
@@ -84,7 +85,7 @@ pub enum RetentionError {
     },
 }
 
-/// Units with their factors.
+/// Units and their factors.
 type Units = &'static [(&'static str, u64)];
 
 const TIMES: Units = &[
@@ -192,21 +193,21 @@ impl fmt::Display for RetentionPolicy {
     }
 }
 
-/// Outcome of a run of the retention.
+/// Outcome of one run of the retention.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MaintainReport {
-    /// Slots of time that were dropped.
+    /// Number of time slots that were dropped.
     pub dropped_slots: u64,
-    /// Messages that went with them.
+    /// Number of messages in these slots.
     pub dropped_messages: u64,
     /// End of the latest of these slots, Unix nanoseconds; `None` if none was dropped.
     pub dropped_until_ns: Option<i64>,
-    /// Whether the archive is above a limit still, because its newest slot alone is.
+    /// Whether the archive is still above a limit, because its newest slot alone is.
     pub above_limit: bool,
 }
 
 impl MaintainReport {
-    /// Says what was dropped from the archive at a place, if anything.
+    /// Logs what was dropped from the archive at a place, if anything.
     pub(crate) fn log(&self, place: &str, retention: &RetentionPolicy) {
         let Some(until_ns) = self.dropped_until_ns else {
             return;
@@ -222,7 +223,7 @@ impl MaintainReport {
     }
 }
 
-/// Use of a slot, as the retention weighs it.
+/// Use of a slot, as input for the retention.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlotUse {
     pub(crate) range: SlotRange,
@@ -231,21 +232,22 @@ pub(crate) struct SlotUse {
     pub(crate) newest_ns: Option<i64>,
 }
 
-/// Changes that the retention asks for.
+/// Changes that the retention requires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RetentionPlan {
     /// Number of slots to drop, from the oldest.
     pub(crate) drop: usize,
-    /// Timestamp with which the newest slot is to end, so that later messages get a new one.
+    /// Timestamp at which the newest slot is to end, so that later messages go into a new one.
     pub(crate) close_newest_at_ns: Option<i64>,
-    /// Whether the rest is above a limit.
+    /// Whether the remaining slots are above a limit.
     pub(crate) above_limit: bool,
 }
 
 impl RetentionPolicy {
-    /// Decides which of the slots, ordered by time, have to go at a time; without a time only by number and size.
+    /// Decides which of the slots, ordered by time, have to be dropped at a time; without a time, only by number and
+    /// size.
     ///
-    /// The newest slot is dropped only for its age: a limit of number or size never empties an archive.
+    /// The newest slot is dropped only for its age: a limit on number or size never empties an archive.
     pub(crate) fn plan(&self, now_ns: Option<i64>, slots: &[SlotUse]) -> RetentionPlan {
         let horizon_ns = self.max_age_s.zip(now_ns).map(|(age_s, now_ns)| {
             let age_ns = i64::try_from(age_s.saturating_mul(1_000_000_000)).unwrap_or(i64::MAX);
@@ -264,7 +266,8 @@ impl RetentionPolicy {
         }
         let newest = slots[drop..].last();
         let full = newest.filter(|slot| is_above(&[**slot], SHARES));
-        // Behind its newest message, so that those that follow are in another slot, which stays when this one goes.
+        // The slot ends at its newest message. Later messages go into another slot, which stays when this one is
+        // dropped.
         let close_newest_at_ns = full.and_then(|slot| {
             let range = slot.range.first_ns..slot.range.last_ns;
             slot.newest_ns.filter(|newest_ns| range.contains(newest_ns))
@@ -276,13 +279,13 @@ impl RetentionPolicy {
         }
     }
 
-    /// Whether this much is above a share of the limits of number or size.
+    /// Whether these amounts exceed a share of the limits on number or size.
     fn is_above(&self, messages: u64, bytes: u64, shares: u64) -> bool {
         self.max_messages.is_some_and(|max| messages > max / shares)
             || self.max_bytes.is_some_and(|max| bytes > max / shares)
     }
 
-    /// Cuts messages into pieces, of which none is above a share of the limits unless it is a single message.
+    /// Divides messages into pieces. A piece exceeds a share of the limits only if it is a single message.
     pub(crate) fn pieces(
         self,
         messages: &[StoredMessage],
@@ -302,7 +305,7 @@ impl RetentionPolicy {
     }
 }
 
-/// Messages and bytes that were added to an archive since its limits were last looked at.
+/// Messages and bytes added to an archive since its limits were last checked.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Added {
     messages: u64,
@@ -316,15 +319,15 @@ impl Added {
         self.bytes += messages.iter().map(|one| size(one) as u64).sum::<u64>();
     }
 
-    /// Whether the limits have to be looked at: for what was added, or because the archive has `messages` in all.
+    /// Whether the limits have to be checked, because of the additions or because the archive has `messages` in total.
     pub(crate) fn is_due(&self, policy: &RetentionPolicy, messages: u64) -> bool {
         policy.is_above(self.messages, self.bytes, SHARES) || policy.is_above(messages, 0, 1)
     }
 }
 
-/// Returns the width of new slots under a policy, nanoseconds: a 24th of the retention time between a minute and
-/// a day (more for a time of many months), and a week without a time. Limits of number and size need no narrower
-/// slots, because retention closes a slot early once it has a share of the limit.
+/// Returns the width of new slots under a policy, nanoseconds. It is a 24th of the retention time between a minute and
+/// a day (more for a time of many months), and a week without a retention time. Limits on number and size need no
+/// narrower slots, because retention closes a slot early once it holds a share of the limit.
 pub(crate) fn width_ns(policy: &RetentionPolicy) -> i64 {
     let width_s = match policy.max_age_s {
         Some(age_s) => (age_s / SLOTS_OF_AGE)
@@ -335,7 +338,7 @@ pub(crate) fn width_ns(policy: &RetentionPolicy) -> i64 {
     i64::try_from(width_s.saturating_mul(1_000_000_000)).unwrap_or(i64::MAX)
 }
 
-/// Bytes of a message, without small fields.
+/// Returns the bytes of a message, without small fields.
 pub(crate) fn size(message: &StoredMessage) -> usize {
     let proof = message.message.rate_limit_proof.as_ref();
     message.message.payload.len()

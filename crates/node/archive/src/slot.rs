@@ -1,4 +1,4 @@
-//! Slots of time, into which an archive is divided.
+//! Time slots, into which an archive is divided.
 
 #[cfg(test)]
 #[path = "tests/slot.rs"]
@@ -12,17 +12,17 @@ pub(crate) struct SlotRange {
 }
 
 impl SlotRange {
-    /// Whether a timestamp is in the range.
+    /// Whether the range contains a timestamp.
     pub(crate) fn contains(&self, timestamp_ns: i64) -> bool {
         (self.first_ns..=self.last_ns).contains(&timestamp_ns)
     }
 
-    /// Finds the range that has a timestamp, in ranges that are ordered and do not overlap.
+    /// Finds the range that contains a timestamp, among ordered ranges that do not overlap.
     pub(crate) fn find(ranges: &[Self], timestamp_ns: i64) -> Option<usize> {
         Self::find_by(ranges, |range| range, timestamp_ns)
     }
 
-    /// Finds the slot whose range has a timestamp, in slots that are ordered and do not overlap.
+    /// Finds the slot whose range contains a timestamp, among ordered slots that do not overlap.
     pub(crate) fn find_by<T>(
         slots: &[T],
         range: impl Fn(&T) -> &Self,
@@ -33,8 +33,8 @@ impl SlotRange {
         found.contains(timestamp_ns).then_some(index)
     }
 
-    /// Returns the range of a new slot for a timestamp that no existing range has: the cell of a grid of the
-    /// given width, without what existing ranges have of it. Existing slots may be of another width, or shorter.
+    /// Returns the range of a new slot for a timestamp that no existing range contains. It is the cell of a grid of the
+    /// given width, minus the parts covered by existing ranges. Existing slots may have another width, or be shorter.
     pub(crate) fn new_for(timestamp_ns: i64, width_ns: i64, existing: &[Self]) -> Self {
         let width = i128::from(width_ns.max(1));
         let first = i128::from(timestamp_ns).div_euclid(width) * width;

@@ -1,7 +1,7 @@
-//! Archives in SQLite: a directory with one file for each slot of time.
+//! Archives in SQLite: a directory with one file per time slot.
 //!
-//! Dropping a slot removes its file, which takes no time and returns its disk space at once. A thread writes;
-//! queries run on the runtime's blocking threads, each with connections of its own.
+//! Dropping a slot removes its file, which takes no time and frees its disk space at once. A thread writes; queries run
+//! on the runtime's blocking threads, each with its own connections.
 
 mod directory;
 mod error;
@@ -48,7 +48,7 @@ pub(crate) async fn open(
     Ok(Arc::new(reader))
 }
 
-/// Opens the archive in a directory for reading alone.
+/// Opens the archive in a directory for reading only.
 pub(crate) async fn open_to_read(
     directory: &Path,
     readers: usize,

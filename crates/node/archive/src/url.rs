@@ -11,12 +11,12 @@ use thiserror::Error;
 #[path = "tests/url.rs"]
 mod tests;
 
-/// Place of an archive. Neither its `Display` nor its `Debug` shows a password.
+/// Place of an archive. Neither its `Display` nor its `Debug` shows the password.
 ///
-/// Read from `sqlite://path` or a plain path, the directory of an archive in SQLite; or from
-/// `postgres://user:password@host:port/database` (or `postgresql://`). Special characters of user and
-/// password are percent-encoded. The connection to PostgreSQL is not encrypted: it is for the same machine or
-/// network, or for a tunnel.
+/// It is parsed from `sqlite://path` or a plain path, the directory of an archive in SQLite, or from
+/// `postgres://user:password@host:port/database` (or `postgresql://`). Special characters of user and password are
+/// percent-encoded. The connection to PostgreSQL is not encrypted: use it on the same machine or network, or through a
+/// tunnel.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ArchiveUrl {
     place: Arc<str>,
@@ -33,7 +33,7 @@ pub(crate) enum UrlKind {
     Postgres,
 }
 
-/// Reason why a text is not the place of an archive; the text is not part of it, for its password.
+/// Reason why a text is not the place of an archive. The text itself is left out, because it may contain a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ArchiveUrlError {
@@ -51,10 +51,10 @@ pub enum ArchiveUrlError {
          special characters percent-encoded (`@` is `%40`)"
     )]
     Postgres,
-    /// The database is of an unknown kind.
+    /// The URL's scheme is unknown.
     #[error("the archive's URL has an unknown scheme: expected `sqlite://` or `postgres://`")]
     Scheme,
-    /// The connection is to be encrypted.
+    /// The URL requests an encrypted connection.
     #[error(
         "the archive's URL asks for TLS, which is not supported: use a tunnel, or no `sslmode`"
     )]
@@ -62,7 +62,7 @@ pub enum ArchiveUrlError {
 }
 
 impl ArchiveUrl {
-    /// Makes the place of an archive in SQLite.
+    /// Returns the place of an archive in SQLite.
     pub fn sqlite(directory: impl AsRef<Path>) -> Self {
         let directory = directory.as_ref();
         Self {
@@ -71,7 +71,7 @@ impl ArchiveUrl {
         }
     }
 
-    /// Returns the place as errors name it.
+    /// Returns the place as shown in errors.
     pub(crate) fn place(&self) -> Arc<str> {
         Arc::clone(&self.place)
     }
@@ -109,7 +109,7 @@ fn postgres(text: &str) -> Result<ArchiveUrl, ArchiveUrlError> {
         Some(Host::Unix(path)) => path.display().to_string(),
         None => return Err(ArchiveUrlError::Postgres),
     };
-    // Marks of a password whose special characters were not encoded: the rest of it would count as the host.
+    // Signs of a password whose special characters were not encoded: the rest of it would be taken for the host.
     if host.contains(['@', ':']) && !host.starts_with('[') {
         return Err(ArchiveUrlError::Postgres);
     }

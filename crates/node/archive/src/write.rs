@@ -1,4 +1,4 @@
-//! Work for an archive's writer, and groups of insertions that share a transaction.
+//! Commands for an archive's writer, and groups of insertions that share a transaction.
 
 use tokio::sync::oneshot;
 use undertone_services::history::StoredMessage;
@@ -6,22 +6,22 @@ use undertone_services::history::StoredMessage;
 use crate::retention::size;
 use crate::{ArchiveError, MaintainReport};
 
-/// Messages of a group above which it takes no further batch.
+/// Number of messages from which on a group takes no more batches.
 const GROUP_MESSAGES: usize = 4096;
 
-/// Bytes of payloads of a group above which it takes no further batch.
+/// Payload bytes from which on a group takes no more batches.
 const GROUP_BYTES: usize = 16 * 1024 * 1024;
 
-/// Fate of each message of an inserted batch; the numbers add up to the batch.
+/// Number of messages of an inserted batch by fate; the numbers add up to the batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InsertReport {
     /// Messages that are new in the archive.
     pub inserted: usize,
     /// Messages that the archive already has.
     pub duplicates: usize,
-    /// Ephemeral messages, which are not kept.
+    /// Ephemeral messages, which are not stored.
     pub ephemeral: usize,
-    /// Messages not kept because their timestamps would need more slots of time than an archive may have.
+    /// Messages not stored because their timestamps would need more time slots than an archive may have.
     pub out_of_range: usize,
 }
 
@@ -33,10 +33,10 @@ pub(crate) enum InsertFate {
     OutOfRange,
 }
 
-/// Answer that a caller waits for.
+/// Channel for the answer to a caller.
 pub(crate) type WriterReply<T> = oneshot::Sender<Result<T, ArchiveError>>;
 
-/// Work for the writer.
+/// Command for the writer.
 pub(crate) enum WriterCommand {
     /// Insert a batch.
     Insert(Vec<StoredMessage>, WriterReply<InsertReport>),
@@ -44,7 +44,7 @@ pub(crate) enum WriterCommand {
     Maintain(i64, WriterReply<MaintainReport>),
 }
 
-/// Batches that are written together, because they waited at the same time.
+/// Batches that are written together because they were waiting at the same time.
 #[derive(Default)]
 pub(crate) struct Group {
     messages: Vec<StoredMessage>,
@@ -79,17 +79,17 @@ impl Group {
         });
     }
 
-    /// Whether the group takes no further batch.
+    /// Whether the group takes no more batches.
     pub(crate) fn is_full(&self) -> bool {
         self.messages.len() >= GROUP_MESSAGES || self.bytes >= GROUP_BYTES
     }
 
-    /// Messages to write, in the order of their arrival.
+    /// Returns the messages to write, in order of arrival.
     pub(crate) fn messages(&self) -> &[StoredMessage] {
         &self.messages
     }
 
-    /// Answers every batch, given the fate of each message.
+    /// Answers the callers of all batches, given the fate of each message.
     pub(crate) fn finish(self, outcome: Result<Vec<InsertFate>, ArchiveError>) {
         let mut fates = outcome.as_deref().unwrap_or_default().iter();
         for share in self.shares {

@@ -1,5 +1,5 @@
-//! Traffic of discv5 among nodes of one process that look for nobody: `idle_traffic [NODES] [SETTLE_S] [MEASURED_S]`, such as
-//! `idle_traffic 100 120 600`. Bytes are those of UDP's payloads.
+//! Measures the traffic of idle discv5 nodes in one process: `idle_traffic [NODES] [SETTLE_S] [MEASURED_S]`, such as
+//! `idle_traffic 100 120 600`. Counts bytes of UDP payloads.
 
 use std::error::Error;
 use std::net::Ipv4Addr;
@@ -29,7 +29,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     eprintln!("{nodes} nodes started; measuring begins in {settle_s} s");
     sleep(Duration::from_secs(settle_s)).await;
-    // The library counts for all services of a process together.
+    // The library's counters cover all services of a process together.
     let before = Discv5::metrics();
     let (sent, received) = (before.bytes_sent, before.bytes_recv);
     sleep(Duration::from_secs(measured_s)).await;

@@ -1,4 +1,4 @@
-//! Node discovery version 5 with Waku's protocol id: looks for nodes on demand, and offers those that fit.
+//! Node discovery version 5 with Waku's protocol id: looks up nodes on demand, and offers those that fit.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock};
@@ -29,10 +29,11 @@ const WAKU_PROTOCOL: ProtocolIdentity = ProtocolIdentity {
     protocol_version: [0, 1],
 };
 
-/// Nodes that must report the same address of this node before its record has it.
+/// Number of nodes that must report the same address of this node before its record contains it.
 const ADDRESS_VOTES: usize = 3;
 
-/// Offers that wait for the connection manager at most; more are dropped, as they will be found again.
+/// Maximum number of offers waiting for the connection manager; more are dropped, because the nodes will be found
+/// again.
 const OFFERS_MAX: usize = 256;
 
 /// Keys and values of a node record, apart from those of its identity and addresses.
@@ -47,13 +48,13 @@ pub struct Discv5Config {
     pub record: String,
     /// Sockets of the service, see [`bind`].
     pub sockets: Discv5Sockets,
-    /// Records of nodes to begin with.
+    /// Records of bootstrap nodes.
     pub bootstrap: Vec<WakuRecord>,
-    /// Cluster of this node; nodes of others are not offered.
+    /// Cluster of this node; nodes of other clusters are not offered.
     pub cluster: u16,
     /// Shards of this node; nodes that relay none of them are not offered.
     pub shards: Vec<u16>,
-    /// Whether nodes in private networks and on this host are asked, as in a test network.
+    /// Whether nodes in private networks and on this host may be contacted, as in a test network.
     pub allows_private: bool,
 }
 
@@ -64,7 +65,7 @@ pub enum Discv5Error {
     /// The port cannot be bound.
     #[error("cannot listen on UDP {address}: {error}")]
     Listen {
-        /// Address that was asked for.
+        /// Address to bind.
         address: SocketAddr,
         /// Error of the operating system.
         error: std::io::Error,
@@ -72,7 +73,7 @@ pub enum Discv5Error {
     /// The node's own record is not valid.
     #[error("the node's own record: {0}")]
     Record(#[from] NodeRecordError),
-    /// The key is no secret of secp256k1, or does not belong to the record.
+    /// The key is not a valid secp256k1 secret, or does not belong to the record.
     #[error("the node's key cannot sign its record; discv5 needs a key of secp256k1")]
     Key,
     /// The library did not start.
@@ -83,14 +84,14 @@ pub enum Discv5Error {
     },
 }
 
-/// Binds the sockets of the service: one at the first address of each family, at one port; port 0 lets the system choose one
-/// for each, so that the node's record can name them.
+/// Binds the sockets of the service: one at the first address of each family, all at one port. With port 0, the system
+/// chooses a port for each, so that the node's record can name them.
 ///
-/// Nodes with both families are asked over IPv6 alone. So, beside an IPv4 address, all addresses of IPv6 (`::`) count only on a
-/// machine that reaches the Internet by it at present.
+/// Nodes with both families are contacted over IPv6 alone. So in addition to an IPv4 address, the IPv6 wildcard (`::`)
+/// is used only if the machine currently reaches the Internet by IPv6.
 ///
 /// # Errors
-/// [`Discv5Error::Listen`] if a port is in use, or may not be used.
+/// [`Discv5Error::Listen`] if a port is in use or not permitted.
 pub fn bind(addresses: &[IpAddr], port: u16) -> Result<Discv5Sockets, Discv5Error> {
     let first = |is_v4: bool| addresses.iter().find(|ip| ip.is_ipv4() == is_v4).copied();
     let ipv4 = first(true);
@@ -106,7 +107,7 @@ pub fn bind(addresses: &[IpAddr], port: u16) -> Result<Discv5Sockets, Discv5Erro
     })
 }
 
-/// Running discv5 service; it ends when this is dropped.
+/// Running discv5 service; it ends when this value is dropped.
 #[derive(Debug)]
 pub struct Discv5Service {
     wishes: mpsc::Sender<()>,
@@ -119,7 +120,7 @@ pub struct Discv5Service {
 }
 
 impl Discv5Service {
-    /// Starts the service in the current runtime. Nodes that fit come by the receiver.
+    /// Starts the service in the current runtime. The receiver yields the nodes that fit.
     ///
     /// # Errors
     /// [`Discv5Error`] names the address or the defect.
@@ -136,7 +137,7 @@ impl Discv5Service {
             allows_private,
         } = config;
         let own = WakuRecord::parse(&record)?;
-        // The library keeps its key to itself, and signs no removal.
+        // The library does not share its key, and has no operation to remove a value from the record.
         let mut signing = secret;
         let signing = CombinedKey::secp256k1_from_bytes(&mut signing);
         let signing = signing.map_err(|_| Discv5Error::Key)?;
@@ -156,7 +157,7 @@ impl Discv5Service {
             .auto_nat_listen_duration(None)
             .build();
         let start = |reason: String| Discv5Error::Start { reason };
-        // On loopback all nodes of a test share one address; elsewhere a network is no crowd.
+        // On loopback all nodes of a test share one address, so the limit per network does not apply there.
         config.ip_limit = !is_local;
         config.enr_update = !is_local;
         let mut discv5 =
@@ -199,15 +200,15 @@ impl Discv5Service {
         Ok((service, offered))
     }
 
-    /// Has the service look for nodes soon. A wish while one waits changes nothing.
+    /// Has the service look up nodes soon. Has no effect while an earlier wish is waiting.
     pub fn look(&self) {
         // A full queue means that a look-up is about to start.
         let _ = self.wishes.try_send(());
     }
 
-    /// Adds a node to begin with, which DNS or another source has found.
+    /// Adds a node found by DNS or another source.
     pub fn add(&self, node: WakuRecord) {
-        // A full queue loses the record; the others in it will do.
+        // A full queue loses the record; the waiting ones suffice.
         let _ = self.more.try_send(node);
     }
 
@@ -217,8 +218,9 @@ impl Discv5Service {
         *shards = wanted;
     }
 
-    /// Sets the shards, capabilities, TCP ports and further addresses in the node's record (`rs`, `rsv`, `waku2`, `tcp`,
-    /// `tcp6`, `multiaddrs`), which gets a new sequence number if they differ from its own. Those of these keys that are left out are removed.
+    /// Sets the shards, capabilities, TCP ports and further addresses in the node's record (`rs`, `rsv`, `waku2`,
+    /// `tcp`, `tcp6`, `multiaddrs`). The record gets a new sequence number if they differ. Keys of these that are left
+    /// out are removed.
     pub fn set_content(&self, wanted: RecordValues) {
         self.content.send_if_modified(|content| {
             let is_new = *content != wanted;
@@ -227,8 +229,9 @@ impl Discv5Service {
         });
     }
 
-    /// Sets the IP addresses of the host at which the node listens. A record that names one of them names another one, and
-    /// gets a new sequence number, when the host loses it; what other nodes say decides where it never was the host's own.
+    /// Sets the IP addresses of the host that the node listens on. If the record contains one of them and the host
+    /// loses it, the record gets another one, and a new sequence number. For an address that the host never had itself,
+    /// the reports of other nodes decide.
     pub fn set_addresses(&self, listening: Vec<IpAddr>) {
         self.addresses.send_if_modified(|addresses| {
             let is_new = *addresses != listening;
@@ -237,24 +240,24 @@ impl Discv5Service {
         });
     }
 
-    /// Returns the node's record as it is now, and each time it changes.
+    /// Returns a receiver of the node's current record, updated on each change.
     pub fn record(&self) -> watch::Receiver<String> {
         self.record.clone()
     }
 
-    /// Returns the receiver of the records of known nodes that fit, raw RLP, for peer exchange.
+    /// Returns a receiver of the records of known nodes that fit, raw RLP, for peer exchange.
     pub fn known(&self) -> watch::Receiver<Vec<Bytes>> {
         self.known.clone()
     }
 }
 
-/// Whether a record is that of a Waku node.
+/// Whether a record belongs to a Waku node.
 fn is_waku(enr: &Enr) -> bool {
     enr.get_raw_rlp("waku2").is_some()
 }
 
-/// Whether a record is that of a Waku node whose discv5 service can be in the Internet: strangers name whomever they like,
-/// and nobody in this host's own network shall get packets because of them.
+/// Whether a record belongs to a Waku node whose discv5 addresses are all public. Strangers may name any address, and
+/// must not cause packets to hosts in this host's own network.
 fn is_public_waku(enr: &Enr) -> bool {
     let rules = AddressRules::default();
     let v4 = enr.udp4_socket().map(SocketAddr::from);

@@ -1,4 +1,4 @@
-//! Discovery by DNS: reads signed trees of node records, again and again, and passes on those of our cluster.
+//! Discovery by DNS: reads signed trees of node records repeatedly, and passes on the records of this node's cluster.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -21,13 +21,13 @@ mod tests;
 
 use tree::{TreeDefect, TreeLimits, TreeUrl, TreeWalk};
 
-/// Time between two walks after one that found nodes.
+/// Pause after a walk that found nodes.
 const AGAIN: Duration = Duration::from_secs(30 * 60);
 
-/// Time after a walk that found nobody; it doubles up to [`AGAIN`].
+/// Pause after a walk that found nobody; doubles up to [`AGAIN`].
 const RETRY: Duration = Duration::from_secs(5);
 
-/// Records that wait at most; the walk waits with them.
+/// Maximum number of waiting records; when it is reached, the walk waits too.
 const RECORDS_MAX: usize = 64;
 
 /// Configuration of discovery by DNS.
@@ -37,7 +37,7 @@ pub struct DnsConfig {
     pub trees: Vec<TreeUrl>,
     /// Name servers to ask; empty for the system's.
     pub name_servers: Vec<SocketAddr>,
-    /// Cluster of this node; records of other clusters are passed over.
+    /// Cluster of this node; records of other clusters are skipped.
     pub cluster: u16,
     /// Seed of the random order in which a tree is read.
     pub seed: [u8; 32],
@@ -57,7 +57,7 @@ pub enum DnsError {
     },
 }
 
-/// Starts reading trees in the current runtime; nodes come by the receiver. Reading ends when it is dropped.
+/// Starts to read trees in the current runtime; the receiver yields the nodes. Reading ends when it is dropped.
 ///
 /// # Errors
 /// [`DnsError`] if no name server is known.
@@ -152,9 +152,9 @@ async fn read(
     found
 }
 
-/// TXT records of a name, each joined from its parts; none if the name cannot be resolved.
+/// Returns the TXT records of a name, each joined from its parts; empty if the name cannot be resolved.
 async fn texts_of(resolver: &TokioResolver, name: &str) -> Vec<String> {
-    // The dot at the end keeps the system's search domains out.
+    // The trailing dot disables the system's search domains.
     let lookup = match resolver.txt_lookup(format!("{name}.")).await {
         Ok(lookup) => lookup,
         Err(error) => {

@@ -1,4 +1,4 @@
-//! Node records (ENR, EIP-778) of Waku nodes (RFC 31): who a node is, where it listens, what it offers.
+//! Node records (ENR, EIP-778) of Waku nodes (RFC 31): identity, addresses and services of a node.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr as _;
@@ -15,40 +15,40 @@ use undertone_peers::{Capabilities, PeerFacts, PeerOffer, PeerSource};
 #[path = "tests/record.rs"]
 mod tests;
 
-/// Key of a record with the capabilities of the node, one byte of bits.
+/// Key of the node's capabilities in a record, one byte of flags.
 const CAPABILITIES: &str = "waku2";
 
-/// Key of a record with a cluster and its shards as a list.
+/// Key of a cluster and its shards as a list.
 const SHARD_LIST: &str = "rs";
 
-/// Key of a record with a cluster and its shards as a vector of bits.
+/// Key of a cluster and its shards as a bit vector.
 const SHARD_BITS: &str = "rsv";
 
-/// Key of a record with addresses that `ip` and `tcp` cannot express.
+/// Key of the addresses that `ip` and `tcp` cannot express.
 const MULTIADDRS: &str = "multiaddrs";
 
-/// Length of the vector of bits, bytes.
+/// Length of the bit vector, bytes.
 const SHARD_BITS_BYTES: usize = 128;
 
 /// Maximum number of addresses taken from a record of at most 300 bytes.
 const ADDRESSES_MAX: usize = 16;
 
-/// Error of a text that is no valid node record.
+/// Error of a text that is not a valid node record.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NodeRecordError {
     /// The text is not a signed record, or its signature is wrong.
     #[error("not a signed node record (enr:…): {reason}")]
     Malformed {
-        /// Defect that was found first.
+        /// The first defect found.
         reason: String,
     },
-    /// The record is signed with a key from which no identity of libp2p follows.
+    /// The record is signed with a type of key that yields no libp2p identity.
     #[error("the record's key is not of secp256k1, so it names no peer")]
     OtherKey,
 }
 
-/// Record of a node, whose signature was checked.
+/// Record of a node with a verified signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WakuRecord {
     enr: Enr,
@@ -59,44 +59,44 @@ impl WakuRecord {
     /// Reads a record from its text, `enr:…`.
     ///
     /// # Errors
-    /// [`NodeRecordError`] if the text is no record, or its signature is wrong.
+    /// [`NodeRecordError`] if the text is not a record, or its signature is wrong.
     pub fn parse(text: &str) -> Result<Self, NodeRecordError> {
         let malformed = |reason: String| NodeRecordError::Malformed { reason };
         let enr = Enr::from_str(text.trim()).map_err(malformed)?;
         Self::from_enr(enr)
     }
 
-    /// Reads a record from its bytes on the wire, as peer exchange has them.
+    /// Reads a record from its wire format, as used by peer exchange.
     ///
     /// # Errors
-    /// [`NodeRecordError`] if the bytes are no record, or its signature is wrong.
+    /// [`NodeRecordError`] if the bytes are not a record, or its signature is wrong.
     pub fn from_rlp(bytes: &[u8]) -> Result<Self, NodeRecordError> {
         Self::parse(&format!("enr:{}", URL_SAFE_NO_PAD.encode(bytes)))
     }
 
-    /// Reads a record that the library has decoded, which checked its signature.
+    /// Converts a record decoded by the library, which has checked its signature.
     ///
     /// # Errors
-    /// [`NodeRecordError::OtherKey`] if no identity follows from its key.
+    /// [`NodeRecordError::OtherKey`] if its key yields no identity.
     pub fn from_enr(enr: Enr) -> Result<Self, NodeRecordError> {
         let peer = peer_of(&enr).ok_or(NodeRecordError::OtherKey)?;
         Ok(Self { enr, peer })
     }
 
-    /// Returns the record as the library has it.
+    /// Returns the record as the library's type.
     pub fn enr(&self) -> &Enr {
         &self.enr
     }
 
-    /// Returns the record as its bytes on the wire, for peer exchange.
+    /// Returns the record in its wire format, for peer exchange.
     pub fn to_rlp(&self) -> Bytes {
         let text = self.enr.to_base64();
         let base64 = text.strip_prefix("enr:").unwrap_or(&text);
-        // The library wrote the text, so it is valid; an empty record would be taken for none.
+        // The library wrote the text, so it is valid; an empty result would count as no record.
         URL_SAFE_NO_PAD.decode(base64).unwrap_or_default().into()
     }
 
-    /// Returns the identity that follows from the record's key.
+    /// Returns the identity that the record's key yields.
     pub fn peer(&self) -> PeerId {
         self.peer
     }
@@ -112,7 +112,7 @@ impl WakuRecord {
         v4.or_else(|| self.enr.udp6_socket().map(SocketAddr::from))
     }
 
-    /// Returns the addresses at which the node's libp2p listens, without its identity.
+    /// Returns the addresses at which the node's libp2p listens, without `/p2p`.
     pub fn addresses(&self) -> Vec<Multiaddr> {
         let v4 = self.enr.tcp4_socket().map(SocketAddr::from);
         let v6 = self.enr.tcp6_socket().map(SocketAddr::from);
@@ -123,7 +123,7 @@ impl WakuRecord {
         addresses
     }
 
-    /// Returns what the record says of cluster, shards and services.
+    /// Returns the record's statements about cluster, shards and services.
     pub fn facts(&self) -> PeerFacts {
         let capabilities = self.bytes(CAPABILITIES);
         let capabilities = capabilities.and_then(|bytes| bytes.first().copied());
@@ -154,7 +154,7 @@ impl WakuRecord {
     }
 }
 
-/// Identity of libp2p that follows from a record's key: the key in libp2p's protobuf form, as an identity multihash.
+/// Returns the libp2p identity of a record's key: the key in libp2p's protobuf encoding, as an identity multihash.
 fn peer_of(enr: &Enr) -> Option<PeerId> {
     let CombinedPublicKey::Secp256k1(key) = enr.public_key() else {
         return None;
@@ -177,7 +177,7 @@ fn tcp_address(socket: SocketAddr) -> Multiaddr {
         .with(Protocol::Tcp(socket.port()))
 }
 
-/// Splits addresses that are each preceded by their length, 16 bits; reading ends at the first defect.
+/// Splits addresses that each have a 16-bit length prefix; stops at the first defect.
 fn split_addresses(mut bytes: &[u8]) -> Vec<Multiaddr> {
     let mut addresses = Vec::new();
     while let Some((length, rest)) = bytes.split_first_chunk::<2>() {
@@ -206,7 +206,7 @@ fn shard_list(bytes: &[u8]) -> Option<(u16, Vec<u16>)> {
     Some((u16::from_be_bytes(*cluster), shards.collect()))
 }
 
-/// Reads a cluster and a vector of bits, one for each shard, the lowest bit first.
+/// Reads a cluster and a bit vector with one bit per shard, the lowest bit first.
 fn shard_bits(bytes: &[u8]) -> Option<(u16, Vec<u16>)> {
     let (cluster, bits) = bytes.split_first_chunk::<2>()?;
     if bits.len() != SHARD_BITS_BYTES {

@@ -1,4 +1,4 @@
-//! Errors of PostgreSQL, translated to what an operator has to mend.
+//! Errors of PostgreSQL, translated to what an operator has to fix.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use tokio_postgres::error::SqlState;
 
 use crate::ArchiveError;
 
-/// Reason why reading ended.
+/// Reason why a read ended.
 pub(super) enum PostgresReadError {
-    /// A row is none that this program writes.
+    /// This program does not write such a row.
     Damaged,
-    /// The cursor's message is in no partition.
+    /// No partition contains the cursor's message.
     UnknownCursor,
     Statement(tokio_postgres::Error),
 }
@@ -69,7 +69,7 @@ pub(super) fn of_pool(place: &Arc<str>, error: PoolError) -> ArchiveError {
     }
 }
 
-/// Whether statements failed because a partition was dropped or is missing, so that a repetition helps.
+/// Whether a statement failed because a partition was dropped or is missing, so that a retry helps.
 pub(super) fn is_missing_partition(error: &tokio_postgres::Error) -> bool {
     error.code() == Some(&SqlState::CHECK_VIOLATION)
 }

@@ -1,4 +1,4 @@
-//! Queries: pages, hashes, and what the archive contains.
+//! Queries: pages, hashes, and the content of the archive.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +16,12 @@ use crate::cursors::CursorMemory;
 use crate::page::{self, PageBounds, PagePosition};
 use crate::{ArchiveSizes, ArchiveStats, ArchivedHeader};
 
-/// Condition that a message is between bounds, parameters 1 to 4. The bare timestamps choose the partitions.
+/// Condition that a message is between bounds, parameters 1 to 4. The plain timestamps select the partitions.
 const BETWEEN: &str = "timestamp >= $1 AND timestamp <= $3 \
     AND (timestamp, hash) > ($1, $2) AND (timestamp, hash) < ($3, $4)";
 
-/// Numbers of rows that statements ask for. The number is part of a statement, because the planner has to know
-/// that it is small; with few of them, few statements are kept prepared.
+/// Row limits used in statements. The limit is part of the statement text, because the planner has to know that it is
+/// small. With few limits, few prepared statements are kept.
 const ROWS: [usize; 5] = [2, 11, 21, 51, 101];
 
 /// Answers a query.
@@ -57,7 +57,8 @@ pub(super) async fn page(
     Ok(page)
 }
 
-/// Timestamp of a cursor's message, if it is there: first in the partition where a page ended with it, then in all.
+/// Returns the timestamp of a cursor's message, if it exists. Looks first in the partition where a page ended with it,
+/// then in all.
 async fn find_cursor(
     client: &Object,
     cursors: &CursorMemory,
@@ -77,7 +78,7 @@ async fn find_cursor(
     found.map(|row| row.try_get(0)).transpose()
 }
 
-/// Order of a query's rows as SQL.
+/// Returns the order of a query's rows in SQL.
 fn order(query: &HistoryQuery) -> &'static str {
     match query.direction {
         PageDirection::Forward => "timestamp ASC, hash ASC",
@@ -93,7 +94,7 @@ fn columns(query: &HistoryQuery) -> &'static str {
     }
 }
 
-/// Smallest number of rows that statements ask for and that is enough.
+/// Returns the smallest sufficient row limit.
 fn rows_of(most: usize) -> usize {
     let enough = |rows: &usize| *rows >= most;
     ROWS.into_iter().find(enough).unwrap_or(most)
@@ -101,9 +102,9 @@ fn rows_of(most: usize) -> usize {
 
 /// Reads the first messages between the bounds that meet the criteria.
 ///
-/// Content topics are read one by one, each with its own end, and merged: the cost is bounded by the page, not by
-/// how many messages the topics have. A pubsub topic given with content topics is compared only, since a content
-/// topic normally belongs to one (Waku's relay sharding).
+/// Content topics are read one by one, each with its own limit, and merged: the page bounds the cost, not the number of
+/// messages in the topics. A pubsub topic given with content topics is only compared, because a content topic normally
+/// belongs to one pubsub topic (Waku's relay sharding).
 async fn by_content(
     client: &Object,
     query: &HistoryQuery,
@@ -129,7 +130,7 @@ async fn by_content(
         &before.hash,
     ];
     let statement = if let ([key], [topic]) = (&keys[..], &topics[..]) {
-        // One topic has nothing to be merged with.
+        // A single topic needs no merge.
         parameters.extend([key as &(dyn ToSql + Sync), topic]);
         let mut and_pubsub = "";
         if pubsub.is_some() {
@@ -179,7 +180,7 @@ async fn by_hashes(
 ) -> Result<Vec<Row>, Error> {
     let (columns, order, rows) = (columns(query), order(query), rows_of(most));
     let hashes: Vec<&[u8]> = hashes.iter().map(|hash| &hash.0[..]).collect();
-    // Apart, so that the messages are found by their hashes and not by walking through time.
+    // A separate subquery, so that messages are found by hash and not by scanning a time range.
     let statement = format!(
         "WITH found AS MATERIALIZED (SELECT {columns} FROM message WHERE hash = ANY ($5))
          SELECT * FROM found WHERE {BETWEEN} ORDER BY {order} LIMIT {rows}"
@@ -200,7 +201,7 @@ async fn by_hashes(
         .await
 }
 
-/// Tells of each hash whether its message is there.
+/// Returns for each hash whether its message exists.
 pub(super) async fn contains(
     client: &Object,
     hashes: &[MessageHash],
@@ -213,7 +214,7 @@ pub(super) async fn contains(
     Ok(hashes.iter().map(|hash| found.contains(hash)).collect())
 }
 
-/// Timestamps and hashes between two timestamps.
+/// Returns timestamps and hashes between two timestamps.
 pub(super) async fn hashes(
     client: &Object,
     start_ns: i64,
@@ -234,7 +235,7 @@ pub(super) async fn hashes(
     rows.iter().map(read).collect()
 }
 
-/// Identities and topics of the newest messages between two timestamps.
+/// Returns identities and topics of the newest messages between two timestamps.
 pub(super) async fn headers(
     client: &Object,
     start_ns: i64,
@@ -250,7 +251,7 @@ pub(super) async fn headers(
     rows.iter().map(read).collect()
 }
 
-/// Size of the archive.
+/// Returns the size of the archive.
 pub(super) async fn stats(client: &Object) -> Result<ArchiveStats, Error> {
     let totals = "SELECT count(*), coalesce(sum(messages), 0)::bigint,
         coalesce(sum(pg_total_relation_size(to_regclass(partition))), 0)::bigint FROM message_slot";
@@ -267,7 +268,7 @@ pub(super) async fn stats(client: &Object) -> Result<ArchiveStats, Error> {
     })
 }
 
-/// Shares of data and indexes.
+/// Returns the sizes of data and indexes.
 pub(super) async fn sizes(client: &Object) -> Result<ArchiveSizes, Error> {
     let sizes = "SELECT coalesce(sum(pg_table_size(to_regclass(partition))), 0)::bigint,
         coalesce(sum(pg_indexes_size(to_regclass(partition))), 0)::bigint FROM message_slot";

@@ -12,7 +12,7 @@ use super::{query, schema};
 use crate::cursors::CursorMemory;
 use crate::{ArchiveError, ArchiveSizes, ArchiveStats, ArchivedHeader, QueryError};
 
-/// Queries of an archive, a bounded number of them at a time.
+/// Reader of an archive, with a bounded number of concurrent queries.
 pub(crate) struct PostgresReader {
     pool: Pool,
     place: Arc<str>,
@@ -29,7 +29,7 @@ impl PostgresReader {
         }
     }
 
-    /// Checks that the database has an archive of the known format.
+    /// Checks that the database contains an archive of the known format.
     pub(super) async fn check(&self) -> Result<(), ArchiveError> {
         let place = || Arc::clone(&self.place);
         let select = "SELECT format FROM archive_format";
@@ -108,7 +108,7 @@ impl PostgresReader {
         client.map_err(|error| of_pool(&self.place, error))
     }
 
-    /// Translates an error; of reads without a cursor, none can be unknown.
+    /// Translates an error of a read without a cursor, so that no cursor can be unknown.
     fn explain(&self, error: PostgresReadError) -> ArchiveError {
         match error {
             PostgresReadError::Statement(error) => of_statement(&self.place, error),

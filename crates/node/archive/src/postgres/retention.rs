@@ -1,4 +1,4 @@
-//! Retention: partitions are dropped, and full ones closed.
+//! Retention: drops old partitions and closes full ones.
 
 use super::error::{is_missing_partition, of_statement};
 use super::schema::{self, PostgresSlot};
@@ -8,7 +8,7 @@ use crate::slot::SlotRange;
 use crate::{ArchiveError, MaintainReport};
 
 impl PostgresWriter {
-    /// Applies the retention at a time, Unix nanoseconds; without one only its limits of number and size.
+    /// Applies the retention at a time, Unix nanoseconds; without a time, only its limits of number and size.
     pub(super) async fn maintain(
         &mut self,
         now_ns: Option<i64>,
@@ -32,7 +32,7 @@ impl PostgresWriter {
         Ok(report)
     }
 
-    /// Carries out a plan, one transaction for each partition: each needs an exclusive lock for a moment.
+    /// Carries out a plan, with one transaction per partition, because each needs an exclusive lock for a moment.
     async fn apply(
         &mut self,
         plan: RetentionPlan,
@@ -44,7 +44,7 @@ impl PostgresWriter {
                 let transaction = client.transaction().await?;
                 transaction.batch_execute(schema::LOCK).await?;
                 let forget = "DELETE FROM message_slot WHERE partition = $1";
-                // Another process may have dropped it.
+                // Another process may have dropped the partition.
                 if transaction.execute(forget, &[&slot.partition]).await? > 0 {
                     let drop = format!("DROP TABLE {}", slot.partition);
                     transaction.batch_execute(&drop).await?;
@@ -61,8 +61,8 @@ impl PostgresWriter {
     }
 }
 
-/// Lets a partition end at a timestamp. A constraint that says so is proved first, while others read and write, so
-/// that attaching the partition again need not read it.
+/// Ends a partition's range at a timestamp. First validates a constraint for that range, while others read and write.
+/// Then attaching the partition again need not read it.
 async fn close(
     client: &mut deadpool_postgres::Object,
     slot: &PostgresSlot,
@@ -84,17 +84,18 @@ async fn close(
         .await?;
     let closed = attach_again(client, partition, range).await;
     if closed.is_err() {
-        // Else the partition would refuse what it is still there for. If this fails too, the writer repeats it.
+        // Otherwise the partition would refuse messages that it still has to take. If this fails too, the writer
+        // repeats it.
         let _ = client.batch_execute(&drop_constraint).await;
     }
     match closed {
-        // Another process has just written a later message: the next run closes the partition behind that.
+        // Another process has just written a later message: the next run closes the partition after that message.
         Err(error) if is_missing_partition(&error) => Ok(()),
         closed => closed,
     }
 }
 
-/// Proves a partition's constraint, and attaches it with a range that ends earlier.
+/// Validates a partition's constraint, and attaches the partition again with a range that ends earlier.
 async fn attach_again(
     client: &mut deadpool_postgres::Object,
     partition: &str,
@@ -123,7 +124,7 @@ async fn attach_again(
     transaction.commit().await
 }
 
-/// Reads how much each partition holds.
+/// Reads the use of each partition.
 async fn uses(
     client: &deadpool_postgres::Object,
     slots: &[PostgresSlot],

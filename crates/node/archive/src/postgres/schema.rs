@@ -11,20 +11,21 @@ use undertone_services::history::{HistoryData, HistoryEntry};
 use crate::ArchivedHeader;
 use crate::slot::SlotRange;
 
-/// Version of the tables' form.
+/// Version of the table layout.
 pub(super) const FORMAT: i64 = 1;
 
-/// Key of the advisory lock under which tables and partitions are made ("undertone" in ASCII, cut).
+/// Statement that takes the advisory lock under which tables and partitions are created. The key is "undertone" in
+/// ASCII, truncated.
 pub(super) const LOCK: &str = "SELECT pg_advisory_xact_lock(x'756e646572746f6e'::bigint)";
 
 /// Tables of an archive.
 ///
-/// Topics are bytes, because PostgreSQL's text cannot have a zero byte, which protobuf's strings can. Indexes
-/// have the first eight bytes of a topic's SHA-256, because an index entry is bounded to about 2700 bytes and a
-/// topic is not; queries compare the topic too. `message_slot` has the number of messages of each partition, so
-/// that nobody has to count.
+/// Topics are bytes, because PostgreSQL's text cannot contain a zero byte, which protobuf's strings can. Indexes
+/// contain the first eight bytes of a topic's SHA-256, because an index entry is limited to about 2700 bytes and a
+/// topic is not; queries also compare the topic. `message_slot` contains the number of messages per partition, so that
+/// they need not be counted.
 ///
-/// `timestamp` is 0 for a message without one, as in its hash; `timed` tells the two apart.
+/// `timestamp` is 0 for a message without one, as in its hash; `timed` distinguishes the two cases.
 pub(super) const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS archive_format (format bigint NOT NULL);
 CREATE TABLE IF NOT EXISTS message_slot (
@@ -61,7 +62,7 @@ pub(super) const CONTENT: &str = "timestamp, hash, pubsub_topic, content_topic, 
 /// Columns of an entry without content.
 pub(super) const KEY: &str = "timestamp, hash";
 
-/// Returns the key by which indexes have a topic.
+/// Returns the key of a topic in the indexes.
 pub(super) fn topic_key(topic: &str) -> i64 {
     let digest: [u8; 32] = Sha256::digest(topic).into();
     let [a, b, c, d, e, f, g, h, ..] = digest;
@@ -74,7 +75,7 @@ pub(super) fn hash(row: &Row, index: usize) -> Option<MessageHash> {
     bytes.try_into().ok().map(MessageHash)
 }
 
-/// Reads an entry; `None` if the row is not one that this program writes.
+/// Reads an entry; `None` if this program does not write such a row.
 pub(super) fn entry(row: &Row) -> Option<HistoryEntry> {
     let hash = hash(row, 1)?;
     let data = if row.len() > 2 {
@@ -85,7 +86,7 @@ pub(super) fn entry(row: &Row) -> Option<HistoryEntry> {
     Some(HistoryEntry { hash, data })
 }
 
-/// Reads timestamp, hash and topics; `None` if the row is not one that this program writes.
+/// Reads timestamp, hash and topics; `None` if this program does not write such a row.
 pub(super) fn header(row: &Row) -> Option<ArchivedHeader> {
     Some(ArchivedHeader {
         timestamp_ns: row.try_get(0).ok()?,
@@ -150,13 +151,13 @@ pub(super) async fn slots(
     rows.iter().map(read).collect()
 }
 
-/// Bounds of a partition as SQL.
+/// Returns the bounds of a partition in SQL.
 pub(super) fn bounds(range: SlotRange) -> String {
     let first = match range.first_ns {
         i64::MIN => "MINVALUE".to_owned(),
         first => format!("'{first}'"),
     };
-    // The upper end of a partition is excluded.
+    // The upper bound of a partition is exclusive.
     let end = match range.last_ns.checked_add(1) {
         None => "MAXVALUE".to_owned(),
         Some(end) => format!("'{end}'"),
@@ -164,12 +165,12 @@ pub(super) fn bounds(range: SlotRange) -> String {
     format!("FROM ({first}) TO ({end})")
 }
 
-/// Statement that removes the constraint of a partition that is being closed.
+/// Returns the statement that removes the constraint of a partition that is being closed.
 pub(super) fn drop_constraint(partition: &str) -> String {
     format!("ALTER TABLE {partition} DROP CONSTRAINT IF EXISTS closed")
 }
 
-/// Makes a partition.
+/// Creates a partition.
 pub(super) async fn create_slot(
     transaction: &Transaction<'_>,
     range: SlotRange,
@@ -177,7 +178,7 @@ pub(super) async fn create_slot(
     let next = "SELECT nextval('message_slot_number')";
     let number: i64 = transaction.query_one(next, &[]).await?.try_get(0)?;
     let partition = format!("message_slot_{number}");
-    // Attaching a table, unlike making it as a partition, does not make queries wait.
+    // Unlike creating a partition directly, attaching a table does not block queries.
     transaction
         .batch_execute(&format!(
             "CREATE TABLE {partition} (LIKE message INCLUDING DEFAULTS INCLUDING INDEXES);

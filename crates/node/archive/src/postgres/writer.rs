@@ -18,10 +18,10 @@ use crate::slot::SlotRange;
 use crate::write::{Group, InsertFate, WriterCommand};
 use crate::{ArchiveError, ArchiveOptions, MaintainReport, RetentionPolicy};
 
-/// Most messages of a statement.
+/// Maximum number of messages per statement.
 const STATEMENT_MESSAGES: usize = 1024;
 
-/// Bytes of messages above which a statement takes no further one.
+/// Message bytes above which a statement takes no more messages.
 const STATEMENT_BYTES: usize = 8 * 1024 * 1024;
 
 const INSERT: &str = "
@@ -31,7 +31,7 @@ SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5:
   $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[])
 ON CONFLICT (timestamp, hash) DO NOTHING RETURNING hash, timestamp";
 
-/// Runs until every handle of the archive is gone.
+/// Runs until every handle of the archive is dropped.
 pub(super) async fn run(
     mut writer: PostgresWriter,
     mut work: mpsc::Receiver<WriterCommand>,
@@ -78,9 +78,9 @@ pub(super) struct PostgresWriter {
     max_slots: usize,
     /// Partitions ordered by time, as far as this process knows.
     pub(super) slots: Vec<PostgresSlot>,
-    /// Messages and bytes written since the limits were last looked at.
+    /// Messages and bytes written since the limits were last checked.
     added: Added,
-    /// Whether `slots` was read.
+    /// Whether `slots` has been read.
     known: bool,
 }
 
@@ -113,7 +113,7 @@ impl PostgresWriter {
         }
     }
 
-    /// Makes the tables if they are absent, and checks their form.
+    /// Creates the tables if they are missing, and checks their format.
     pub(super) async fn start(&mut self) -> Result<(), ArchiveError> {
         let mut client = self.client().await?;
         let made = async {
@@ -137,7 +137,7 @@ impl PostgresWriter {
         let format = made
             .await
             .map_err(|error: tokio_postgres::Error| match error.code() {
-                // A table of one of our names has other columns.
+                // A table with one of our names has other columns.
                 Some(&SqlState::UNDEFINED_COLUMN) => ArchiveError::NotAnArchive {
                     place: Arc::clone(&self.place),
                 },
@@ -153,7 +153,7 @@ impl PostgresWriter {
         self.learn(&client).await
     }
 
-    /// Connection of the writer.
+    /// Returns the writer's connection.
     pub(super) async fn client(&self) -> Result<Object, ArchiveError> {
         let client = self.pool.get().await;
         client.map_err(|error| of_pool(&self.place, error))
@@ -167,7 +167,7 @@ impl PostgresWriter {
         Ok(())
     }
 
-    /// Writes the messages of a group, piece by piece, so that the archive stays within its limits.
+    /// Writes the messages of a group in pieces, so that the archive stays within its limits.
     async fn write_group(
         &mut self,
         messages: &[StoredMessage],
@@ -182,14 +182,14 @@ impl PostgresWriter {
             self.added.add(piece);
             let messages = self.slots.iter().map(|slot| slot.messages).sum();
             if self.added.is_due(&self.retention, messages) {
-                // What was written stays so; the health has the error, and the next run makes up for it.
+                // The written messages stay; the health records the error, and the next run makes up for it.
                 let _ = self.retain(None, health).await;
             }
         }
         Ok(fates)
     }
 
-    /// Applies the retention, without a time only its limits of number and size.
+    /// Applies the retention; without a time, only its limits of number and size.
     async fn retain(
         &mut self,
         now_ns: Option<i64>,
@@ -205,7 +205,7 @@ impl PostgresWriter {
         outcome
     }
 
-    /// Writes messages in one transaction; once more if another process changed the partitions.
+    /// Writes messages in one transaction; retries once if another process changed the partitions.
     async fn write(&mut self, messages: &[StoredMessage]) -> Result<Vec<InsertFate>, ArchiveError> {
         let mut client = self.client().await?;
         if !self.known {
@@ -229,7 +229,7 @@ impl PostgresWriter {
         })
     }
 
-    /// Lets the newest partition take messages again, if a process ended while it closed it.
+    /// Makes the newest partition accept messages again, in case a process ended while closing it.
     async fn reopen(&self, client: &Object) -> Result<(), ArchiveError> {
         let Some(slot) = self.slots.last() else {
             return Ok(());
@@ -240,8 +240,8 @@ impl PostgresWriter {
         reopened.map_err(|error| of_statement(&self.place, error))
     }
 
-    /// Makes the partitions that messages need, as far as there may be more. Returns of each message whether it
-    /// has one.
+    /// Creates the partitions that messages need, within the maximum number. Returns for each message whether it has
+    /// one.
     async fn slots_for(
         &mut self,
         client: &mut Object,
@@ -264,7 +264,7 @@ impl PostgresWriter {
         Ok(taken)
     }
 
-    /// Makes the partition for a timestamp, unless another process has made it.
+    /// Creates the partition for a timestamp, unless another process has done so.
     async fn create_slot(
         &mut self,
         client: &mut Object,
@@ -284,7 +284,7 @@ impl PostgresWriter {
         Ok(())
     }
 
-    /// Writes those messages that have a partition in one transaction.
+    /// Writes the messages that have a partition, in one transaction.
     async fn attempt(
         &mut self,
         client: &mut Object,
@@ -312,7 +312,7 @@ impl PostgresWriter {
             }
         }
         if !counts.is_empty() {
-            // In the order of time, so that two processes never wait for each other.
+            // Ordered by time, so that two processes never deadlock.
             let count = "UPDATE message_slot SET messages = messages + $2 WHERE first_ns = $1";
             let count = transaction.prepare_cached(count).await?;
             for (first_ns, added) in &counts {
@@ -333,7 +333,7 @@ impl PostgresWriter {
     }
 }
 
-/// Number of messages that the next statement takes.
+/// Returns the number of messages for the next statement.
 fn statement_len(messages: &[&StoredMessage]) -> usize {
     let mut bytes = 0;
     let fits = |message: &&&StoredMessage| {
@@ -348,7 +348,7 @@ fn statement_len(messages: &[&StoredMessage]) -> usize {
         .count()
 }
 
-/// Inserts messages; returns hashes and timestamps of the new ones.
+/// Inserts messages; returns the hashes and timestamps of the new ones.
 async fn insert(
     transaction: &deadpool_postgres::Transaction<'_>,
     messages: &[&StoredMessage],

@@ -1,4 +1,4 @@
-//! Time that retention goes by.
+//! Clock for the retention.
 
 use std::time::Duration;
 
@@ -6,21 +6,21 @@ use std::time::Duration;
 #[path = "tests/clock.rs"]
 mod tests;
 
-/// Time by which an archive forgets: the wall clock's, except that a step ahead counts only once it has held for
-/// [`RetentionClock::HOLD`].
+/// Clock that determines the age of messages for retention. It is the wall clock, but a step ahead counts only once it
+/// has persisted for [`RetentionClock::HOLD`].
 ///
-/// A clock that jumps days ahead, until time synchronisation sets it right, would otherwise make the whole archive too
-/// old at once. While a step is not believed yet, time goes on from before it by the monotonic clock. A step back is
+/// A clock that jumps days ahead, until time synchronisation corrects it, would otherwise suddenly make the whole
+/// archive too old. Until a step is accepted, time continues from before it by the monotonic clock. A step back is
 /// followed at once, because it makes nothing older.
 ///
-/// A start has no earlier reading to compare with; the archive's newest message takes its place. A machine that slept
-/// looks like a step, which costs no more than the wait.
+/// After a start there is no earlier reading to compare with, so the archive's newest message takes its place. A sleep
+/// of the machine looks like a step, which costs no more than the delay.
 #[derive(Clone, Debug)]
 pub struct RetentionClock {
-    /// Time to forget by as of the last reading, Unix nanoseconds.
+    /// Retention time at the last reading, Unix nanoseconds.
     time_ns: i64,
     last: Option<LastReading>,
-    /// Monotonic time of the first reading after a step ahead that is not believed yet.
+    /// Monotonic time of the first reading after a step ahead that is not accepted yet.
     held_since: Option<Duration>,
 }
 
@@ -32,14 +32,15 @@ struct LastReading {
 }
 
 impl RetentionClock {
-    /// Time for which the wall clock has to hold after a step ahead before it is believed.
+    /// Time for which the wall clock has to persist after a step ahead before it is accepted.
     pub const HOLD: Duration = Duration::from_secs(600);
 
-    /// Difference between the two clocks above which the wall clock was set; less is a correction of its rate.
+    /// Difference between the two clocks above which the wall clock counts as having been set; below it, its rate was
+    /// corrected.
     const TOLERANCE_NS: i64 = 10_000_000_000;
 
-    /// Starts for an archive whose newest message has the timestamp `newest_ns`, Unix nanoseconds; `None` if it has no
-    /// message.
+    /// Creates the clock for an archive whose newest message has the timestamp `newest_ns`, Unix nanoseconds; `None`
+    /// for an empty archive.
     pub fn new(newest_ns: Option<i64>) -> Self {
         Self {
             time_ns: newest_ns.unwrap_or(i64::MAX),
@@ -48,8 +49,8 @@ impl RetentionClock {
         }
     }
 
-    /// Takes a reading of the wall clock, Unix nanoseconds, and of the monotonic one, which may start anywhere. Returns
-    /// the time to forget by, Unix nanoseconds.
+    /// Takes a reading of the wall clock, Unix nanoseconds, and of the monotonic clock, which may start anywhere.
+    /// Returns the time to use for retention, Unix nanoseconds.
     pub fn time_ns(&mut self, wall_ns: i64, monotonic: Duration) -> i64 {
         let elapsed_ns = |last: LastReading| nanos(monotonic.saturating_sub(last.monotonic));
         let is_set = self.last.is_none_or(|last| {
@@ -71,7 +72,7 @@ impl RetentionClock {
         self.time_ns
     }
 
-    /// Time by which the wall clock is ahead of the time to forget by; zero unless a step is not believed yet.
+    /// Returns how far the wall clock is ahead of the retention time; zero unless a step is not accepted yet.
     pub fn held_back(&self) -> Duration {
         let wall_ns = self.last.filter(|_| self.held_since.is_some());
         let ahead_ns = wall_ns.map_or(0, |last| last.wall_ns.saturating_sub(self.time_ns));

@@ -1,4 +1,4 @@
-//! The directory of an archive: its files, and what its writer tells its readers.
+//! The directory of an archive: its files, and the state that its writer shares with its readers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use crate::slot::SlotRange;
 /// File whose presence makes a directory an archive.
 const MARKER: &str = "archive.sqlite";
 
-/// End of the name of a slot's file that is being made.
+/// File extension of a slot that is being created.
 const UNFINISHED: &str = "new";
 
-/// Slot of an archive, as readers see it.
+/// Slot of an archive, as seen by readers.
 #[derive(Clone, Debug)]
 pub(super) struct SqliteSlot {
-    /// Number of the file; never used again.
+    /// Number of the file; never reused.
     pub(super) number: u64,
     pub(super) range: SlotRange,
     pub(super) messages: u64,
@@ -27,10 +27,10 @@ pub(super) struct SqliteSlot {
     pub(super) newest_ns: Option<i64>,
 }
 
-/// Identity of a file, which a file of the same name does not share.
+/// Identity of a file; another file of the same name has a different one.
 pub(super) type FileId = (u64, u64);
 
-/// State that writer and readers of an archive share.
+/// State shared by the writer and the readers of an archive.
 pub(super) struct SharedDirectory {
     pub(super) place: Arc<str>,
     directory: PathBuf,
@@ -41,7 +41,7 @@ pub(super) struct SharedDirectory {
 struct DirectoryState {
     /// Slots ordered by time.
     slots: Arc<Vec<SqliteSlot>>,
-    /// Marker that was found when the slots were read; `None` if they have to be read again.
+    /// Marker at the time when the slots were read; `None` if they have to be read again.
     marker: Option<FileId>,
 }
 
@@ -62,18 +62,18 @@ impl SharedDirectory {
         self.directory.join(MARKER)
     }
 
-    /// File of a slot.
+    /// Returns the file of a slot.
     pub(super) fn slot(&self, number: u64) -> PathBuf {
         self.directory.join(format!("slot-{number:08}.sqlite"))
     }
 
-    /// File of a slot before its tables are on disk.
+    /// Returns the file of a slot whose tables are not on disk yet.
     pub(super) fn unfinished(&self, number: u64) -> PathBuf {
         self.directory
             .join(format!("slot-{number:08}.{UNFINISHED}"))
     }
 
-    /// Gives the file of a slot its name, for good.
+    /// Gives a slot's file its final name, durably.
     pub(super) fn finish(&self, number: u64) -> Result<(), ArchiveError> {
         let renamed = fs::rename(self.unfinished(number), self.slot(number));
         let synced = renamed.and_then(|()| match cfg!(unix) {
@@ -83,7 +83,7 @@ impl SharedDirectory {
         synced.map_err(|error| of_io(&self.directory, error))
     }
 
-    /// Slots that the writer published last.
+    /// Returns the slots that the writer last published.
     pub(super) fn slots(&self) -> Arc<Vec<SqliteSlot>> {
         Arc::clone(&self.state.lock().slots)
     }
@@ -93,13 +93,13 @@ impl SharedDirectory {
         self.state.lock().slots = Arc::new(slots);
     }
 
-    /// Notes the marker that belongs to the slots.
+    /// Records the marker that belongs to the slots.
     pub(super) fn set_marker(&self, marker: Option<FileId>) {
         self.state.lock().marker = marker;
     }
 
-    /// Checks that the directory still is the one whose slots are known, and returns its marker's identity. Without
-    /// this, a process would go on with files that have been removed, which disappear with it.
+    /// Checks that the directory is still the one whose slots are known, and returns its marker's identity. Without
+    /// this, a process would continue with removed files, which disappear when it ends.
     pub(super) fn check(&self) -> Result<FileId, ArchiveError> {
         let found = file_id(&self.marker()).map_err(|error| of_io(&self.directory, error))?;
         if self.state.lock().marker != Some(found) {
@@ -110,8 +110,8 @@ impl SharedDirectory {
         Ok(found)
     }
 
-    /// Numbers of the slot files in the directory; removes logs whose slots are gone, and files that a process which
-    /// ended left unfinished: no message is in them.
+    /// Returns the numbers of the slot files in the directory. Removes logs whose slots are gone, and unfinished files
+    /// of a process that ended, which contain no messages.
     pub(super) fn list(&self) -> Result<Vec<u64>, ArchiveError> {
         let (numbers, rest) = self.files()?;
         for number in rest {
@@ -124,12 +124,13 @@ impl SharedDirectory {
         Ok(numbers)
     }
 
-    /// Numbers of the slot files in the directory, ascending; changes nothing.
+    /// Returns the numbers of the slot files in the directory, ascending; changes nothing.
     pub(super) fn slot_numbers(&self) -> Result<Vec<u64>, ArchiveError> {
         Ok(self.files()?.0)
     }
 
-    /// Numbers of the slot files in the directory, ascending, and of other files that belong to a slot.
+    /// Returns the numbers of the slot files in the directory, ascending, and those of other files that belong to a
+    /// slot.
     fn files(&self) -> Result<(Vec<u64>, Vec<u64>), ArchiveError> {
         let failed = |error| of_io(&self.directory, error);
         let mut numbers = Vec::new();
@@ -156,12 +157,12 @@ impl SharedDirectory {
         Ok((numbers, rest))
     }
 
-    /// Removes the files of a slot, the slot itself first, so that its log never counts for another.
+    /// Removes the files of a slot. The slot itself goes first, so that its log is never applied to another one.
     pub(super) fn remove(&self, number: u64) -> Result<(), ArchiveError> {
         remove_all(&self.slot(number), &["", "-wal", "-shm"])
     }
 
-    /// Disk space of a slot, bytes; 0 if it is gone.
+    /// Returns the disk space of a slot, bytes; 0 if it is gone.
     pub(super) fn bytes(&self, number: u64) -> u64 {
         let path = self.slot(number);
         let mut log = path.clone().into_os_string();
@@ -171,7 +172,7 @@ impl SharedDirectory {
     }
 }
 
-/// Removes the files whose names are a path with these ends, in this order, as far as they are there.
+/// Removes the existing files among a path with each of these suffixes, in this order.
 fn remove_all(path: &Path, ends: &[&str]) -> Result<(), ArchiveError> {
     for end in ends {
         let mut name = path.as_os_str().to_owned();
@@ -193,7 +194,7 @@ pub(super) fn file_id(path: &Path) -> std::io::Result<FileId> {
     fs::metadata(path).map(|found| (found.dev(), found.ino()))
 }
 
-/// Returns whether a file exists: here an open file cannot be removed.
+/// Checks that a file exists. The identity is constant, because on this system an open file cannot be removed.
 #[cfg(not(unix))]
 pub(super) fn file_id(path: &Path) -> std::io::Result<FileId> {
     fs::metadata(path).map(|_| (0, 0))

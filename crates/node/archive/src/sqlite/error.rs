@@ -1,4 +1,4 @@
-//! Errors of SQLite and of files, translated to what an operator has to mend.
+//! Errors of SQLite and of files, translated to what an operator has to fix.
 
 use std::io;
 use std::path::Path;
@@ -8,10 +8,10 @@ use rusqlite::ErrorCode;
 
 use crate::ArchiveError;
 
-/// Extended code of SQLite for a shared-memory file that could not be made larger.
+/// Extended SQLite error code for a shared-memory file that could not be enlarged.
 const IOERR_SHMSIZE: i32 = 4874;
 
-/// Translates an error of SQLite that came up at a path.
+/// Translates an error of SQLite at a path.
 pub(super) fn of_sqlite(path: &Path, error: rusqlite::Error) -> ArchiveError {
     let place: Arc<str> = path.display().to_string().into();
     let Some(code) = error.sqlite_error() else {
@@ -35,7 +35,7 @@ pub(super) fn of_sqlite(path: &Path, error: rusqlite::Error) -> ArchiveError {
     }
 }
 
-/// Translates an error of the operating system that came up at a path.
+/// Translates an error of the operating system at a path.
 pub(super) fn of_io(path: &Path, error: io::Error) -> ArchiveError {
     let place: Arc<str> = path.display().to_string().into();
     match error.kind() {

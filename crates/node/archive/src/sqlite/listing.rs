@@ -1,4 +1,4 @@
-//! Slots of a directory, as they are when it is opened.
+//! Slots of a directory at the time of opening.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) fn read(shared: &SharedDirectory) -> Result<(), ArchiveError> {
         let path = shared.slot(number);
         match read_slot(number, &path, schema::open_slot_to_read) {
             Ok(slot) => slots.push(slot),
-            // Retention has just dropped it.
+            // Retention has just dropped this slot.
             Err(ArchiveError::Vanished { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -44,7 +44,7 @@ pub(super) fn read(shared: &SharedDirectory) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Reads what a slot has. A file without its tables is damaged: a slot has them before it has its name.
+/// Reads the state of a slot. A file without its tables is damaged, because a slot gets its name only after its tables.
 pub(super) fn read_slot(
     number: u64,
     path: &Path,
@@ -61,7 +61,7 @@ pub(super) fn read_slot(
                 last_ns: row.get(1)?,
             })
         })?;
-        // Rows are numbered from 1 on and never deleted.
+        // Rows are numbered from 1 and never deleted.
         let count = "SELECT coalesce(max(id), 0) FROM message";
         let messages: i64 = connection.query_row(count, [], |row| row.get(0))?;
         let ends = "SELECT min((SELECT min(timestamp) FROM message WHERE pubsub = pubsub.id)),

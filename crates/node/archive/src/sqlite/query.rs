@@ -1,4 +1,4 @@
-//! Queries: pages, hashes, and what the archive contains.
+//! Queries: pages, hashes, and the content of the archive.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ impl RowKey {
         PagePosition::of(self.timestamp_ns, &self.hash)
     }
 
-    /// Entry without its content.
+    /// Returns the entry without its content.
     fn entry(&self) -> HistoryEntry {
         HistoryEntry {
             hash: self.hash,
@@ -37,13 +37,13 @@ impl RowKey {
         }
     }
 
-    /// Order of history: the timestamp, then the hash.
+    /// Returns the sort key of history: the timestamp, then the hash.
     pub(super) fn order(&self) -> (i64, MessageHash) {
         (self.timestamp_ns, self.hash)
     }
 }
 
-/// Messages of which a slot has an index by time.
+/// Set of messages for which a slot has an index by time.
 #[derive(Clone, Copy)]
 enum TopicLane {
     /// Messages of a pubsub topic.
@@ -79,7 +79,7 @@ pub(super) fn page(
     page::cut(&mut keys, query.direction, most, RowKey::order);
     let mut entries: Vec<HistoryEntry> = keys.iter().map(RowKey::entry).collect();
     if query.include_data {
-        // The entry beyond the page needs no content.
+        // The extra entry beyond the page needs no content.
         let shown = keys.len().min(most - 1);
         contents(view, &keys[..shown], &mut entries[..shown])?;
     }
@@ -109,7 +109,7 @@ fn find_cursor(
     Ok(find(view, &[cursor])?.pop())
 }
 
-/// Finds messages by their hashes, which are distinct, in the newest slots first.
+/// Finds messages by distinct hashes, in the newest slots first.
 fn find(
     view: &mut SqliteView<'_>,
     hashes: &[&MessageHash],
@@ -176,7 +176,7 @@ pub(super) fn by_content(
     }
     let mut keys: Vec<RowKey> = Vec::new();
     for slot in numbers {
-        // Slots do not overlap: what a later one has cannot come before what is found.
+        // Slots do not overlap: messages of a later slot cannot come before those found.
         if keys.len() >= most {
             break;
         }
@@ -186,7 +186,7 @@ pub(super) fn by_content(
             for lane in lanes(connection, criteria)? {
                 scan(connection, lane, &bounds, direction, most, slot, &mut found)?;
                 page::cut(&mut found, direction, most, RowKey::order);
-                // Of further lanes, only what comes before the last one found is of use.
+                // From further lanes, only messages before the last one found are needed.
                 if let Some(last) = found.last().filter(|_| found.len() == most) {
                     bounds.end_at(last.position(), direction);
                 }
@@ -198,7 +198,7 @@ pub(super) fn by_content(
     Ok(keys)
 }
 
-/// Lanes of a slot that together have the messages with the topics asked for, each message once.
+/// Returns the lanes of a slot that together contain the messages with the requested topics, each message once.
 fn lanes(connection: &Connection, criteria: &ContentCriteria) -> rusqlite::Result<Vec<TopicLane>> {
     let pubsub = criteria.pubsub_topic.as_deref();
     if criteria.content_topics.is_empty() {
@@ -267,8 +267,8 @@ fn scan(
     Ok(())
 }
 
-/// Reads the contents of messages into their entries. Keys of one slot follow each other, so that each slot is
-/// read at once.
+/// Reads the contents of messages into their entries. Keys of one slot are adjacent, so that each slot is read in one
+/// go.
 fn contents(
     view: &mut SqliteView<'_>,
     keys: &[RowKey],
@@ -300,7 +300,7 @@ fn contents(
     Ok(())
 }
 
-/// Tells of each hash whether its message is there.
+/// Returns for each hash whether its message exists.
 pub(super) fn contains(
     view: &mut SqliteView<'_>,
     hashes: &[MessageHash],
@@ -310,7 +310,7 @@ pub(super) fn contains(
     Ok(hashes.iter().map(|hash| found.contains(hash)).collect())
 }
 
-/// Timestamps and hashes between two timestamps.
+/// Returns timestamps and hashes between two timestamps.
 pub(super) fn hashes(
     view: &mut SqliteView<'_>,
     start_ns: i64,
@@ -327,7 +327,7 @@ pub(super) fn hashes(
         .collect())
 }
 
-/// Shares of data and indexes, by walking through all pages.
+/// Returns the sizes of data and indexes, by walking through all pages.
 pub(super) fn sizes(view: &mut SqliteView<'_>) -> Result<ArchiveSizes, SqliteReadError> {
     let mut sizes = ArchiveSizes::default();
     let numbers: Vec<u64> = view.slots.iter().map(|slot| slot.number).collect();
@@ -347,7 +347,7 @@ pub(super) fn sizes(view: &mut SqliteView<'_>) -> Result<ArchiveSizes, SqliteRea
     Ok(sizes)
 }
 
-/// Values without those that are equal to an earlier one.
+/// Returns the distinct values, in the order of their first occurrence.
 fn distinct<T: Ord>(values: &[T]) -> Vec<&T> {
     let mut values: Vec<&T> = values.iter().collect();
     values.sort_unstable();

@@ -13,10 +13,10 @@ use super::{headers, query};
 use crate::cursors::CursorMemory;
 use crate::{ArchiveError, ArchiveSizes, ArchiveStats, ArchivedHeader, QueryError};
 
-/// Times that a query begins again because a slot was dropped while it ran.
+/// Maximum number of attempts of a query whose slots are dropped while it runs.
 const ATTEMPTS: usize = 4;
 
-/// Queries of an archive, a bounded number of them at a time.
+/// Reader of an archive, with a bounded number of concurrent queries.
 pub(crate) struct SqliteReader {
     shared: Arc<SharedDirectory>,
     places: Arc<Semaphore>,
@@ -103,7 +103,8 @@ impl SqliteReader {
         task.await.map_err(|_| closed())?
     }
 
-    /// Reads that have no cursor cannot miss one; a bug there would look like a damaged archive.
+    /// Translates an error of a read without a cursor. An unknown cursor would be a bug here, and
+    /// look like a damaged archive.
     fn without_cursor(&self, error: QueryError) -> ArchiveError {
         match error {
             QueryError::Archive(error) => error,
@@ -114,7 +115,7 @@ impl SqliteReader {
     }
 }
 
-/// Reads, and begins again when a slot was dropped meanwhile.
+/// Runs a read, and restarts it if a slot was dropped meanwhile.
 fn attempt<T>(
     shared: &SharedDirectory,
     connections: &mut SlotConnections,

@@ -12,16 +12,16 @@ use undertone_services::history::HistoryData;
 
 use crate::slot::SlotRange;
 
-/// Version of the files' form.
+/// Version of the file layout.
 pub(super) const FORMAT: i64 = 1;
 
 /// Tables of a slot.
 ///
-/// Topics are interned, and go with their slot. Pages are cut from lanes, which are the messages of a pubsub
-/// topic or of a pair of topics, ordered by time and hash. The index by hash has eight bytes of it: that makes
-/// it a third as large, and hashes with equal beginnings are told apart by the row.
+/// Topics are interned, and dropped together with their slot. Pages are taken from lanes: the messages of a pubsub
+/// topic or of a pair of topics, ordered by time and hash. The index by hash contains eight bytes of it, which makes it
+/// a third as large; the row distinguishes hashes with equal beginnings.
 ///
-/// `timestamp` is 0 for a message without one, as in its hash; `timed` tells the two apart.
+/// `timestamp` is 0 for a message without one, as in its hash; `timed` distinguishes the two cases.
 const SLOT_TABLES: &str = "
 CREATE TABLE slot (first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL);
 CREATE TABLE pubsub (id INTEGER PRIMARY KEY, topic TEXT NOT NULL UNIQUE);
@@ -49,7 +49,7 @@ CREATE INDEX message_by_stream ON message (stream, timestamp, hash);
 CREATE INDEX message_by_hash ON message (substr(hash, 1, 8));
 ";
 
-/// Finds the row of a hash, given its first eight bytes and all of it.
+/// Finds the row of a hash, given its first eight bytes and the whole hash.
 pub(super) const FIND_HASH: &str =
     "SELECT id, timestamp FROM message WHERE substr(hash, 1, 8) = ?1 AND hash = ?2";
 
@@ -58,12 +58,12 @@ pub(super) const READ_CONTENT: &str = "
 SELECT stream, timestamp, timed, version, ephemeral, meta, payload, rate_limit_proof
 FROM message WHERE id = ?1";
 
-/// Topics of a stream: those of all its messages.
+/// Reads the topics of a stream, which all its messages share.
 pub(super) const READ_TOPICS: &str = "
 SELECT pubsub.topic, content_topic FROM stream JOIN pubsub ON pubsub.id = stream.pubsub WHERE stream.id = ?1";
 
-/// Opens the marker of an archive's directory, and holds it against other processes until it is closed.
-/// Returns the format that the directory has; `None` if the file is another program's, which is left as it is.
+/// Opens the marker of an archive's directory, and locks it against other processes until it is closed. Returns the
+/// format of the directory; `None` if the file belongs to another program, in which case it is left unchanged.
 pub(super) fn open_marker(
     path: &Path,
     create: bool,
@@ -72,7 +72,7 @@ pub(super) fn open_marker(
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, create);
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(std::time::Duration::from_secs(3))?;
-    // The lock of the first transaction that writes stays.
+    // The lock of the first write transaction persists.
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.execute_batch("BEGIN IMMEDIATE")?;
@@ -95,10 +95,10 @@ pub(super) fn open_marker(
     Ok(Some((connection, format.unwrap_or(FORMAT))))
 }
 
-/// Reads the format of an archive's directory from its marker, which another process may hold.
+/// Reads the format of an archive's directory from its marker, which another process may hold locked.
 ///
-/// The lock of that process forbids reading, so the file is read without locks: it does not change while it is
-/// held, and a process that is just opening it leaves the format as it is.
+/// That process's lock forbids reading, so the file is read without locks. It does not change while it is locked, and a
+/// process that is just opening it leaves the format as it is.
 pub(super) fn read_format(path: &Path) -> rusqlite::Result<i64> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -117,7 +117,7 @@ pub(super) fn read_format(path: &Path) -> rusqlite::Result<i64> {
     connection.query_row("SELECT format FROM archive", [], |row| row.get(0))
 }
 
-/// Makes the file of a new slot, with a rollback journal, so that the file alone has everything.
+/// Creates the file of a new slot with a rollback journal, so that the file alone contains everything.
 pub(super) fn create_slot(path: &Path, range: SlotRange) -> rusqlite::Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
@@ -144,7 +144,7 @@ pub(super) fn open_slot(path: &Path) -> rusqlite::Result<Connection> {
 
 /// Opens the file of a slot for a reader.
 pub(super) fn open_slot_to_read(path: &Path) -> rusqlite::Result<Connection> {
-    // A reader of a write-ahead log writes to the file that the two share.
+    // A reader of a write-ahead log also writes to the shared-memory file.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     keep_plans(&connection)?;
@@ -155,16 +155,16 @@ pub(super) fn open_slot_to_read(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Keeps the plan of a prepared statement whatever values it is run with. Else SQLite makes a new one for each page,
-/// which takes a quarter of the page's time, and is the same plan.
+/// Keeps the plan of a prepared statement, whatever values it is run with. Otherwise SQLite plans again for each page,
+/// which takes a quarter of the page's time and yields the same plan.
 fn keep_plans(connection: &Connection) -> rusqlite::Result<bool> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
 }
 
 /// Prepares a connection for writing.
 ///
-/// `synchronous = FULL` waits for the log to be on disk with each commit. `NORMAL` would be enough for a killed
-/// process, but loses the last commits when power fails; since insertions share commits, `FULL` costs little.
+/// `synchronous = FULL` waits until the log is on disk at each commit. `NORMAL` would be enough for a killed process,
+/// but loses the last commits in a power failure. Since insertions share commits, `FULL` costs little.
 fn for_writing(connection: &Connection) -> rusqlite::Result<()> {
     keep_plans(connection)?;
     connection.busy_timeout(std::time::Duration::from_secs(3))?;

@@ -1,4 +1,4 @@
-//! View of an archive that one query reads: its slots and the connections to them.
+//! View of an archive for one query: its slots and the connections to them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::schema;
 use crate::cursors::CursorMemory;
 use crate::{ArchiveError, ArchiveStats};
 
-/// Slots that a reader keeps open.
+/// Maximum number of slots that a reader keeps open.
 const OPEN_MAX: usize = 64;
 
 /// Connections of one reader.
@@ -19,22 +19,22 @@ const OPEN_MAX: usize = 64;
 pub(super) struct SlotConnections {
     /// Marker of the directory that the connections belong to.
     marker: Option<FileId>,
-    /// Slots of which those that were dropped have no connection any more.
+    /// Slots as of the last clean-up of connections: dropped slots have none left.
     seen: Arc<Vec<SqliteSlot>>,
     open: BTreeMap<u64, (u64, Connection)>,
     uses: u64,
 }
 
-/// Reason why reading ended.
+/// Reason why a read ended.
 pub(super) enum SqliteReadError {
     /// A slot of the view was dropped.
     Gone,
-    /// The cursor's message is in no slot.
+    /// No slot contains the cursor's message.
     UnknownCursor,
     Archive(ArchiveError),
 }
 
-/// Archive as one query sees it.
+/// The archive as seen by one query.
 pub(super) struct SqliteView<'a> {
     pub(super) shared: &'a SharedDirectory,
     pub(super) connections: &'a mut SlotConnections,
@@ -44,8 +44,8 @@ pub(super) struct SqliteView<'a> {
 }
 
 impl SlotConnections {
-    /// Closes the connections to slots that were dropped, and all of them if the directory is another one: a restored
-    /// copy has the same names.
+    /// Closes the connections to dropped slots, or all of them if the directory was replaced: a restored copy has the
+    /// same names.
     pub(super) fn keep(&mut self, marker: FileId, slots: &Arc<Vec<SqliteSlot>>) {
         if self.marker != Some(marker) {
             self.open.clear();
@@ -60,7 +60,7 @@ impl SlotConnections {
 }
 
 impl SqliteView<'_> {
-    /// Reads from a slot, with all statements seeing the same state of it.
+    /// Reads from a slot; all statements see the same state of it.
     pub(super) fn slot<T>(
         &mut self,
         number: u64,
@@ -95,7 +95,7 @@ impl SqliteView<'_> {
         run().map_err(|error| SqliteReadError::Archive(of_sqlite(&path, error)))
     }
 
-    /// Size of the archive.
+    /// Returns the size of the archive.
     pub(super) fn stats(&self) -> ArchiveStats {
         let slots = &self.slots;
         ArchiveStats {

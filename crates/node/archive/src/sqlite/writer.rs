@@ -17,13 +17,13 @@ use crate::slot::SlotRange;
 use crate::write::{Group, InsertFate, WriterCommand};
 use crate::{ArchiveError, ArchiveOptions, MaintainReport, RetentionPolicy};
 
-/// Slots that the writer keeps open: the newest, its neighbour, and two that late messages are for.
+/// Maximum number of slots that the writer keeps open: the newest, its neighbour, and two for late messages.
 const OPEN_MAX: usize = 4;
 
-/// Topics of a slot whose numbers the writer remembers.
+/// Maximum number of topics per slot whose numbers the writer remembers.
 const TOPICS_MAX: usize = 10_000;
 
-/// Runs until every handle of the archive is gone.
+/// Runs until every handle of the archive is dropped.
 pub(super) fn run(
     shared: Arc<SharedDirectory>,
     options: &ArchiveOptions,
@@ -78,20 +78,20 @@ struct SqliteWriter {
     shared: Arc<SharedDirectory>,
     retention: RetentionPolicy,
     max_slots: usize,
-    /// The marker, which is locked as long as it is open, and its identity.
+    /// The marker, which is locked while it is open, and its identity.
     marker: Option<(Connection, FileId)>,
     /// Slots ordered by time.
     slots: Vec<SqliteSlot>,
     open: BTreeMap<u64, OpenSlot>,
     uses: u64,
     next_number: u64,
-    /// Messages and bytes written since the limits were last looked at.
+    /// Messages and bytes written since the limits were last checked.
     added: Added,
-    /// Whether `slots` is what the directory has.
+    /// Whether `slots` matches the directory.
     ready: bool,
 }
 
-/// Slot that is open for writing.
+/// A slot that is open for writing.
 struct OpenSlot {
     connection: Connection,
     id: FileId,
@@ -107,7 +107,7 @@ struct SlotTopics {
 }
 
 impl SqliteWriter {
-    /// Makes the directory if it is absent, and reads it.
+    /// Creates the directory if it is missing, and reads it.
     fn start(&mut self) -> Result<(), ArchiveError> {
         let directory = self.shared.directory();
         if directory.exists() && !directory.is_dir() {
@@ -119,7 +119,7 @@ impl SqliteWriter {
         self.read_directory(true)
     }
 
-    /// Writes the messages of a group, piece by piece, so that the archive stays within its limits.
+    /// Writes the messages of a group in pieces, so that the archive stays within its limits.
     fn write_group(
         &mut self,
         messages: &[StoredMessage],
@@ -134,14 +134,14 @@ impl SqliteWriter {
             self.added.add(piece);
             let messages = self.slots.iter().map(|slot| slot.messages).sum();
             if self.added.is_due(&self.retention, messages) {
-                // What was written stays so; the health has the error, and the next run makes up for it.
+                // The written messages stay; the health records the error, and the next run makes up for it.
                 let _ = self.retain(None, health);
             }
         }
         Ok(fates)
     }
 
-    /// Applies the retention, without a time only its limits of number and size.
+    /// Applies the retention; without a time, only its limits of number and size.
     fn retain(
         &mut self,
         now_ns: Option<i64>,
@@ -157,7 +157,7 @@ impl SqliteWriter {
         outcome
     }
 
-    /// Forgets, after a failure, what may not be as it was.
+    /// After a failure, discards the state that may no longer be right.
     fn settle<T>(&mut self, outcome: Result<T, ArchiveError>) -> Result<T, ArchiveError> {
         if outcome.is_err() {
             self.ready = false;
@@ -166,7 +166,7 @@ impl SqliteWriter {
         outcome
     }
 
-    /// Makes sure that the slots are known and are those of the directory.
+    /// Ensures that the slots are known and match the directory.
     fn prepare(&mut self) -> Result<(), ArchiveError> {
         if self.ready {
             return self.shared.check().map(|_| ());
@@ -216,7 +216,7 @@ impl SqliteWriter {
         Ok(())
     }
 
-    /// Writes messages, with one transaction for each slot.
+    /// Writes messages, with one transaction per slot.
     fn write(&mut self, messages: &[StoredMessage]) -> Result<Vec<InsertFate>, ArchiveError> {
         self.prepare()?;
         let mut fates = vec![InsertFate::OutOfRange; messages.len()];
@@ -250,7 +250,7 @@ impl SqliteWriter {
         Ok(fates)
     }
 
-    /// Returns the slot for a timestamp, a new one if needed; `None` if there are too many.
+    /// Returns the slot for a timestamp and creates it if needed; `None` if there are too many.
     fn slot_for(&mut self, timestamp_ns: i64) -> Result<Option<u64>, ArchiveError> {
         if let Some(index) = SlotRange::find_by(&self.slots, |slot| &slot.range, timestamp_ns) {
             return Ok(Some(self.slots[index].number));
@@ -299,7 +299,7 @@ impl SqliteWriter {
         Ok(open)
     }
 
-    /// Keeps a slot open, and closes the one that was not used for longest.
+    /// Keeps a slot open, and closes the least recently used one.
     fn keep_open(&mut self, number: u64, connection: Connection) -> Result<(), ArchiveError> {
         if self.open.len() >= OPEN_MAX {
             let oldest = self.open.iter().min_by_key(|(_, open)| open.used);
@@ -324,7 +324,7 @@ impl SqliteWriter {
     fn maintain(&mut self, now_ns: Option<i64>) -> Result<MaintainReport, ArchiveError> {
         self.prepare()?;
         for (number, open) in &self.open {
-            // A log that a reader still needs stays, and counts.
+            // A log that a reader still needs remains and counts.
             let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
             let done = open.connection.query_row(checkpoint, [], |_| Ok(()));
             done.map_err(|error| of_sqlite(&self.shared.slot(*number), error))?;
@@ -367,7 +367,7 @@ impl SqliteWriter {
 }
 
 impl OpenSlot {
-    /// Writes the chosen messages in one transaction, and notes their fates.
+    /// Writes the selected messages in one transaction, and records their fates.
     fn write(
         &mut self,
         messages: &[StoredMessage],
@@ -450,7 +450,7 @@ impl SlotTopics {
     }
 }
 
-/// Returns the number of a row, which is added if it is not there.
+/// Returns the number of a row; adds the row if it is missing.
 fn find_or_add(
     transaction: &Transaction<'_>,
     find: &str,

@@ -1,20 +1,20 @@
-//! IP addresses of the node's host, and those that it has lost.
+//! Current and lost IP addresses of the node's host.
 
 use std::net::IpAddr;
 
-/// Lost addresses that are remembered at most.
+/// Maximum number of lost addresses that are remembered.
 const LOST_MAX: usize = 8;
 
-/// IP addresses of the host at which the node listens, and those at which it has listened.
+/// IP addresses of the host that the node listens on, and former ones.
 #[derive(Debug, Default)]
 pub(super) struct HostAddresses {
     now: Vec<IpAddr>,
-    /// Addresses that were lost, the latest at the end.
+    /// Lost addresses, the latest last.
     lost: Vec<IpAddr>,
 }
 
 impl HostAddresses {
-    /// Takes note of the addresses that the host has now.
+    /// Records the current addresses of the host.
     pub(super) fn set(&mut self, now: Vec<IpAddr>) {
         let before = std::mem::replace(&mut self.now, now);
         let gone = before.into_iter().filter(|ip| !self.now.contains(ip));
@@ -26,8 +26,8 @@ impl HostAddresses {
         self.lost.drain(..surplus);
     }
 
-    /// Returns the address that a record should name in place of one that the host has lost. An address that never was the
-    /// host's own, such as that of a router before it, has no replacement.
+    /// Returns the address that a record should contain instead of one that the host has lost. An address that the host
+    /// never had itself, such as that of a router, has no replacement.
     pub(super) fn replacement(&self, named: IpAddr) -> Option<IpAddr> {
         if !self.lost.contains(&named) {
             return None;

@@ -1,4 +1,4 @@
-//! Look-ups in the network of discv5, and changes of the node's own record.
+//! Look-ups in the discv5 network, and changes of the node's own record.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock};
@@ -16,28 +16,30 @@ use super::host_addresses::HostAddresses;
 use super::target::Targets;
 use crate::record::WakuRecord;
 
-/// Keys of a record that change while the node runs; those that [`super::Discv5Service::set_content`] leaves out are removed.
+/// Keys of a record that change while the node runs. Those that [`super::Discv5Service::set_content`] leaves out are
+/// removed.
 const NODE_KEYS: [&str; 6] = ["rs", "rsv", "waku2", "multiaddrs", "tcp", "tcp6"];
 
-/// Nodes that one look-up should find.
+/// Number of nodes that one look-up should find.
 const LOOKUP_NODES: usize = 16;
 
-/// Shortest time between two look-ups; it doubles as long as they find nobody new.
+/// Minimum time between two look-ups; doubles while they find no new nodes.
 const LOOKUP_PAUSE_MIN: Duration = Duration::from_secs(1);
 
-/// Longest time between two look-ups while peers are wanted.
+/// Maximum time between two look-ups while peers are wanted.
 const LOOKUP_PAUSE_MAX: Duration = Duration::from_secs(30);
 
-/// Time between look-ups while nobody is wanted, which keep the table of nodes fresh.
+/// Time between look-ups while no peers are wanted; these keep the table of nodes fresh.
 const LOOKUP_IDLE: Duration = Duration::from_secs(300);
 
-/// Whether a record tells more than the one known of its node, which the library would replace by any.
+/// Whether a record is newer than the known one of its node. The check is needed because the library replaces the known
+/// record by any other.
 pub(super) fn is_news(known: Option<&Enr>, found: &WakuRecord) -> bool {
     known.is_none_or(|known| known.seq() < found.sequence())
 }
 
-/// Whether a node is of use: of the same cluster, and on one of the shards or a store that relays none. To a node without
-/// shards, any of the cluster is.
+/// Whether a node is useful: of the same cluster, and on one of the shards or a store that relays none. To a node
+/// without shards, any node of the cluster is useful.
 pub(super) fn fits(facts: &PeerFacts, cluster: u16, shards: &[u16]) -> bool {
     let is_same = facts.cluster == Some(cluster);
     let is_store = facts.offers(Capabilities::STORE);
@@ -48,12 +50,12 @@ pub(super) fn fits(facts: &PeerFacts, cluster: u16, shards: &[u16]) -> bool {
     is_same && (shards.is_empty() || facts.shards.as_ref().is_some_and(serves))
 }
 
-/// Task that looks for nodes when they are wanted.
+/// Task that looks up nodes when they are wanted.
 pub(super) struct LookupTask {
     discv5: Discv5,
     /// Key of the node's record.
     signing: CombinedKey,
-    /// Nodes to begin with, and to begin with again when no other is known.
+    /// Bootstrap nodes, used again when no other node is connected.
     bootstrap: Vec<WakuRecord>,
     cluster: u16,
     shards: Arc<RwLock<Vec<u16>>>,
@@ -62,7 +64,7 @@ pub(super) struct LookupTask {
     known: watch::Sender<Vec<Bytes>>,
     addresses: HostAddresses,
     targets: Targets,
-    /// Number of nodes that were known when the look-up under way began.
+    /// Number of known nodes when the current look-up began.
     known_before: usize,
     pause: Duration,
 }
@@ -72,15 +74,15 @@ pub(super) struct LookupParts {
     pub(super) discv5: Discv5,
     /// Key of the node's record.
     pub(super) signing: CombinedKey,
-    /// Nodes to begin with.
+    /// Bootstrap nodes.
     pub(super) bootstrap: Vec<WakuRecord>,
     /// Cluster of this node.
     pub(super) cluster: u16,
-    /// Shards of this node, as they are now.
+    /// Current shards of this node.
     pub(super) shards: Arc<RwLock<Vec<u16>>>,
-    /// Channel of nodes that fit.
+    /// Channel for nodes that fit.
     pub(super) offers: mpsc::Sender<PeerOffer>,
-    /// Record of this node, each time it changes.
+    /// Record of this node, updated on each change.
     pub(super) record: watch::Sender<String>,
     /// Records of known nodes that fit.
     pub(super) known: watch::Sender<Vec<Bytes>>,
@@ -124,7 +126,7 @@ impl LookupTask {
         &self.discv5
     }
 
-    /// Adds a node to begin with, which is offered as a peer too.
+    /// Adds a bootstrap node, and offers it as a peer too.
     fn begin_with(&self, node: &WakuRecord) {
         if let Err(reason) = self.discv5.add_enr(node.enr().clone()) {
             let peer = node.peer();
@@ -133,8 +135,8 @@ impl LookupTask {
         self.offer(node);
     }
 
-    /// Adds a node that another source has found, unless a newer record of it is known. The table refuses those that may
-    /// not be asked ([`super::is_public_waku`]).
+    /// Adds a node found by another source, unless a newer record of it is known. The table rejects nodes that must not
+    /// be contacted ([`super::is_public_waku`]).
     fn add(&self, node: &WakuRecord) {
         let known = self.discv5.find_enr(&node.enr().node_id());
         if is_news(known.as_ref(), node)
@@ -145,8 +147,9 @@ impl LookupTask {
         }
     }
 
-    /// Puts the bootstrap nodes into the table as they were configured while no node answers. The library drops a node
-    /// whose newer record has no address, and asks at no other than the newest; the node may have been started again since.
+    /// While no node answers, puts the bootstrap nodes into the table again, as configured. The library drops a node
+    /// whose newer record has no address, and contacts nodes only at their newest address; the node may have restarted
+    /// since.
     pub(super) fn begin_again(&self) {
         if self.discv5.connected_peers() > 0 {
             return;
@@ -178,7 +181,7 @@ impl LookupTask {
         let mut next = Instant::now();
         let mut idle = Instant::now() + LOOKUP_IDLE;
         loop {
-            // A look-up under way goes on, with turns for what else happens between its searches.
+            // A look-up in progress continues, but other events get a turn between its searches.
             let wake = match is_wished {
                 _ if self.targets.is_under_way() => Instant::now(),
                 true => next,
@@ -198,7 +201,7 @@ impl LookupTask {
                         self.addresses.set(addressed.borrow_and_update().clone());
                         if self.leave_lost_addresses() {
                             self.tell_record();
-                            // Nodes that are asked from the new address learn of it.
+                            // Nodes contacted from the new address learn of it.
                             is_wished = true;
                             next = Instant::now();
                         }
@@ -220,8 +223,8 @@ impl LookupTask {
         self.discv5.shutdown();
     }
 
-    /// Searches the next target of the look-up under way, or the first one of a new look-up ([`Targets`] says which), and
-    /// offers those nodes of the table that fit.
+    /// Searches the next target of the current look-up, or the first one of a new look-up (chosen by [`Targets`]).
+    /// Offers the nodes found, and those in the table, that fit.
     async fn look_up(&mut self) {
         let target = match self.targets.take() {
             Some(target) => target,
@@ -233,7 +236,7 @@ impl LookupTask {
         };
         let found = self.search(target).await;
         if self.discv5.connected_peers() == 0 {
-            // Each further search would wait for the same nodes, which do not answer.
+            // Any further search would wait for the same nodes, which do not answer.
             self.targets.give_up();
         }
         let records = found.into_iter().chain(self.discv5.table_entries_enr());
@@ -258,9 +261,9 @@ impl LookupTask {
         self.tell_record();
     }
 
-    /// Looks for nodes around one point of the network.
+    /// Searches for nodes around one point of the network.
     async fn search(&self, target: NodeId) -> Vec<Enr> {
-        // The first node of a network knows nobody to ask, which the library would warn of each time.
+        // The first node of a network has nobody to ask, and the library would log a warning each time.
         if self.discv5.table_entries_id().is_empty() {
             return Vec::new();
         }
@@ -290,7 +293,7 @@ impl LookupTask {
             }
             Event::SocketUpdated(address) => {
                 tracing::info!(%address, "other nodes see this node at a new address");
-                // Some said so before it was lost.
+                // Some nodes may have reported an address before the host lost it.
                 self.leave_lost_addresses();
                 self.tell_record();
             }
@@ -319,8 +322,8 @@ impl LookupTask {
         self.tell_record();
     }
 
-    /// Removes keys that the record has and the node no longer says, such as the list of shards when they become a bit
-    /// vector: a record with both would name shards that the node has left.
+    /// Removes keys that are in the record but no longer in the content, such as the list of shards when it becomes a
+    /// bit vector. A record with both would name shards that the node has left.
     fn remove_stale(&self, content: &RecordValues) {
         let enr = self.discv5.external_enr();
         let mut enr = enr.write();
@@ -335,7 +338,7 @@ impl LookupTask {
         }
     }
 
-    /// Replaces addresses in the record that the host has lost; returns whether there were any.
+    /// Replaces addresses in the record that the host has lost; returns whether any were replaced.
     fn leave_lost_addresses(&self) -> bool {
         let own = self.discv5.local_enr();
         let (v4, v6) = (own.udp4_socket(), own.udp6_socket());

@@ -1,4 +1,4 @@
-//! UDP sockets of the service, one for each family of addresses.
+//! UDP sockets of the service, one per address family.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use socket2::{Domain, Socket, Type};
 use tokio::net::UdpSocket;
 
-/// Addresses in the Internet, those of a root name server, to which the system would find its way; nothing is sent there.
+/// Public addresses of a root name server, used only to find the system's route; nothing is sent there.
 const V4_IN_THE_INTERNET: Ipv4Addr = Ipv4Addr::new(192, 33, 4, 12);
 const V6_IN_THE_INTERNET: Ipv6Addr = Ipv6Addr::new(0x2001, 0x500, 0x2, 0, 0, 0, 0, 0xc);
 
@@ -15,7 +15,7 @@ const V6_IN_THE_INTERNET: Ipv6Addr = Ipv6Addr::new(0x2001, 0x500, 0x2, 0, 0, 0, 
 pub struct Discv5Sockets {
     /// Socket of IPv4.
     pub ipv4: Option<UdpSocket>,
-    /// Socket of IPv6, which does not get what comes by IPv4.
+    /// Socket of IPv6, which receives no IPv4 packets.
     pub ipv6: Option<UdpSocket>,
 }
 
@@ -38,7 +38,7 @@ impl Discv5Sockets {
         }
     }
 
-    /// Whether only this host itself reaches the sockets.
+    /// Whether the sockets can be reached only from this host.
     pub(super) fn are_of_this_host(&self) -> bool {
         let sockets = [&self.ipv4, &self.ipv6];
         let mut bound = sockets.into_iter().filter_map(bound);
@@ -50,7 +50,7 @@ fn bound(socket: &Option<UdpSocket>) -> Option<SocketAddr> {
     socket.as_ref()?.local_addr().ok()
 }
 
-/// Binds a socket that gets packets of its own family only, whatever the system's default is.
+/// Binds a socket that receives only packets of its own family, whatever the system's default.
 pub(super) fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
     if address.is_ipv6() {
@@ -61,13 +61,13 @@ pub(super) fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::from_std(socket.into())
 }
 
-/// Returns the address from which this machine sends into the Internet by IPv4; `None` without a way there.
+/// Returns this machine's source address for IPv4 to the Internet; `None` without a route.
 pub fn source_v4() -> Option<IpAddr> {
     source(Ipv4Addr::UNSPECIFIED.into(), V4_IN_THE_INTERNET.into())
 }
 
-/// Returns the address from which this machine sends into the Internet by IPv6; `None` without a way there from an address
-/// that others can answer.
+/// Returns this machine's source address for IPv6 to the Internet; `None` without a route from a globally reachable
+/// address.
 pub fn source_v6() -> Option<IpAddr> {
     let source = source(Ipv6Addr::UNSPECIFIED.into(), V6_IN_THE_INTERNET.into());
     // Global unicast addresses are 2000::/3.
@@ -76,7 +76,7 @@ pub fn source_v6() -> Option<IpAddr> {
 
 fn source(any: IpAddr, remote: IpAddr) -> Option<IpAddr> {
     let socket = std::net::UdpSocket::bind((any, 0)).ok()?;
-    // The system chooses a route and the address to send from, and sends nothing.
+    // The system chooses a route and a source address, and sends nothing.
     socket.connect((remote, 53)).ok()?;
     Some(socket.local_addr().ok()?.ip())
 }

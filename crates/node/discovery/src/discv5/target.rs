@@ -1,27 +1,29 @@
-//! Targets of look-ups: points of the identifier space that the next look-up goes towards.
+//! Targets of look-ups: points of the identifier space to search around.
 
 use std::collections::VecDeque;
 
 use enr::NodeId;
 
-/// Bits of an identifier, which is the greatest logarithmic distance of discv5.
+/// Bits of an identifier; also the maximum logarithmic distance in discv5.
 const BITS: usize = 256;
 
-/// Logarithmic distances that the library asks of a node in one look-up: that of the target, and those beside it.
+/// Number of logarithmic distances that the library requests from a node in one look-up: that of the target, and the
+/// adjacent ones.
 const DISTANCES_ASKED: usize = 3;
 
-/// Points towards which a node is asked for all distances from 256 to 242. One pair of nodes in 32,768 is nearer.
+/// Number of points for which a node is asked, to cover all distances from 256 to 242. One pair of nodes in 32,768 is
+/// nearer.
 const POINTS: usize = 5;
 
-/// Nodes in the table from which on the network counts as large: one bucket of discv5.
+/// Number of nodes in the table from which on the network counts as large: one discv5 bucket.
 const LARGE: usize = 16;
 
-/// Targets of one look-up after another.
+/// Targets of successive look-ups.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
-    /// Number of look-ups among few nodes so far.
+    /// Number of look-ups in a small network so far.
     looked: usize,
-    /// Targets of the look-up under way that were not searched yet.
+    /// Targets of the current look-up that have not been searched yet.
     left: VecDeque<NodeId>,
 }
 
@@ -36,17 +38,18 @@ impl Targets {
         self.left.pop_front()
     }
 
-    /// Ends the look-up under way.
+    /// Ends the current look-up.
     pub(super) fn give_up(&mut self) {
         self.left.clear();
     }
 
-    /// Begins a look-up, given the nodes of the table, and takes its first target.
+    /// Begins a look-up, given the nodes of the table, and returns its first target.
     ///
-    /// In a large network that is a random point, and the only one. In a small one that would leave neighbours unknown: half of all random points
-    /// are at the greatest distance from a node, a quarter at the next, and a node is asked only for nodes at the distance of
-    /// the target and the two distances beside it. One node in eight is nearer to a given node than those three. So the known
-    /// nodes are taken in turn, one a look-up, and each is asked for every distance at which a small network has nodes.
+    /// In a large network, the only target is a random point. In a small one, random points would leave neighbours
+    /// unknown. Half of all random points are at the greatest distance from a node, and a quarter at the next. A node
+    /// is asked only for nodes at the distance of the target and the two adjacent distances, and one node in eight is
+    /// nearer to a given node than those three. So the known nodes take turns, one per look-up, and each is asked for
+    /// every distance at which a small network has nodes.
     pub(super) fn begin(&mut self, known: &[NodeId]) -> NodeId {
         self.give_up();
         if known.is_empty() || known.len() >= LARGE {
@@ -60,7 +63,7 @@ impl Targets {
     }
 }
 
-/// Returns a point at the logarithmic distance from a node: the first bit in which the two differ is that of the distance.
+/// Returns a point at a logarithmic distance from a node: the two differ exactly in the bit of that distance.
 fn at_distance(node: &NodeId, distance: usize) -> NodeId {
     let mut point = node.raw();
     let bit = BITS - distance;

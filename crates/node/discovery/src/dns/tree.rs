@@ -1,7 +1,7 @@
-//! Signed trees of node records in DNS (EIP-1459), walked without input or output of its own.
+//! Signed trees of node records in DNS (EIP-1459), walked without I/O of its own.
 //!
-//! A tree is named by the key that signs its root and by its domain. Each further entry stands at a name that is the hash
-//! of its text, so nobody but the holder of the key can add one.
+//! A tree is identified by the key that signs its root and by its domain. Every other entry has the hash of its text as
+//! its name, so only the holder of the key can add one.
 
 use std::collections::BTreeSet;
 
@@ -25,20 +25,20 @@ const BRANCH: &str = "enrtree-branch:";
 const LINK: &str = "enrtree://";
 const RECORD: &str = "enr:";
 
-/// Bytes of an entry's hash that its name has.
+/// Bytes of an entry's hash that form its name.
 const NAME_HASH_BYTES: usize = 16;
 
 /// Bounds of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TreeLimits {
-    /// Maximum number of names asked for.
+    /// Maximum number of names to query.
     pub names_max: usize,
-    /// Maximum number of names that wait to be asked for.
+    /// Maximum number of names waiting to be queried.
     pub waiting_max: usize,
-    /// Maximum number of other trees that links lead to.
+    /// Maximum number of linked trees.
     pub links_max: usize,
-    /// Maximum length of an entry, bytes; the specification has 512.
+    /// Maximum length of an entry, bytes; the specification allows 512.
     pub text_bytes_max: usize,
 }
 
@@ -53,7 +53,7 @@ impl Default for TreeLimits {
     }
 }
 
-/// Error of a text that names no tree.
+/// Error of a text that is not the URL of a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{text:?} is no tree of node records; write enrtree://KEY@DOMAIN, as its publisher does")]
 pub struct TreeUrlError {
@@ -61,7 +61,7 @@ pub struct TreeUrlError {
     pub text: String,
 }
 
-/// Name of a tree: the key that signs it, and its domain.
+/// URL of a tree: the key that signs it, and its domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeUrl {
     key: VerifyingKey,
@@ -69,10 +69,10 @@ pub struct TreeUrl {
 }
 
 impl TreeUrl {
-    /// Reads the name of a tree, `enrtree://KEY@DOMAIN`.
+    /// Parses the URL of a tree, `enrtree://KEY@DOMAIN`.
     ///
     /// # Errors
-    /// [`TreeUrlError`] if the text is of another form, or its key is none.
+    /// [`TreeUrlError`] if the text has another form, or its key is invalid.
     pub fn parse(text: &str) -> Result<Self, TreeUrlError> {
         let read = || {
             let (key, domain) = text.trim().strip_prefix(LINK)?.split_once('@')?;
@@ -86,13 +86,13 @@ impl TreeUrl {
         read().ok_or_else(|| TreeUrlError { text: text.into() })
     }
 
-    /// Domain of the tree, where its root is.
+    /// Returns the domain of the tree, where its root is.
     pub fn domain(&self) -> &str {
         &self.domain
     }
 }
 
-/// Entry that an answer is expected to have.
+/// Kind of entry expected in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Expected {
     /// The signed root of a tree.
@@ -121,20 +121,20 @@ impl WantedName {
     }
 }
 
-/// Reason why an entry was passed over; whoever serves the name is at fault.
+/// Reason why an entry was skipped; the operator of the name is at fault.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TreeDefect {
-    /// The name has no entry of a tree.
+    /// The name has no tree entry.
     #[error("no entry of a tree")]
     NoEntry,
     /// The root is not signed with the tree's key.
     #[error("the root is not signed with the tree's key")]
     Signature,
-    /// The entry is not the one that its name stands for.
+    /// The entry does not match the hash in its name.
     #[error("the entry's hash is not its name")]
     Hash,
-    /// The entry is longer than it may be.
+    /// The entry exceeds the maximum length.
     #[error("entry of {size_bytes} bytes; at most {max_bytes} are accepted")]
     TooLong {
         /// Length of the entry, bytes.
@@ -142,22 +142,22 @@ pub enum TreeDefect {
         /// Maximum length, bytes.
         max_bytes: usize,
     },
-    /// The entry is of a kind that does not belong there, or malformed.
+    /// The entry is malformed, or of a kind that does not belong there.
     #[error("the entry is malformed, or does not belong into this part of the tree")]
     Malformed,
 }
 
-/// Walk over trees: ask for [`next_name`](Self::next_name) until there is none, and give each answer to
+/// Walk over trees: query [`next_name`](Self::next_name) until there is none, and pass each answer to
 /// [`answer`](Self::answer).
 ///
-/// Names are asked for in random order, so that a client that stops early has seen another part each time.
+/// Names are queried in random order, so that a client that stops early sees another part each time.
 #[derive(Debug)]
 pub struct TreeWalk {
     limits: TreeLimits,
     rng: ChaCha8Rng,
     waiting: Vec<WantedName>,
     asked: Option<WantedName>,
-    /// Names that were ever wanted, so that loops end.
+    /// All names queued so far, so that loops end.
     seen: BTreeSet<String>,
     names: usize,
     links: usize,
@@ -181,7 +181,7 @@ impl TreeWalk {
         walk
     }
 
-    /// Returns the next name whose TXT records to ask for; `None` at the end of the walk.
+    /// Returns the next name whose TXT records to query; `None` at the end of the walk.
     pub fn next_name(&mut self) -> Option<String> {
         if self.names >= self.limits.names_max || self.waiting.is_empty() {
             return None;
@@ -194,16 +194,16 @@ impl TreeWalk {
         Some(name)
     }
 
-    /// Takes the TXT records of the name that was asked for last, each joined from its parts. Returns the node record
-    /// among them, if the name is that of one.
+    /// Handles the TXT records of the name queried last, each joined from its parts. Returns the node record among
+    /// them, if the name has one.
     ///
     /// # Errors
-    /// [`TreeDefect`] if the name has no entry that belongs there; the walk goes on with other names.
+    /// [`TreeDefect`] if the name has no valid entry; the walk continues with other names.
     pub fn answer(&mut self, texts: &[String]) -> Result<Option<WakuRecord>, TreeDefect> {
         let Some(wanted) = self.asked.take() else {
             return Ok(None);
         };
-        // A domain may have TXT records that have nothing to do with the tree.
+        // A domain may have TXT records unrelated to the tree.
         let is_entry = |text: &&String| text.starts_with("enrtree") || text.starts_with(RECORD);
         let text = texts.iter().find(is_entry).ok_or(TreeDefect::NoEntry)?;
         let (size_bytes, max_bytes) = (text.len(), self.limits.text_bytes_max);
@@ -247,7 +247,7 @@ impl TreeWalk {
         let (signed, signature) = text.rsplit_once(" sig=").ok_or(TreeDefect::Malformed)?;
         let signature = URL_SAFE_NO_PAD.decode(signature);
         let signature = signature.map_err(|_| TreeDefect::Malformed)?;
-        // The last of 65 bytes serves recovery of a key, which is known here.
+        // The last of 65 bytes is for recovery of the key, which is known here.
         let signature = signature.get(..64).ok_or(TreeDefect::Malformed)?;
         let signature = Signature::from_slice(signature).map_err(|_| TreeDefect::Signature)?;
         let hash = Keccak256::digest(signed);
