@@ -135,7 +135,8 @@ pub(crate) type NodeSwarm = Swarm<Boxed<Behaviour>>;
 /// Builds a swarm that does not listen or dial yet.
 ///
 /// # Errors
-/// [`SwarmError`] if Noise refuses the key, QUIC is wanted but not compiled in, or the system's DNS configuration cannot be read.
+/// [`SwarmError`] if Noise refuses the key, QUIC is wanted but not compiled in, or the system's DNS configuration
+/// cannot be read.
 pub(crate) fn build(options: SwarmOptions) -> Result<NodeSwarm, SwarmError> {
     let SwarmOptions {
         keypair,

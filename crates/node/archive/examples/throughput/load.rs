@@ -88,7 +88,7 @@ pub(crate) async fn fill(
     Ok(())
 }
 
-/// Writes what comes in, in batches of what waits, as a node does. Returns the number of messages.
+/// Writes incoming messages as a node does: in batches of those that wait. Returns the number of messages.
 pub(crate) async fn write(
     archive: Archive,
     mut waiting: mpsc::Receiver<StoredMessage>,
@@ -103,7 +103,8 @@ pub(crate) async fn write(
     Ok(inserted)
 }
 
-/// Offers messages at a rate, as a network does: what finds no place is lost. Returns how many were.
+/// Offers messages at a rate, as a network does; messages that find no place are lost. Returns the number of lost
+/// messages.
 pub(crate) async fn offer(
     mut source: MessageSource,
     sender: mpsc::Sender<StoredMessage>,
@@ -131,7 +132,7 @@ pub(crate) fn queue() -> (mpsc::Sender<StoredMessage>, mpsc::Receiver<StoredMess
     mpsc::channel(WAITING_MAX)
 }
 
-/// Reads a page of 100 messages of random content topics from a random time on, and returns how long that took.
+/// Reads a page of 100 messages of random content topics from a random time on, and returns the duration.
 pub(crate) async fn read(
     archive: &Archive,
     topics: usize,

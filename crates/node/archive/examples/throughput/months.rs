@@ -15,11 +15,11 @@ const DAYS_BEFORE: i64 = 400;
 /// Pages that are read each time.
 const PAGES: usize = 300;
 
-/// Lets days pass; each has its messages, and the retention is applied at its end.
+/// Simulates days; each has its messages, and the retention is applied at its end.
 ///
 /// # Errors
 ///
-/// The archive fails, or whenever pages were read, its indexes or the 95th percentile of a page were over their bound.
+/// If the archive fails, or if its indexes or the 95th percentile of a page exceed their bound at any reading.
 pub(crate) async fn measure(archive: &Archive, arguments: &Arguments) -> Result<(), Failure> {
     let mut over: Vec<String> = Vec::new();
     let mut rng = ChaCha8Rng::seed_from_u64(arguments.seed);

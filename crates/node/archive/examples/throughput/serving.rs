@@ -11,11 +11,12 @@ use undertone_archive::Archive;
 use crate::load::{self, MessageSource};
 use crate::{Arguments, Failure, report};
 
-/// Offers messages at the rate, then as many as the archive takes; pages are read all the time.
+/// Offers messages at the given rate, then as fast as the archive accepts them; pages are read all
+/// the time.
 pub(crate) async fn measure(archive: &Archive, arguments: &Arguments) -> Result<(), Failure> {
     let first = arguments.messages;
     one(archive, arguments, first, Some(arguments.rate)).await?;
-    // Behind all that the first part may have offered.
+    // After all the messages that the first part may have offered.
     let first = first + arguments.rate * (arguments.seconds + 60);
     one(archive, arguments, first, None).await
 }
@@ -63,7 +64,7 @@ async fn one(
     Ok(())
 }
 
-/// Offers messages without pause, and waits for a place for each.
+/// Offers messages without pause, waiting for a place for each.
 async fn push(
     mut source: MessageSource,
     sender: tokio::sync::mpsc::Sender<undertone_services::history::StoredMessage>,

@@ -1,4 +1,4 @@
-//! A process that writes is killed at random moments: what it acknowledged is there.
+//! A writing process is killed at random moments; the messages that it acknowledged must be there.
 //!
 //! `UNDERTONE_CRASH_ROUNDS` sets how often (default 3), `UNDERTONE_CRASH_SEED` replays a run.
 
@@ -21,7 +21,7 @@ const URL: &str = "UNDERTONE_CRASH_URL";
 /// Number of the round that the killed process is in.
 const ROUND: &str = "UNDERTONE_CRASH_ROUND";
 
-/// Messages of a batch; with fewer, a process would spend its time waiting for the disk, where a kill does no harm.
+/// Messages per batch. With fewer, a process would mostly wait for the disk, when a kill does no harm.
 const BATCH: u64 = 250;
 
 /// Pages that a client reads between two kills.
@@ -39,7 +39,7 @@ fn batch(round: u64, number: u64) -> Vec<StoredMessage> {
     (0..BATCH).map(one).collect()
 }
 
-/// The process that is killed; as a test of its own it does nothing.
+/// The process that is killed. Run as an ordinary test, it does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writer_process() {
     let Ok(url) = std::env::var(URL) else {
@@ -67,7 +67,7 @@ async fn writer_process() {
     }
 }
 
-/// Client that reads everything page by page, for as many rounds as that takes.
+/// Client that reads everything page by page, over as many rounds as that takes.
 struct LongPaging {
     query: HistoryQuery,
     seen: BTreeSet<MessageHash>,
@@ -85,8 +85,8 @@ impl LongPaging {
         }
     }
 
-    /// Reads some pages more, and begins anew in the other direction after the last one. Returns what the paging has
-    /// served if it ended.
+    /// Reads some more pages, and restarts in the other direction after the last one. Returns the messages served by
+    /// the paging if it has ended.
     async fn go_on(&mut self, archive: &Archive, pages: usize) -> Option<BTreeSet<MessageHash>> {
         for _ in 0..pages {
             let page = archive.query(self.query.clone()).await.unwrap();
@@ -134,7 +134,7 @@ async fn campaign(place: Place, url: String) {
                 .filter_map(number)
                 .collect::<Vec<_>>()
         });
-        // Also while the archive is opened, and while slots are made.
+        // The kill may also hit the opening of the archive or the creation of slots.
         let wait_ms = u64::from(rng.next_u32() % 700);
         tokio::time::sleep(Duration::from_millis(wait_ms)).await;
         child.kill().unwrap();
@@ -161,7 +161,7 @@ async fn campaign(place: Place, url: String) {
             stats.messages,
             "seed {seed}: messages are counted right"
         );
-        // Goes on where it stopped before the kill.
+        // Continues where it stopped before the kill.
         paging.go_on(&archive, PAGES).await;
         if round + 1 == rounds {
             for direction in [PageDirection::Forward, PageDirection::Backward] {

@@ -262,7 +262,7 @@ async fn an_unfinished_slot_is_removed() {
     assert!(left.iter().all(|path| !path.exists()));
 }
 
-/// Run by another process, in a namespace of its own, on a small file system.
+/// Run by another process in its own namespace, on a small file system.
 #[tokio::test]
 async fn on_a_small_disk() {
     let Ok(directory) = std::env::var("UNDERTONE_SMALL_DISK") else {
@@ -451,7 +451,7 @@ mod postgres {
             place.open("capacity:320").await,
             place.open("capacity:320").await,
         );
-        // Closes the partition, which the other one does not know.
+        // The first writer closes the partition, which the second one does not know.
         one.insert((0..21).map(|n| message(n, "a")).collect())
             .await
             .unwrap();
@@ -461,7 +461,7 @@ mod postgres {
             .unwrap();
         let stats = one.stats().await.unwrap();
         assert_eq!((stats.messages, stats.slots), (32, 2));
-        // Drops it, and the first one learns that.
+        // The second writer drops it, and the first one learns that.
         two.insert((31..330).map(|n| message(n, "d")).collect())
             .await
             .unwrap();

@@ -8,7 +8,7 @@ use undertone_services::history::StoredMessage;
 use crate::fixture::{HOUR_NS, both, by_hashes, everything, hashes, message, on, pages, stored};
 
 both! {
-    /// Present and absent fields differ in history too, and the proof is there.
+    /// Present and absent fields remain distinct in history, and the proof is included.
     async fn what_comes_out_is_what_went_in(place: Place) {
         let archive = place.open("none").await;
         let long = "/".repeat(9000);

@@ -26,7 +26,7 @@ both! {
         assert_eq!(payloads(&archive, everything()).await.len(), 500);
         let nothing = archive.maintain(start_ns + 29 * HOUR_NS).await.unwrap();
         assert_eq!(nothing.dropped_slots, 0);
-        // What is too old comes back only if somebody inserts it, and goes again.
+        // A message that is too old comes back only if it is inserted again, and is dropped again.
         archive.insert(vec![message(start_ns, "old")]).await.unwrap();
         assert_eq!(archive.maintain(start_ns + 29 * HOUR_NS).await.unwrap().dropped_messages, 1);
         drop(archive);
@@ -49,7 +49,7 @@ both! {
         assert_eq!(dropped, [0, 0, 0, 0, 0, 0, 20]);
     }
 
-    /// However fast they come, and in whatever batches.
+    /// Regardless of the rate and the batches.
     async fn a_small_number_is_kept_too(place: Place) {
         let archive = place.open("capacity:200").await;
         for batch in 0..3 {

@@ -146,7 +146,7 @@ async fn a_record_names_another_address_when_the_host_loses_the_one_that_it_name
     let mut record = node.service.record();
     let before = WakuRecord::parse(&record.borrow_and_update()).expect("its own record");
     let (old, new) = (IpAddr::from(Ipv4Addr::LOCALHOST), [198, 51, 100, 7].into());
-    // Repeated, because the service may see only the last of two values that follow each other at once.
+    // Repeated, because the service may see only the second of two changes in quick succession.
     let moving = async {
         while !record.has_changed().expect("it runs") {
             for addresses in [vec![old], vec![new]] {

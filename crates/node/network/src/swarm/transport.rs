@@ -63,7 +63,8 @@ pub(crate) fn build(
         .set_max_num_streams(MPLEX_STREAMS_MAX)
         .set_max_buffer_size(MPLEX_BUFFERED_FRAMES_MAX);
     let circuits = circuits.map_or_else(OptionalTransport::none, OptionalTransport::some);
-    // Circuits come first: otherwise the TCP transport would treat a circuit's address as its own.
+    // Circuits come first: otherwise the transport that reaches the relay itself would take a circuit's address for its
+    // own.
     let upgraded = OrTransport::new(circuits, OrTransport::new(websocket, plain))
         .upgrade(Version::V1Lazy)
         .authenticate(noise::Config::new(keypair)?)

@@ -27,7 +27,7 @@ impl Machine {
         self.clock.time_ns(self.wall_ns, self.monotonic)
     }
 
-    /// Looks each 30 s for a time, and returns what the last look said.
+    /// Takes a reading every 30 s for this many seconds, and returns the last result.
     fn after(&mut self, seconds: i64) -> i64 {
         let mut time_ns = 0;
         for _ in 0..seconds / 30 {
@@ -68,7 +68,7 @@ fn a_step_that_holds_for_ten_minutes_is_believed() {
     assert_eq!(machine.after(30), NOW + 3 * DAY + 600 * S);
 }
 
-/// However long the look before took, e.g. because the database did not answer.
+/// Regardless of how long the last reading took, e.g. because the database did not answer.
 #[test]
 fn a_step_is_not_believed_at_the_first_look() {
     let mut machine = Machine::started(Some(NOW));

@@ -7,7 +7,7 @@ use undertone_gossip::SendHandle;
 use super::*;
 use crate::traces::TraceConfig;
 
-/// A node with traces, and what it has given.
+/// A node with traces, and the spans that it exported.
 struct Traced {
     traces: MessageTraces,
     tracer: Tracer,

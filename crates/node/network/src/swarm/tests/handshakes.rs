@@ -43,7 +43,7 @@ fn what_has_ended_makes_room() {
     assert_eq!(all.begin(address(2)).1, None);
 }
 
-/// Forged packets come from any number of addresses, each of which is new.
+/// Forged packets come from any number of addresses, all of them new.
 #[test]
 fn among_equals_the_oldest_ends_whatever_its_address() {
     let mut all = handshakes(4, 16);
@@ -52,7 +52,7 @@ fn among_equals_the_oldest_ends_whatever_its_address() {
     }
     let (newcomer, evicted) = all.begin(address(255));
     assert_eq!(evicted, Some(HandshakeId(0)));
-    // As many as there are places may come before it is the newcomer's turn.
+    // The newcomer is aborted only after as many others as there are places.
     for (forged, oldest) in (10..13).zip(1..) {
         assert_eq!(all.begin(address(forged)).1, Some(HandshakeId(oldest)));
     }
@@ -72,7 +72,7 @@ fn addresses_of_one_network_count_as_one() {
     assert!(all.pending.contains_key(&lone));
 }
 
-/// Two hundred addresses that dial again as soon as they are thrown out go round the table faster than a handshake takes.
+/// Attackers that redial as soon as they are aborted cycle through the table faster than a handshake takes.
 #[test]
 fn who_comes_back_after_an_abort_makes_way_before_a_peer_that_comes_first() {
     let mut all = handshakes(8, 16);

@@ -31,7 +31,7 @@ async fn a_name_leads_into_a_private_network_only_if_the_operator_gave_it() {
     let resolved = address("ip4/127.0.0.1");
     assert!(refused.contains(&resolved.to_string()), "{refused}");
 
-    // The transport would dial the last of several hosts.
+    // Without the check, the transport would dial the last of several hosts.
     let twofold = address("ip4/20.0.0.1/ip4/127.0.0.1");
     dial(&twofold, &trusted).await.unwrap_err();
 
@@ -40,7 +40,8 @@ async fn a_name_leads_into_a_private_network_only_if_the_operator_gave_it() {
     dial(&named, &TrustedNames::all()).await.unwrap();
 }
 
-/// Hole punching dials whatever the peer names, and tells it by its next question what came of it.
+/// Hole punching dials any address that the peer names, and the next request reveals the outcome to
+/// the peer.
 #[tokio::test]
 async fn an_address_of_a_private_network_is_dialled_only_if_the_operator_gave_it() {
     let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
@@ -52,7 +53,7 @@ async fn an_address_of_a_private_network_is_dialled_only_if_the_operator_gave_it
     dial(&given, &trusted).await.unwrap_err();
     trusted.trust(&given);
     dial(&given, &trusted).await.unwrap();
-    // Another port of the same host stays a stranger's word.
+    // Another port of the same host is still untrusted.
     dial(&other, &trusted).await.unwrap_err();
     listeners[1].set_nonblocking(true).unwrap();
     assert!(listeners[1].accept().is_err(), "no packet was sent there");

@@ -106,7 +106,8 @@ fn a_proxy_on_this_host_may_bring_all_clients() {
     let mut places = Places::new(limits());
     let loopback = AddressGroup::V4([127, 0, 0, 1]);
     (0..6).for_each(|n| subscriber(&mut places, inbound(n, loopback)));
-    // Of a client elsewhere it takes no place, though that client has not subscribed yet.
+    // A further loopback client takes no place from a client elsewhere, even though that one has
+    // not subscribed yet.
     let elsewhere = admit(&mut places, inbound(6, address(1)));
     assert_eq!(elsewhere, Ok(vec![id(5)]), "the newest of the crowd");
     let back = admit(&mut places, inbound(7, loopback));

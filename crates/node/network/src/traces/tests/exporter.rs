@@ -130,7 +130,7 @@ async fn a_collector_in_trouble_gets_the_spans_of_later() {
     exporter.finish().await;
 }
 
-/// The collector takes the connection and never answers. What is pushed meanwhile finds a bounded queue.
+/// The collector accepts the connection and never answers. Meanwhile, further spans fill a bounded queue.
 #[tokio::test]
 async fn a_slow_collector_leaves_a_bounded_queue() {
     let listener = listener();

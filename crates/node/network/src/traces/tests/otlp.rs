@@ -7,15 +7,14 @@ use crate::traces::{SpanId, SpanKind, TraceId};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Two spans below one scope; times of the first are after the moment at which the clocks were read, and that of the second
-/// begins before it.
+/// Two spans in one scope. The first one is later than the reading of the clocks; the second one begins before it.
 const SCOPE_SPANS: &str = "0a100a0e756e646572746f6e652d6e6f6465126c0a10000102030405060708090a0b0c0d0e0f\
     12080101010101010101220802020202020202022a076d657373616765300539000064a7b3b6e00d41808482a7b3b6e00d4a\
     190a05746f70696312100a0e2f77616b752f322f72732f312f304a0c0a056279746573120318ac0212430a10000102030405\
     060708090a0b0c0d0e0f120803030303030303032a046469616c300339c0bd54a7b3b6e00d41000064a7b3b6e00d7a0b1207\
     726566757365641802";
 
-/// Answer that refuses seven spans and says why.
+/// Answer that rejects seven spans, with a reason.
 const REFUSAL: &str = "0a0c08071208746f6f206d616e79";
 
 #[test]

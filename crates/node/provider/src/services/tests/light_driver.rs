@@ -1,4 +1,4 @@
-//! Tests of the driver before service peers that connect and never answer: what callers are told.
+//! Tests of the driver with service peers that connect and never answer: what callers are told.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use undertone_network::swarm::ServiceStreams;
 
 const SHARD: &str = "/waku/2/rs/66/0";
 
-/// A driver, with the test in the place of the node.
+/// A driver; the test simulates the node.
 struct Rig {
     calls: mpsc::Sender<LightCall>,
     news: mpsc::UnboundedSender<PeerNews>,
@@ -29,7 +29,7 @@ struct Rig {
     peers: ServicePeers,
     status: Arc<Mutex<LightStatus>>,
     delivered: mpsc::UnboundedReceiver<Delivery>,
-    /// Requests for streams stay in it, unanswered.
+    /// Requests for streams stay here unanswered.
     _streams: ServiceStreams,
 }
 
@@ -90,7 +90,7 @@ impl Rig {
         while self.peers.offers().len() < count {
             tokio::task::yield_now().await;
         }
-        // The event stands in the driver's queue before any later call of the test.
+        // The event is in the driver's queue before any later call of the test.
         self.list().await;
     }
 
@@ -149,7 +149,7 @@ async fn a_subscription_that_is_to_stay_waits_for_filter_peers() {
     assert_eq!(rig.list().await, wanted);
     let status = rig.status.lock().clone();
     assert_eq!(status.deserted().collect::<Vec<_>>(), [&SHARD.into()]);
-    // One that fails does not take it along.
+    // A failed subscription does not remove the kept one.
     let asked = rig
         .call(|reply| LightCall::Subscribe(wanted[..1].to_vec(), reply))
         .await;
@@ -190,7 +190,7 @@ async fn a_caller_that_stops_waiting_leaves_no_subscription() {
     assert_eq!(rig.list().await, wanted);
     assert!(asked.try_recv().is_err(), "the peer is being asked");
     drop(asked);
-    // The driver looks when something happens.
+    // The driver notices dropped calls at its next event.
     rig.list().await;
     assert_eq!(rig.list().await, []);
 }

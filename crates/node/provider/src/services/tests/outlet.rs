@@ -144,7 +144,7 @@ async fn a_client_that_ends_the_stream_before_the_first_message_gets_it_on_anoth
     let mut pair = Pair::connected().await;
     let mut outlet = pair.outlet();
     outlet.prepare().await.unwrap();
-    // Dropped, it is reset.
+    // Dropping the stream resets it.
     drop(pair.stream().await);
     let Habit::Unknown(Some(ready)) = &mut outlet.habit else {
         panic!("no stream was opened");
@@ -165,15 +165,15 @@ async fn a_client_that_reads_one_message_of_a_stream_gets_each_once_and_in_order
     for number in 0..4 {
         pusher.push(CLIENT, client, frame(number));
     }
-    // Nothing more is reported than the first message, until the client shows what it reads.
+    // Only the first message is reported until the client shows how it reads.
     delivered(&mut results).await;
     let mut last = pair.stream().await;
-    // A stream that is closed and not dropped is not reset by what still comes.
+    // A stream that is closed but not dropped is not reset by further data.
     let mut closed = Vec::new();
     for number in 0..4 {
         assert_eq!(next(&mut last).await, Some(frame(number)));
         if number == 0 {
-            // What came behind the first message goes unread.
+            // The messages behind the first one go unread.
             assert!(results.try_recv().is_err());
         } else {
             assert_eq!(next(&mut last).await, None, "a stream of its own is closed");
@@ -186,7 +186,7 @@ async fn a_client_that_reads_one_message_of_a_stream_gets_each_once_and_in_order
     for _ in 1..4 {
         delivered(&mut results).await;
     }
-    // From now on there is nothing to learn.
+    // From now on the client's kind is known.
     for number in 4..6 {
         pusher.push(CLIENT, client, frame(number));
         delivered(&mut results).await;
@@ -229,7 +229,7 @@ async fn a_client_that_reads_late_finds_whole_frames_after_a_push_that_was_given
     let mut outlet = pair.outlet();
     outlet.push(&frame(0)).await.unwrap();
     outlet.push(&frame(1)).await.unwrap();
-    // More than a stream takes as long as the client does not read.
+    // More than the stream accepts while the client does not read.
     let long = Bytes::from(vec![7; FRAME_MAX]);
     let push = timeout(Duration::from_millis(200), outlet.push(&long)).await;
     assert!(push.is_err());

@@ -1,4 +1,4 @@
-//! Tests of the watch: what machines are told of peers that come, speak, change and go.
+//! Tests of the watch: events for machines when peers connect, announce services, change and leave.
 
 use std::collections::BTreeSet;
 
@@ -70,7 +70,7 @@ fn found(peer: u64, services: Services, topics: Option<&[&str]>) -> ServicePeerE
     })
 }
 
-/// The same of a peer that the configuration names.
+/// The same for a peer that the configuration names.
 fn found_named(peer: u64, services: Services) -> ServicePeerEvent {
     match found(peer, services, None) {
         Found(peer) => Found(ServicePeer {
@@ -114,7 +114,7 @@ fn a_peer_without_metadata_serves_every_topic() {
         table.news(announced(peer, &[FILTER])),
         [found(0, ONLY_FILTER, None), Connected(PeerNo(0))]
     );
-    // As does one whose metadata names no shard.
+    // The same holds for a peer whose metadata names no shard.
     let other = PeerId::random();
     table.news(connected(other));
     table.news(announced(other, &[FILTER, METADATA]));
@@ -175,7 +175,8 @@ fn where_the_configuration_names_peers_for_a_service_others_do_not_count() {
         table.news(announced(other, &[FILTER, STORE])),
         [found(1, only_store, None), Connected(PeerNo(1))]
     );
-    // The named peer counts although it announces nothing of the kind, and for what it announces.
+    // The named peer counts as a filter peer without announcing it, and as a store because it
+    // announces that.
     table.news(connected(named));
     let both = Services {
         store: true,
@@ -204,7 +205,7 @@ fn a_peer_that_dialled_in_stays_a_stranger_when_it_is_dialled_for_its_offer() {
         table.news(announced(peer, &[STORE])),
         [Connected(PeerNo(0))]
     );
-    // One that the node dials of itself is none.
+    // A peer that the node dials for other reasons is not a stranger.
     table.news(PeerNews::Disconnected(peer));
     table.news(connected(peer));
     let offer = table.news(announced(peer, &[STORE]));
@@ -349,7 +350,7 @@ fn an_attempt_that_met_another_fails_with_it() {
         table.news(PeerNews::DialFailed(peer)),
         [ConnectFailed(PeerNo(0))]
     );
-    // If its end is missed, the next attempt is made all the same.
+    // Even if the end of an attempt is missed, the next one is made.
     table.dial(PeerNo(0)).unwrap();
     assert_eq!(table.dialled(PeerNo(0), true), []);
     assert!(table.dial(PeerNo(0)).is_ok());
@@ -377,7 +378,7 @@ fn of_peers_that_are_gone_the_oldest_is_forgotten_first_and_no_number_returns() 
     assert_eq!(table.number(peers[0]), Some(PeerNo(65)));
 }
 
-/// A watch over a node that the test plays.
+/// A watch over a node that the test simulates.
 fn played(
     configured: ConfiguredPeers,
 ) -> (ServicePeers, mpsc::UnboundedSender<PeerNews>, NodeEndpoint) {

@@ -2,7 +2,7 @@ use undertone_rln::RateLimitProof;
 
 use super::*;
 
-/// A source that does not end a proof before it is told to, and holds something like the lock on a counter.
+/// A source that ends a proof only when told to, and holds a stand-in for the lock on a counter.
 struct SlowSource {
     begun: std_mpsc::Sender<()>,
     may_end: std_mpsc::Receiver<()>,
@@ -71,7 +71,7 @@ fn stopping_waits_for_the_proof_in_progress_and_leaves_the_counter_free() {
     let helper = thread::spawn(move || {
         thread::sleep(Duration::from_millis(50));
         let_end.send(()).unwrap();
-        // It stays open: only the message ends the proof.
+        // The channel stays open: only the message ends the proof.
         let_end
     });
     running.thread.stop();

@@ -44,7 +44,7 @@ async fn two_stores_with_different_messages_become_equal() {
     assert_eq!(a_totals.refused.len() + b_totals.refused.len(), 0);
     assert_eq!(a_totals.differences.sum, 70);
 
-    // Proofs come along, and there is nothing to do the second time.
+    // Proofs are transferred too, and the second session finds no differences.
     let again = b.sync.synchronise(a.peer()).await.unwrap();
     assert_eq!((again.differences, again.roundtrips), (0, 1));
     let got = a.archive.query(undertone_services::history::HistoryQuery {
@@ -93,7 +93,7 @@ async fn a_store_begins_sessions_by_itself_and_knows_its_archive_after_a_start()
     let all = hashes_of(&of_silent);
     until("the store has asked", async || active.hashes().await == all).await;
 
-    // Another one starts with the archive of the first, and has nothing to ask for.
+    // Another store starts with the archive of the first, and has nothing to ask for.
     let reader = Store::start().await;
     let headers = active.archive.headers(0, i64::MAX, 100).await.unwrap();
     assert_eq!(headers.len(), 20);
@@ -126,7 +126,7 @@ async fn what_is_too_new_or_too_old_is_left_alone() {
     assert_eq!(outcome.differences, 0);
 }
 
-/// A full index has not the oldest messages of the archive. A session about them would get them again every time.
+/// A full index lacks the oldest messages of the archive. A session that covered them would transfer them every time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_index_asks_for_nothing_that_the_archive_has() {
     let mut bounds = SyncBounds::default();
@@ -157,7 +157,7 @@ async fn a_peer_that_vanishes_is_replaced_by_the_next() {
     })
     .await;
     raw.node.stop().await;
-    // A connection that is closed in good order looks like a transfer that has ended.
+    // A connection that is closed properly looks like a finished transfer.
     until("the session has ended", async || {
         let sessions = store.sync.totals().sessions;
         sessions["failed"] + sessions["done"] == 1

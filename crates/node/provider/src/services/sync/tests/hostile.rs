@@ -32,7 +32,8 @@ async fn a_peer_that_stalls_holds_up_nobody_for_long() {
         "{ended:?}"
     );
 
-    // A session that a peer begins and leaves is given up too, and meanwhile others are refused.
+    // A session that a peer begins and abandons also times out; until then, other sessions are
+    // refused.
     let _left = silent.begin(&store).await;
     let other = Store::start().await;
     other.keep(&[message(1)]).await;
@@ -143,7 +144,7 @@ async fn a_peer_that_does_not_read_messages_is_given_up() {
     store.keep(&large).await;
     let mut raw = RawPeer::of(&store).await;
     let mut stream = raw.begin(&store).await;
-    // It says that it has nothing, and is sent everything.
+    // The peer claims to have nothing, and is sent everything.
     let now_ns = u64::try_from(unix_now_ns()).unwrap();
     let nothing = raw::payload(SyncRange {
         lower: SyncId::at(now_ns - 3_000_000_000_000),
@@ -153,7 +154,7 @@ async fn a_peer_that_does_not_read_messages_is_given_up() {
     say(&mut stream, &nothing).await;
     assert!(hear(&mut stream).await.is_some());
     let _unread = raw.accept().await;
-    // The raw peer ends the reconciliation well.
+    // The raw peer ends the reconciliation properly.
     let end = undertone_services::sync::RangesPayload::default().encode();
     say(&mut stream, &end).await;
     until("the session has ended", async || {

@@ -27,7 +27,7 @@ async fn of_what_a_liar_sends_only_the_messages_it_named_are_kept() {
     let (named, unnamed, forged) = (message(1), message(2), message(3));
     let mut stream = raw.name(&store, &[named.clone(), forged.clone()]).await;
     let mut transfer = raw.transfer(&store).await;
-    // Of the forged message, only the hash was named: what comes has another content, and so another hash.
+    // Only the hash of the forged message was named. The message that arrives has another content, and so another hash.
     let mut other = forged.message.clone();
     other.payload = b"forged".to_vec().into();
     let other = StoredMessage::new(TOPIC, other);
@@ -79,7 +79,7 @@ async fn named_messages_that_no_store_keeps_are_refused() {
     assert_eq!(store.refused("unasked"), 0);
 }
 
-/// The time that a peer names decides nothing: a message of another time is refused when it comes.
+/// The time that a peer names is irrelevant: the message's own timestamp is checked when it arrives.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_message_named_with_a_false_time_is_refused() {
     let store = Store::start().await;
