@@ -66,7 +66,7 @@ pub enum SenderCall {
         /// Answer once the message is in the queue.
         reply: AcceptReply,
     },
-    /// Returns the reports of one message or of all.
+    /// Asks for the reports of one message or of all.
     Reports {
         /// Message of interest; `None` for all.
         id: Option<SendId>,
@@ -75,12 +75,12 @@ pub enum SenderCall {
         /// Answer.
         reply: oneshot::Sender<Vec<SendReport>>,
     },
-    /// Returns the messages that are not in a final state.
+    /// Asks for the messages that are not in a final state.
     Messages {
         /// Answer.
         reply: oneshot::Sender<Vec<WaitingMessage>>,
     },
-    /// Returns the number of messages that are not in a final state.
+    /// Asks for the number of messages that are not in a final state.
     Waiting {
         /// Answer.
         reply: oneshot::Sender<usize>,
