@@ -29,8 +29,8 @@ mod tests;
 /// Header in which a browser says where a request came from; pages cannot set it.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Paths that answer without a token: process supervisors poll the health, and a browser opens pages without
-/// a header. The pages hold nothing of the node; what they show they ask for with the token.
+/// Paths that answer without a token. Process supervisors poll the health, and a browser opens pages without
+/// an `Authorization` header. The pages contain no data of the node; their scripts request it with the token.
 const ALWAYS_OPEN: [&str; 6] = ["/", "/docs", "/health", "/page.css", "/page.js", "/readyz"];
 
 /// Access rules of the REST API.
@@ -158,8 +158,8 @@ impl Access {
         }
     }
 
-    /// Checks a request without origin: images, links and frames of other sites send none,
-    /// but browsers mark them.
+    /// Checks a request without an `Origin` header. Images, links and frames of other sites send none, but
+    /// browsers mark such requests with `Sec-Fetch-Site`.
     fn is_no_foreign_page(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let anybody = self.origins.iter().any(|pattern| pattern == "*");
         match headers.get(FETCH_SITE).map(HeaderValue::as_bytes) {
@@ -234,7 +234,7 @@ impl Access {
     }
 }
 
-/// Returns the host of `host:port`; brackets of IPv6 stay.
+/// Returns the host of `host:port`; an IPv6 address keeps its brackets.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) => {

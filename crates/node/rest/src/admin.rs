@@ -90,7 +90,7 @@ async fn single(State(app): State<App>, Path(text): Path<String>) -> JsonResult<
 
 /// Peers that offer a service
 ///
-/// Each with its services only.
+/// Each peer is listed with its service protocols only.
 #[utoipa::path(
     get,
     path = "/admin/v1/peers/service",
@@ -303,9 +303,9 @@ async fn filter_subscriptions(State(app): State<App>) -> JsonResult<Vec<FilterSu
     ))
 }
 
-/// Changes what is logged
+/// Changes the log level
 ///
-/// A level between two of ours is set to the coarser one.
+/// NOTICE counts as INFO, and FATAL as ERROR.
 #[utoipa::path(
     post,
     path = "/admin/v1/log-level/{level}",
@@ -332,8 +332,8 @@ async fn log_level(State(app): State<App>, Path(text): Path<String>) -> Result<R
     }
 }
 
-/// Level of log lines with a name or its three letters, in any case. Of the reference node's levels, one between two of
-/// ours is the finer one: what was asked for is logged.
+/// Parses a log level by its name or three-letter form, in any case. The reference node has levels that this node
+/// lacks: NOTICE maps to INFO and FATAL to ERROR, so that everything asked for is logged.
 pub fn level_by_name(name: &str) -> Option<Level> {
     match name.to_ascii_uppercase().as_str() {
         "TRACE" | "TRC" => Some(Level::TRACE),

@@ -164,8 +164,8 @@ async fn messages(
 
 /// Publishes a message on the shard of its content topic
 ///
-/// Without a peer of the shard, the message waits for one, in memory, until others would no longer accept it. What becomes of
-/// a message is told of those that are sent by `/messaging/v1/messages`.
+/// Without a peer on the shard, the message waits in memory until there is one, or until other nodes would no longer
+/// accept it. The outcome is not reported; for that, send with `/messaging/v1/messages`.
 #[utoipa::path(
     post,
     path = "/relay/v1/auto/messages",
@@ -191,18 +191,18 @@ async fn publish(
         .map_err(ApiError::BadRequest)?;
     let pubsub_topic = carrier(&app, &message.content_topic)
         .map_err(|e| ApiError::BadRequest(format!("Failed to publish. Autosharding error: {e}")))?;
-    // A client that waits no longer does not end it.
+    // Spawned, so that publishing goes on if the client disconnects.
     let publishing = tokio::spawn(publish_or_wait(app, pubsub_topic, message, restamp));
     let ended = timeout(ANSWER_TIMEOUT, publishing).await;
     let ended = ended.unwrap_or(Ok(Err(PublishFailure::Timeout)));
     match ended.unwrap_or(Err(PublishFailure::Stopped(Stopped))) {
-        // A client that repeats a message wants it to be sent, which has happened.
+        // A client that repeats a message wants it sent, and it was.
         Ok(()) | Err(PublishFailure::Duplicate) => Ok(ok()),
         Err(failure) => Err(failure.into()),
     }
 }
 
-/// Publishes a message, and leaves it to the sender if no peer has it.
+/// Publishes a message; if no peer can take it, hands it to the sender, which waits for one.
 async fn publish_or_wait(
     app: App,
     pubsub_topic: PubsubTopic,

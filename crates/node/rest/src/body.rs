@@ -16,8 +16,8 @@ use super::{App, errors::ApiError};
 /// Time limit for receiving a whole body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Bytes of an overlong body that are read all the same, so that the client has sent it
-/// before it is answered.
+/// Bytes of an overlong body that are read and discarded, so that the client has finished sending before it
+/// is answered.
 const DISCARDED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Request body decoded from JSON.

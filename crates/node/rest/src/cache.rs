@@ -37,13 +37,14 @@ type Queue = VecDeque<(u64, Arc<Delivery>)>;
 /// Contents of the cache.
 #[derive(Default)]
 struct Kept {
-    /// Number of the next message, by which two queues know that they hold the same one.
+    /// Number of the next message; identifies the same message in several queues.
     next: u64,
     pubsub: BTreeMap<PubsubTopic, Queue>,
     content: BTreeMap<String, ContentQueue>,
     /// Content topics that came on subscribed pubsub topics, each with the number of its last message.
     seen: BTreeMap<String, u64>,
-    /// Content topics that were unsubscribed from: their messages are those of pubsub topics only.
+    /// Content topics that were unsubscribed from. Their messages are not remembered as seen; they stay in the
+    /// queues of pubsub topics.
     dropped: BTreeSet<String>,
 }
 
@@ -79,8 +80,8 @@ impl MessageCache {
         self.kept.lock().pubsub.remove(topic);
     }
 
-    /// Starts to keep a content topic's messages, of any pubsub topic without `carrier`; returns `false` if they
-    /// are kept already.
+    /// Starts to keep a content topic's messages: those on `carrier`, or on any pubsub topic if it is `None`.
+    /// Returns `false` if they are kept already.
     pub(super) fn subscribe_content(
         &self,
         topic: &str,
@@ -102,8 +103,8 @@ impl MessageCache {
         Ok(true)
     }
 
-    /// Forgets a content topic, and its messages unless a pubsub topic keeps them. Later ones are not kept for it
-    /// either, until it is subscribed to again.
+    /// Forgets a content topic, and its messages unless a pubsub topic keeps them. Later messages are not kept
+    /// for it either until it is subscribed to again.
     pub(super) fn unsubscribe_content(&self, topic: &str) {
         let mut kept = self.kept.lock();
         kept.seen.remove(topic);
@@ -160,8 +161,8 @@ impl MessageCache {
         Some(kept.take(queue))
     }
 
-    /// Removes and returns the messages of a content topic; `None` if it is not subscribed to and none of its
-    /// messages came on a subscribed pubsub topic.
+    /// Removes and returns the messages of a content topic. Returns `None` if it is not subscribed to and none of
+    /// its messages arrived on a subscribed pubsub topic.
     pub(super) fn take_content(&self, topic: &str) -> Option<Vec<Arc<Delivery>>> {
         let mut kept = self.kept.lock();
         if let Some(content) = kept.content.get_mut(topic) {

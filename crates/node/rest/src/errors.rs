@@ -1,4 +1,4 @@
-//! Answers other than success: a status code and a text.
+//! Error responses: a status code and a text.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use undertone_network::{
     handle::Stopped,
 };
 
-/// Reason why a request failed, with the status code that it is answered with.
+/// Reason why a request failed; determines the status code of the response.
 #[derive(Debug)]
 pub(super) enum ApiError {
     /// The request is invalid: 400.
@@ -81,7 +81,7 @@ impl From<PublishFailure> for ApiError {
             | PublishFailure::InvalidProof { .. }
             | PublishFailure::NoPeers => Self::BadRequest(text),
             PublishFailure::RlnProof { .. } | PublishFailure::Timeout => Self::Internal(text),
-            // No fault of the node, and another try helps when the epoch has ended.
+            // Not the node's fault; a retry succeeds in the next epoch.
             PublishFailure::RateLimit { .. } => Self::TooMany(text),
             PublishFailure::Busy { .. }
             | PublishFailure::Bandwidth { .. }
@@ -105,7 +105,7 @@ impl From<Stopped> for ApiError {
     }
 }
 
-/// Answer, for the API's description, of a path that asks a node that has stopped.
+/// OpenAPI response of any path that queries a node that has stopped.
 pub(super) enum NodeStopped {}
 
 impl IntoResponses for NodeStopped {
@@ -115,7 +115,7 @@ impl IntoResponses for NodeStopped {
     }
 }
 
-/// Description of an answer in plain text.
+/// Describes a plain-text response in OpenAPI.
 pub(super) fn text_response(description: impl Into<String>) -> utoipa::openapi::Response {
     let text = ObjectBuilder::new().schema_type(Type::String).build();
     ResponseBuilder::new()

@@ -30,7 +30,7 @@ use super::{App, errors::ApiError, long::LongAnswer, params::QueryParams, relay:
 /// Most content topics that a client may list.
 const CONTENT_TOPICS_MAX: usize = 4096;
 
-/// Header in which a client that reconnects says what it got last.
+/// Header in which a reconnecting client names the last event it received.
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -39,11 +39,11 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Messages as they are delivered
 ///
-/// A stream of server-sent events that does not end. An event without a name is a message (`MessageEvent`); its
-/// id is the cursor behind it. `gap` (`GapEvent`) says that messages after the cursor are no longer kept;
-/// `strangers` (`StrangersEvent`) that for a service nobody better than strangers was asked, or no longer, within 15 s; `closed`
-/// (`ClosedEvent`) is the last event. A comment comes after 15 s of silence. The node must be subscribed to the topics: this path
-/// does not subscribe.
+/// A stream of server-sent events that does not end. An event without a name is a message (`MessageEvent`); its id is
+/// the cursor behind it. `gap` (`GapEvent`): messages after the cursor are no longer kept. `strangers`
+/// (`StrangersEvent`): the set of services for which only strangers could be asked has changed; reported within 15 s.
+/// `closed` (`ClosedEvent`) is the last event. A comment comes after 15 s of silence. The node must be subscribed to
+/// the topics: this path does not subscribe.
 #[utoipa::path(
     get,
     path = "/events/v1/messages",
@@ -88,7 +88,7 @@ async fn messages(
     Ok(stream_response(Body::from_stream(pieces), answer))
 }
 
-/// Returns the text of the cursor that a client comes back with.
+/// Returns the cursor of a reconnecting client: the header `Last-Event-ID`, or else the parameter `cursor`.
 pub(super) fn cursor_of<'a>(
     params: &'a QueryParams,
     headers: &'a HeaderMap,
@@ -100,7 +100,7 @@ pub(super) fn cursor_of<'a>(
         .or(params.get("cursor")))
 }
 
-/// Answers a client for whose stream there is no place.
+/// Returns the response for a client when all places for streams are taken.
 pub(super) fn no_place(events: &EventLog) -> Response {
     let max = events.limits().clients_max;
     let text = format!("As many event streams are open as this node serves ({max})");
@@ -108,16 +108,16 @@ pub(super) fn no_place(events: &EventLog) -> Response {
     (later, ApiError::Unavailable(text)).into_response()
 }
 
-/// Returns the answer that carries a stream of events.
+/// Returns the response that carries a stream of events.
 pub(super) fn stream_response(pieces: Body, answer: LongAnswer) -> Response {
     let mut response = pieces.into_response();
     response.extensions_mut().insert(answer);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // A stream has left the places of short requests, and its connection is not for others afterwards.
+    // A stream does not count against the limit on short requests, so its connection must not be reused for them.
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    // Tells nginx to pass on each event at once.
+    // Tells nginx to forward each event at once.
     let unbuffered = HeaderName::from_static("x-accel-buffering");
     headers.insert(unbuffered, HeaderValue::from_static("no"));
     response
@@ -141,7 +141,7 @@ fn filter(params: &QueryParams) -> Result<EventFilter, ApiError> {
     Ok(filter)
 }
 
-/// Parses a cursor; one of this run must be of an event that has been.
+/// Parses a cursor. A cursor of this run must not lie beyond the newest event.
 fn known(log: &EventLog, text: &str) -> Result<Cursor, ApiError> {
     let cursor: Cursor = text.parse().map_err(|_| bad_cursor(text))?;
     if cursor.instance == log.instance() && cursor.number > log.newest() {

@@ -1,4 +1,4 @@
-//! An API before a node and services that answer as told.
+//! The API in front of a fake node and fake services, whose answers a test chooses.
 #![allow(
     clippy::unwrap_used,
     reason = "only test functions are exempt, and these helpers serve them"
@@ -58,7 +58,7 @@ pub(super) enum ServiceCall {
     },
 }
 
-/// Function that answers calls, and returns each as text.
+/// Function that answers a call and returns the call as text.
 type Answer = Box<dyn FnMut(ServiceCall) -> String + Send>;
 
 /// Services behind the API.
@@ -141,7 +141,7 @@ impl AskServices for FakeServices {
     }
 }
 
-/// A handle to services that `asked` is in the place of.
+/// Returns a handle to the fake services `asked`.
 fn handle_to(
     asked: Arc<FakeServices>,
     mounted: MountedServices,
@@ -159,7 +159,7 @@ fn handle_to(
     (handle, endpoint)
 }
 
-/// A handle to services of which nothing but their status is asked.
+/// Returns a handle to services that panic on any call; only their status may be read.
 pub(super) fn services_with(status: Arc<Mutex<LightStatus>>) -> ServicesHandle {
     let asked = FakeServices::new(|call| panic!("{call:?}"));
     handle_to(
@@ -200,12 +200,12 @@ pub(super) struct FakeNode {
     pub(super) light: Arc<Mutex<LightStatus>>,
     /// Whether the node does not relay.
     pub(super) is_light: bool,
-    /// Services that it is asked for all the same.
+    /// Services that the configuration asks for although the node does not relay.
     pub(super) unserved: Vec<&'static str>,
 }
 
 impl Fake {
-    /// Services that answer each call by `answer`, which returns the call as text.
+    /// Creates services that answer each call with `answer`, which returns the call as text.
     pub(super) fn new(
         mounted: MountedServices,
         answer: impl FnMut(ServiceCall) -> String + Send + 'static,
@@ -268,7 +268,7 @@ impl Fake {
         }
     }
 
-    /// Sets what happens to messages that are to be sent.
+    /// Sets how messages to be sent are accepted or refused.
     pub(super) fn accepts(
         &self,
         accept: impl FnMut(WakuMessage) -> Result<SendId, SendFailure> + Send + 'static,
@@ -276,7 +276,7 @@ impl Fake {
         self.sender.lock().accept = Box::new(accept);
     }
 
-    /// Tells of a step of a message.
+    /// Announces a new state of a sent message.
     pub(super) fn tell(&self, report: SendReport) {
         self.news.send(report).unwrap();
     }
@@ -287,7 +287,7 @@ impl Fake {
         self.router.clone().oneshot(request).await.unwrap()
     }
 
-    /// Sets what has become of messages.
+    /// Sets the reports on sent messages.
     pub(super) fn reports(&self, reports: Vec<SendReport>) {
         self.sender.lock().reports = reports;
     }
@@ -296,7 +296,7 @@ impl Fake {
         self.services.asked.lock().clone()
     }
 
-    /// A filter peer pushes a message.
+    /// Delivers a message as if a filter peer had pushed it.
     pub(super) fn push(&self, topic: PubsubTopic, message: WakuMessage) {
         let now = Instant::now();
         self.pushed.deliver(&Delivery {
@@ -309,7 +309,7 @@ impl Fake {
         });
     }
 
-    /// Status and body; a body that is not JSON as a string.
+    /// Sends a request; returns the status and the body, as a string if it is not JSON.
     pub(super) async fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
         let request = Request::builder()
             .method(method)

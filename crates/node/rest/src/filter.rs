@@ -25,7 +25,7 @@ use undertone_provider::services::ServiceFailure;
 #[path = "tests/filter.rs"]
 mod tests;
 
-/// Request id of an answer to a request that could not be read.
+/// Request id in the answer to an unreadable request.
 const UNKNOWN_ID: &str = "unknown";
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -70,7 +70,7 @@ pub(super) struct FilterAnswer {
     status_desc: String,
 }
 
-/// Failure of a subscription, with the status that it is answered with.
+/// Failure of a subscription, with the HTTP status of the answer.
 struct FilterRefusal {
     status: StatusCode,
     text: String,
@@ -140,7 +140,7 @@ fn answer(request_id: String, outcome: Result<(), FilterRefusal>) -> Response {
     (status, Json(body)).into_response()
 }
 
-/// Returns the request, or the answer to one that cannot be read.
+/// Returns the decoded request, or the answer to send if it cannot be read.
 fn read<T>(body: Result<JsonBody<T>, ApiError>) -> Result<T, Box<Response>> {
     match body {
         Ok(JsonBody(request)) => Ok(request),
@@ -152,7 +152,7 @@ fn read<T>(body: Result<JsonBody<T>, ApiError>) -> Result<T, Box<Response>> {
     }
 }
 
-/// Waits for the filter peer, as long as nwaku does.
+/// Waits for the filter peer, at most as long as nwaku does.
 async fn within(
     asked: impl Future<Output = Result<(), ServiceFailure>>,
     too_late: &str,
@@ -341,7 +341,7 @@ async fn messages(
     Ok(Json(messages.collect()))
 }
 
-/// Answers, for the API's description, of requests to a filter peer.
+/// OpenAPI responses of requests to a filter peer.
 #[derive(utoipa::IntoResponses)]
 #[expect(dead_code, reason = "describes answers; they are made by `answer`")]
 enum FilterAnswers {

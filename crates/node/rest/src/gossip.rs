@@ -1,4 +1,4 @@
-//! The route `/debug/v1/gossip`: totals of the router. nwaku has no such route.
+//! The route `/debug/v1/gossip`: totals of the gossip router. nwaku has no such route.
 
 use axum::{Json, extract::State};
 use serde::Serialize;
@@ -14,7 +14,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(state))
 }
 
-/// Totals of the router since the start.
+/// Totals of the gossip router since the start.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Gossip)]
 #[serde(rename_all = "camelCase")]

@@ -45,12 +45,12 @@ async fn health(State(app): State<App>) -> Result<Json<HealthBody>, ApiError> {
     Ok(Json(judged(&app).await?))
 }
 
-/// Health of the node with that of its services, as it is answered.
+/// Returns the health of the node and its services as the body of the answer.
 pub(super) async fn judged(app: &App) -> Result<HealthBody, ApiError> {
     report(app).await.map(Into::into)
 }
 
-/// Health of the node with that of its services.
+/// Returns the health of the node and its services.
 pub(super) async fn report(app: &App) -> Result<HealthReport, ApiError> {
     match timeout(ANSWER_TIMEOUT, app.handle.health()).await {
         Err(_) => Err(ApiError::Internal("Health check timed out".into())),
@@ -89,7 +89,7 @@ fn unmount_relay(health: &mut ProtocolHealth) {
     }
 }
 
-/// Reports services that the operator asks for and that the node does not offer, as it does not relay.
+/// Reports services that the configuration asks for but that are not offered, because the node does not relay.
 fn name_unserved(report: &mut HealthReport, unserved: &[&str]) {
     for health in &mut report.protocols {
         let name = health.protocol.to_ascii_lowercase();
@@ -100,7 +100,7 @@ fn name_unserved(report: &mut HealthReport, unserved: &[&str]) {
     }
 }
 
-/// Reports that subscriptions have no filter peer, if some have none.
+/// Reports subscriptions that no filter peer holds, if there are any.
 fn judge_subscriptions(report: &mut HealthReport, light: &LightStatus) {
     let deserted: Vec<_> = light.deserted().map(AsRef::as_ref).collect();
     let client = report.protocols.iter_mut();
@@ -118,7 +118,7 @@ fn judge_subscriptions(report: &mut HealthReport, light: &LightStatus) {
     }
 }
 
-/// Says of which services the word of strangers alone was taken, which is no fault of a network without other peers.
+/// Notes the services for which only strangers were asked. This is no fault: a network may have no other peers.
 fn name_strangers(report: &mut HealthReport, light: &LightStatus) {
     for service in &light.strangers_alone {
         let client = format!("{service} client");
@@ -133,7 +133,7 @@ fn name_strangers(report: &mut HealthReport, light: &LightStatus) {
     }
 }
 
-/// Says that lightpush, though ready, refuses messages without a proof.
+/// Notes that lightpush, although ready, refuses messages without a proof.
 fn judge_lightpush(report: &mut HealthReport, unproved: Option<&'static str>) {
     for health in &mut report.protocols {
         let is_lightpush = ["Lightpush", "Legacy Lightpush"].contains(&health.protocol);
@@ -143,7 +143,7 @@ fn judge_lightpush(report: &mut HealthReport, unproved: Option<&'static str>) {
     }
 }
 
-/// Reason why messages of light clients that come without a proof are refused now, if they are.
+/// Returns why light clients' messages without a proof are refused at present; `None` if they are accepted.
 fn unproved(mounted: MountedServices, rln: Option<&RlnSnapshot>) -> Option<&'static str> {
     let rln = rln?;
     if !mounted.lightpush_proofs {
@@ -170,7 +170,7 @@ fn judge_send_queue(report: &mut HealthReport, state: SendQueueState) {
     }
 }
 
-/// Connection of a node without relay: whether it can get messages and publish them.
+/// Returns the connection status of a node without relay: whether it can receive messages and publish them.
 fn light_connection(protocols: &[ProtocolHealth]) -> ConnectionStatus {
     let is_ready = |name: &&str| {
         let mut all = protocols.iter();
@@ -184,14 +184,14 @@ fn light_connection(protocols: &[ProtocolHealth]) -> ConnectionStatus {
     }
 }
 
-/// Reports the services in place of the entries that say that the node has none.
+/// Replaces the entries that say that the node has no services.
 fn add_services(
     report: &mut HealthReport,
     mounted: MountedServices,
     store_trouble: Option<String>,
     peers: &[PeerSnapshot],
 ) {
-    // A store that keeps nothing is not ready, whatever else works.
+    // If the store cannot write, the node is not ready, whatever else works.
     if store_trouble.is_some() {
         report.node = HealthStatus::NotReady;
     }
@@ -210,7 +210,7 @@ fn add_services(
     let push = needs_relay("Node has no relay peers to fullfill push requests");
     let no_push = "No Lightpush service peer available yet";
     let no_store = "No Store service peer available yet, neither Store service set up for the node";
-    // Each with whether it is mounted, and what it lacks.
+    // Protocol, whether it is mounted, and what it lacks.
     let services = [
         ("Lightpush", mounted.lightpush, push),
         ("Legacy Lightpush", mounted.lightpush, push),
@@ -268,7 +268,7 @@ pub(super) struct HealthBody {
     node_health: &'static str,
     /// `Disconnected`, `PartiallyConnected` or `Connected`.
     connection_status: &'static str,
-    /// For each protocol an object with its name and status, and `desc` if there is more to say.
+    /// One object for each protocol, with its name and status, and `desc` if there is an explanation.
     #[schema(value_type = Vec<BTreeMap<String, String>>)]
     protocols_health: Vec<ProtocolBody>,
     /// Each shard that the node relays.

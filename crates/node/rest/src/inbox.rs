@@ -1,4 +1,4 @@
-//! Received messages of the REST API: each is kept once, and shared by all that read it.
+//! Received messages of the REST API. Each is stored once and shared by all readers.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl MessageSink for Inbox {
         let delivery = Arc::new(delivery.clone());
         self.cache.keep(&delivery);
         self.received.keep(&delivery);
-        // The last, so that a client that is told of a message can fetch it.
+        // Last, so that a client notified of a message can fetch it.
         self.events.keep(&delivery);
         true
     }

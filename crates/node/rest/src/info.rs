@@ -29,7 +29,7 @@ struct InfoBody {
     /// Signed record of EIP-778; missing if the key is not secp256k1.
     #[serde(skip_serializing_if = "Option::is_none")]
     enr_uri: Option<String>,
-    /// Whether peers can reach the node, as they say: `yes`, `no` or `unknown`.
+    /// Whether peers can reach the node, by their own reports: `yes`, `no` or `unknown`.
     reachable: &'static str,
 }
 

@@ -65,7 +65,7 @@ pub use serve::{ServeLimits, listen, serve};
 /// Longest wait for the node to publish or to report its health.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Bytes allowed in a request body beyond the message: field names, topics, the padding of base64.
+/// Bytes allowed in a request body besides the message, for field names, topics and base64 padding.
 const BODY_OVERHEAD_BYTES: usize = 64 * 1024;
 
 /// Settings of the REST API.
@@ -73,8 +73,8 @@ const BODY_OVERHEAD_BYTES: usize = 64 * 1024;
 pub struct RestConfig {
     /// Network of the node, for autosharding and size limits.
     pub network: NetworkPreset,
-    /// Whether content topics are spread over the network's shards. Without it, the routes by content topic
-    /// answer that there is no automatic sharding.
+    /// Whether content topics are spread over the network's shards. If not, the routes by content topic answer that
+    /// autosharding is not configured.
     pub autosharding: bool,
     /// Topics that the node is subscribed to from the start; their messages are kept for fetching.
     pub subscriptions: Vec<PubsubTopic>,
@@ -86,18 +86,19 @@ pub struct RestConfig {
     pub access: Access,
     /// Whether `/relay` is served.
     pub relay: bool,
-    /// Keys of services that are asked for and not offered, because the node does not relay; health says so.
+    /// Keys of services that the configuration asks for but the node does not offer, because it does not relay. The
+    /// health names them.
     pub unserved: Vec<&'static str>,
     /// Whether `/admin` is served.
     pub admin: bool,
     /// Messages kept for each topic until they are fetched.
     pub relay_cache_capacity: usize,
-    /// Offset of the node's clock from the system's, nanoseconds; messages without a timestamp
-    /// are stamped by it.
+    /// Offset of the node's clock from the system's, nanoseconds. Messages without a timestamp are stamped by the
+    /// node's clock.
     pub clock_ahead_ns: i64,
-    /// Text that `/version` answers with.
+    /// Version text that `/version` returns.
     pub version: String,
-    /// Prefixes of the metrics that dashboards for nwaku ask for.
+    /// Prefixes of the metrics that dashboards for nwaku query.
     pub metrics_names: MetricsNames,
 }
 
@@ -113,9 +114,9 @@ struct App {
     /// Messages of content topics that were subscribed to under `/messaging`.
     received: Arc<ReceivedMessages>,
     events: Arc<EventLog>,
-    /// Times that the last messages of peers took to validate.
+    /// Validation times of the last messages of peers.
     validation: Arc<ValidationTimes>,
-    /// Description of the API, JSON.
+    /// OpenAPI description of the API, JSON.
     document: Arc<str>,
     max_body_bytes: usize,
 }
@@ -127,13 +128,13 @@ impl App {
     }
 }
 
-/// Returns the API of the node behind `handle`, without `/store`, `/filter`, `/lightpush` and `/messaging`; messages are kept
-/// from this call on.
+/// Returns the API of the node behind `handle`, without `/store`, `/filter`, `/lightpush` and `/messaging`. Messages
+/// are kept from this call on.
 pub fn router(handle: NodeHandle, config: RestConfig) -> Router {
     router_with(handle, None, config, EventLimits::default())
 }
 
-/// As [`router`], with `/store`, `/filter`, `/lightpush` and `/messaging`, which ask `services`.
+/// Like [`router`], with `/store`, `/filter`, `/lightpush` and `/messaging`, which use `services`.
 pub fn router_with_services(
     handle: NodeHandle,
     services: ServicesHandle,
@@ -174,7 +175,7 @@ fn router_with(
     handle.add_sink(validation.clone());
     let (router, document) = routes(&config, services.is_some()).split_for_parts();
     let document = openapi::complete(document, &config.access);
-    // Base64 lengthens a payload by a third, and a proof may come with it.
+    // Base64 lengthens a payload by a third, and a proof may accompany it.
     let max_body_bytes = config
         .network
         .max_message_bytes
@@ -252,7 +253,7 @@ async fn unknown_route(State(app): State<App>, method: Method, uri: Uri) -> Resp
     }
 }
 
-/// The answer of nwaku when there is nothing else to say.
+/// Returns `OK`, nwaku's answer when there is nothing else to report.
 fn ok() -> Response {
     (StatusCode::OK, "OK").into_response()
 }

@@ -189,7 +189,7 @@ impl PushBody {
     }
 }
 
-/// Answer with a status of the protocol, which is one of HTTP by design.
+/// Returns an answer with a status of the protocol; these are HTTP statuses by design.
 fn refused(status: u32, text: String) -> Response {
     let status = u16::try_from(status)
         .ok()

@@ -1,5 +1,5 @@
-//! Answers that go on until the server stops, such as event streams: how the server ends them, and how it
-//! notices that nobody reads them.
+//! Responses that last until the server stops, such as event streams: how the server ends them, and how it
+//! detects a client that does not read.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Mark on a response whose body does not end by itself. The body reports progress through it, and the
-/// server asks the body through it to end.
+/// Marker on a response whose body does not end by itself. The body reports progress through it, and the
+/// server uses it to ask the body to end.
 #[derive(Clone, Debug)]
 pub(super) struct LongAnswer {
     polled: Arc<Mutex<Instant>>,
@@ -23,12 +23,12 @@ impl LongAnswer {
         }
     }
 
-    /// Records that there is room for more of the body, because the client has read what came before.
+    /// Records that more of the body was requested, because the client has read what came before.
     pub(super) fn touch(&self) {
         *self.polled.lock() = Instant::now();
     }
 
-    /// Whether there has been no room for more of the body for `long`.
+    /// Whether nothing more of the body was requested for longer than `long`.
     pub(super) fn is_stuck_for(&self, long: Duration) -> bool {
         self.polled.lock().elapsed() > long
     }
@@ -38,7 +38,7 @@ impl LongAnswer {
         self.ending.send_replace(true);
     }
 
-    /// Receiver that turns `true` when the body should end.
+    /// Returns a receiver that becomes `true` when the body should end.
     pub(super) fn ending(&self) -> watch::Receiver<bool> {
         self.ending.subscribe()
     }

@@ -1,4 +1,4 @@
-//! The routes under `/messaging/v1`: sending that is answered for, and messages of content topics.
+//! The routes under `/messaging/v1`: reliable sending, and messages of content topics.
 
 use std::time::Duration;
 use undertone_network::handle::Stopped;
@@ -40,7 +40,7 @@ use undertone_provider::services::{SendError, SendFailure, SendId, SendReport, S
 /// Longest wait until a message is in the queue.
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Answer where content topics lead to no shard, as nwaku words it.
+/// Answer if content topics do not map to shards, in nwaku's words.
 const NO_AUTOSHARDING: &str = "autosharding is not configured: content-topic subscriptions and sends need \
                                --preset or --num-shards-in-network";
 
@@ -103,7 +103,7 @@ fn content_topic<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D
     not_blank(deserializer, "contentTopic")
 }
 
-/// A field that may be missing, and is not `null`.
+/// Deserializes a field that may be missing but must not be `null`.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -136,24 +136,24 @@ impl MessagingMessage {
     }
 }
 
-/// Number of an accepted message.
+/// Id of an accepted message.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SendAccepted {
-    /// Text by which `/messaging/v1/events/send` names the message.
+    /// Id by which `/messaging/v1/events/send` refers to the message.
     request_id: String,
 }
 
-/// Steps of one message since the last question.
+/// State changes of one message since the last request.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SendStatus {
     request_id: String,
-    /// The oldest first.
+    /// State changes, the oldest first.
     events: Vec<SendEventBody>,
 }
 
-/// Step of a message.
+/// State change of a message.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct SendEventBody {
@@ -164,14 +164,14 @@ struct SendEventBody {
     /// Reason of a failure, or why no store will confirm a propagated message.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'static str>,
-    /// Time of the step, Unix nanoseconds.
+    /// Time of the state change, Unix nanoseconds.
     timestamp: u64,
-    /// Whether no further step follows.
+    /// Whether the state is final.
     is_end: bool,
 }
 
 impl SendEventBody {
-    /// Form of a report; `None` for a step that nwaku does not tell of.
+    /// Converts a report; returns `None` for a state that nwaku does not report.
     fn of(report: &SendReport) -> Option<Self> {
         let kind = match report.step {
             SendStep::Queued => "queued",
@@ -350,7 +350,7 @@ async fn unsubscribe(
         }
         let content_topics = vec![topic.clone()];
         let asked = app.services()?.unsubscribe(Some(carrier), content_topics);
-        // The subscription is gone here, whatever the peer says, and ends there with time.
+        // The local subscription is gone, whatever the peer says; at the peer it expires.
         let _ = timeout(ACCEPT_TIMEOUT, asked).await;
     }
     Ok(ok())
@@ -358,8 +358,8 @@ async fn unsubscribe(
 
 /// Sends a message
 ///
-/// The answer comes when the message is in the node's queue, which a restart does not empty. What becomes of it is
-/// told by `/messaging/v1/events/send`.
+/// The answer comes once the message is in the node's send queue, which survives a restart.
+/// `/messaging/v1/events/send` reports its state.
 #[utoipa::path(
     post,
     path = "/messaging/v1/messages",
@@ -395,9 +395,9 @@ async fn send(
     }
 }
 
-/// Steps of all messages
+/// State changes of all messages
 ///
-/// Removes what is answered. Kept are the newest 40,000 events, also over a restart.
+/// Removes those returned. The newest 40,000 are kept, also across restarts.
 #[utoipa::path(
     get,
     path = "/messaging/v1/events/send",
@@ -414,9 +414,9 @@ async fn sent(State(app): State<App>) -> Result<Json<Vec<SendStatus>>, ApiError>
     Ok(Json(statuses(&fetched)))
 }
 
-/// Steps of one message
+/// State changes of one message
 ///
-/// Removes what is answered.
+/// Removes those returned.
 #[utoipa::path(
     get,
     path = "/messaging/v1/events/send/{requestId}",
@@ -441,7 +441,7 @@ async fn sent_one(
     status.map(Json).ok_or_else(missing)
 }
 
-/// Message that was received.
+/// Message received on a content topic.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct MessagingReceived {
@@ -461,7 +461,7 @@ impl From<ReceivedEntry> for MessagingReceived {
 
 /// Messages of the subscribed content topics
 ///
-/// Removes them. The newest are kept, as many as `rest-relay-cache-capacity` says.
+/// Removes them. At most `rest-relay-cache-capacity` are kept, the newest.
 #[utoipa::path(
     get,
     path = "/messaging/v1/events/received",

@@ -70,8 +70,8 @@ async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
     page(&app.handle, app.services.as_ref(), app.config.metrics_names).await
 }
 
-/// Router for a separate port that serves `/metrics` only. Nothing can be changed there, so
-/// it needs no token.
+/// Returns a router for a separate port that serves `/metrics` only. It cannot change anything, so it needs
+/// no token.
 pub fn metrics_router(
     handle: NodeHandle,
     services: Option<ServicesHandle>,
@@ -142,7 +142,7 @@ async fn page(
     Ok(([(CONTENT_TYPE, CONTENT)], text).into_response())
 }
 
-/// Names for the counts that the state machines and the driver keep themselves.
+/// Collector of the counts kept by the state machines and the driver.
 #[derive(Debug, Clone)]
 struct SharedSnapshot(Arc<MetricsSnapshot>);
 
@@ -160,7 +160,7 @@ impl Collector for SharedSnapshot {
     }
 }
 
-/// Names for what became of messages that the store was to keep.
+/// Collector of the outcomes of messages passed to the store.
 #[derive(Debug)]
 struct StoreMetrics {
     counts: ArchiveCounts,
@@ -188,7 +188,7 @@ impl Collector for StoreMetrics {
     }
 }
 
-/// Names for the state of the send queue.
+/// Collector of the send queue's state.
 #[derive(Debug)]
 struct SenderMetrics(SendQueueState);
 
@@ -203,7 +203,7 @@ impl Collector for SenderMetrics {
     }
 }
 
-/// Names for what came of subscriptions at filter peers.
+/// Collector of the outcomes of subscriptions at filter peers.
 #[derive(Debug)]
 struct LightMetrics(LightStatus);
 
@@ -474,7 +474,7 @@ impl MetricsPage<'_> {
         Ok(())
     }
 
-    /// Writes a histogram of jobs; `sum` is the number of proofs of all jobs together.
+    /// Writes a histogram of job sizes; `sum` is the number of proofs in all jobs together.
     fn sizes(&mut self, name: &str, help: &str, sizes: &JobSizes, sum: u64) -> fmt::Result {
         let bounds = JobSizes::BOUNDS.iter().map(|bound| *bound as f64);
         let buckets: Vec<_> = bounds.chain([f64::INFINITY]).zip(sizes.counts).collect();

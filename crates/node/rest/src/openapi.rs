@@ -1,4 +1,4 @@
-//! Description of the API in OpenAPI, made from the handlers, and a page to try it.
+//! OpenAPI description of the API, generated from the handlers, and a page to try it.
 
 use std::sync::Arc;
 
@@ -29,13 +29,13 @@ use super::{
     messaging::SentEvent,
 };
 
-/// Name of the token in the description.
+/// Name of the security scheme for the token.
 const TOKEN: &str = "token";
 
-/// Page that lists the operations and sends requests. It needs nothing from other hosts.
+/// Page that lists the operations and sends requests. It loads nothing from other hosts.
 const PAGE: &str = include_str!("openapi/page.html");
 
-/// Policy of the page: it may run its own script, and ask this node.
+/// Content security policy of the page: it may run its own script and send requests to this node.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -55,14 +55,14 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style
         (name = "lightpush", description = "Publishing through a peer"),
         (name = "admin", description = "Peers and log level"),
     ),
-    // Those that no request and no simple answer leads to.
+    // Schemas that no request and no plain response refers to.
     components(schemas(
         MessageEvent, GapEvent, StrangersEvent, ClosedEvent, SentEvent, FilterAnswer
     )),
 )]
 struct Base;
 
-/// Router without routes, to whose description routes are added.
+/// Returns a router without routes; its description grows with the routes added.
 pub(super) fn base() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(Base::openapi())
 }
@@ -105,7 +105,7 @@ async fn page() -> Response {
     (headers, Html(PAGE)).into_response()
 }
 
-/// Adds to every operation what holds for all: the token, and answers that come before a handler.
+/// Adds what all operations share: the token, and the responses that come before a handler.
 pub(super) fn complete(mut document: Document, access: &Access) -> Arc<str> {
     if access.token.is_some() {
         let components = document.components.get_or_insert_default();
@@ -117,7 +117,7 @@ pub(super) fn complete(mut document: Document, access: &Access) -> Arc<str> {
             complete_one(path, operation, access.needs_token(path));
         }
     }
-    // A document consists of maps with text as keys, which always have a JSON form.
+    // A document consists of maps with text keys, which always have a JSON form.
     serde_json::to_string(&document).unwrap_or_default().into()
 }
 
@@ -160,7 +160,7 @@ fn complete_one(path: &str, operation: &mut Operation, needs_token: bool) {
     }
 }
 
-/// Describes that a parameter of the query may be empty, which is the same as missing: [`super::params::QueryParams`].
+/// Describes that a query parameter may be empty, which means the same as missing: [`super::params::QueryParams`].
 fn allow_empty(parameter: &mut Parameter) {
     let is_text = |schema: &RefOr<Schema>| match schema {
         RefOr::T(Schema::Object(object)) => match &object.schema_type {

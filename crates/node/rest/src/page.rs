@@ -11,7 +11,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::App;
 
-/// Policy of the page: its own script and style, and questions to this node.
+/// Content security policy of the page: its own script and style, and requests to this node.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -27,7 +27,7 @@ fn asset(kind: &'static str, text: &'static str) -> Response {
         (CONTENT_TYPE, kind),
         (CONTENT_SECURITY_POLICY, POLICY),
         (REFERRER_POLICY, "no-referrer"),
-        // A node of another version may answer at this address next time.
+        // The next node at this address may have another version.
         (CACHE_CONTROL, "no-cache"),
         (HeaderName::from_static("x-content-type-options"), "nosniff"),
     ];

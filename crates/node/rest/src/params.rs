@@ -1,4 +1,4 @@
-//! Parameters in the query of a request.
+//! Query parameters of a request.
 
 use std::convert::Infallible;
 
@@ -14,14 +14,14 @@ impl<S: Sync> FromRequestParts<S> for QueryParams {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        // Any query has this form.
+        // Every query can be decoded to pairs.
         let pairs = Query::try_from_uri(&parts.uri).map(|Query(pairs)| pairs);
         Ok(Self(pairs.unwrap_or_default()))
     }
 }
 
 impl QueryParams {
-    /// Value of a parameter; `None` if it is missing or empty.
+    /// Returns the value of a parameter; `None` if it is missing or empty.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(key, _)| key == name);
         found
@@ -29,7 +29,7 @@ impl QueryParams {
             .filter(|value| !value.is_empty())
     }
 
-    /// Values of a parameter that is a list with commas.
+    /// Returns the values of a parameter that is a comma-separated list.
     pub(super) fn list(&self, name: &str) -> impl Iterator<Item = &str> {
         self.get(name).into_iter().flat_map(|list| list.split(','))
     }

@@ -19,7 +19,7 @@ const PEER_EXCHANGE: &str = "/vac/waku/peer-exchange/2.0.0-alpha1";
 const RECONCILIATION: &str = "/vac/waku/reconciliation/1.0.0";
 const TRANSFER: &str = "/vac/waku/transfer/1.0.0";
 
-/// Protocols that count as services, in nwaku's order.
+/// Protocols listed as services, in nwaku's order.
 const SERVICES: [&str; 8] = [
     RELAY,
     FILTER_SUBSCRIBE,
@@ -43,7 +43,7 @@ const COUNTED: [&str; 8] = [
     RECONCILIATION,
 ];
 
-/// Peer that the node knows.
+/// A peer known to the node.
 #[derive(Serialize, ToSchema)]
 pub(super) struct WakuPeer {
     /// Address with peer id; empty if none is known.
@@ -98,7 +98,7 @@ impl From<FilterSubscriber> for FilterSubscription {
     }
 }
 
-/// Relation between a peer and a topic by which peers are grouped.
+/// How peers are grouped by topic.
 #[derive(Clone, Copy)]
 pub(super) enum Grouping {
     /// Peers subscribed to the topic.
@@ -108,7 +108,7 @@ pub(super) enum Grouping {
 }
 
 impl WakuPeer {
-    /// Entry of the peer list, which has no score.
+    /// Returns the entry for a list of peers, without a score.
     pub(super) fn listed(peer: &PeerSnapshot) -> Self {
         Self {
             multiaddr: peer
@@ -131,7 +131,7 @@ impl WakuPeer {
         }
     }
 
-    /// Entry of a gossip peer, with its score.
+    /// Returns the entry for a list of gossip peers, with the score.
     fn scored(peer: &PeerSnapshot) -> Self {
         Self {
             score: Some(peer.score),
@@ -180,7 +180,7 @@ pub(super) fn by_shard(
         .collect()
 }
 
-/// Peers that offer a service, each with only its services, ordered by the first of them.
+/// Returns the peers that offer a service, each with its services only, ordered by their first service.
 pub(super) fn with_services(peers: &[PeerSnapshot]) -> Vec<WakuPeer> {
     let mut by_first: BTreeMap<usize, Vec<WakuPeer>> = BTreeMap::new();
     for peer in peers {

@@ -1,4 +1,4 @@
-//! The route `/readyz`: whether the node can do its work now, as a status that load balancers and supervisors understand.
+//! The route `/readyz`: whether the node can work now, as an HTTP status for load balancers and supervisors.
 
 use axum::extract::State;
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -16,8 +16,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Whether the node is ready
 ///
-/// By its status alone, for supervisors that look at nothing else; `/health` answers 200 in both cases, as nwaku's does.
-/// Answered without a token.
+/// Reported by the status alone, for supervisors that check nothing else; `/health` answers 200 in both cases, as
+/// nwaku's does. Answered without a token.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -37,9 +37,10 @@ async fn readiness(State(app): State<App>) -> Result<&'static str, ApiError> {
     Err(ApiError::Unavailable(lacks.join("\n")))
 }
 
-/// Reasons why a node cannot do its work: its own state, no peer to work with, or a relay or membership that is not ready.
+/// Returns why a node cannot work: its own state, no connected peers, or a relay, membership, store or send queue
+/// that is not ready.
 ///
-/// Clients of services that nobody uses are no reason: a node with relay needs none of them.
+/// Missing service peers are no reason: a node with relay needs none.
 fn lacks(health: &HealthReport) -> Vec<String> {
     let mut lacks = Vec::new();
     for part in &health.protocols {

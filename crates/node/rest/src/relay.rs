@@ -47,8 +47,8 @@ async fn subscribe(
         }
         match app.handle.subscribe(topic.clone()).await {
             Ok(()) => {}
-            // As nwaku answers; peers of another cluster are disconnected by nwaku and by this node, so
-            // nothing ever comes.
+            // As nwaku answers. nwaku and this node both disconnect peers of another cluster, so nothing ever
+            // arrives.
             Err(failure @ SubscribeFailure::NotInNetwork { .. }) => {
                 tracing::warn!(%failure, "subscribed over REST, but no message will come");
             }
@@ -88,7 +88,7 @@ async fn unsubscribe(
     Ok(ok())
 }
 
-/// Leaves a pubsub topic that neither a pubsub nor a content subscription needs any more.
+/// Leaves a pubsub topic that no pubsub or content subscription needs any more.
 pub(super) async fn leave_unless_wanted(app: &App, topic: PubsubTopic) -> Result<(), ApiError> {
     if app.cache.wants(&topic) || app.received.wants(&topic) {
         return Ok(());
@@ -207,9 +207,9 @@ async fn publish(
         .into_message(now_ns(&app))
         .map_err(ApiError::BadRequest)?;
     match send(&app, pubsub_topic, message).await {
-        // A client that repeats a message wants it to be sent, which has happened.
+        // A client that repeats a message wants it sent, and it was.
         Ok(_) | Err(PublishFailure::Duplicate) => Ok(ok()),
-        // nwaku does not check this outcome here, and its clients publish before peers come.
+        // nwaku ignores this outcome, and its clients publish before peers connect.
         Err(PublishFailure::NoPeers) => {
             tracing::warn!(%topic, "published over REST, but there is no peer to send it to");
             Ok(ok())
@@ -218,7 +218,7 @@ async fn publish(
     }
 }
 
-/// Returns the message in a body, or the request to publish one; an overlong body is refused with the error of an
+/// Returns the decoded body, a message or the request to publish one. An overlong body gets the error of an
 /// overlong message.
 pub(super) fn message_of<T>(app: &App, body: Result<JsonBody<T>, ApiError>) -> Result<T, ApiError> {
     match body {
@@ -233,7 +233,7 @@ pub(super) fn message_of<T>(app: &App, body: Result<JsonBody<T>, ApiError>) -> R
     }
 }
 
-/// Publishes a message, with nwaku's bound on how long a client waits.
+/// Publishes a message; a client waits at most as long as with nwaku.
 async fn send(
     app: &App,
     topic: PubsubTopic,

@@ -18,7 +18,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(state))
 }
 
-/// Tokens and verification of rate limiting
+/// Proof tokens and verification of rate limiting
 #[utoipa::path(
     get,
     path = "/debug/v1/rln",
@@ -86,7 +86,7 @@ struct VerifierBody {
     batches_total: u64,
 }
 
-/// Following of the contract.
+/// State of following the membership contract.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Chain)]
 #[serde(rename_all = "camelCase")]

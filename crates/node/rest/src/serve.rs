@@ -1,4 +1,4 @@
-//! The HTTP server, with bounds on the number of connections and on the time of each.
+//! The HTTP server, with limits on the number of connections and on their duration.
 
 use std::{
     convert::Infallible,
@@ -33,7 +33,7 @@ use super::{
     slots::{Slot, Slots},
 };
 
-/// Pause after the system refused a connection, usually for want of file descriptors.
+/// Pause after `accept` failed, usually because file descriptors ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Interval at which connections are checked for clients that do not read their answer.
@@ -42,11 +42,11 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Time for requests in progress when the server stops: a little longer than the longest answer takes.
 const GOODBYE: Duration = Duration::from_secs(6);
 
-/// Size of the buffer for a request's head and for what is read ahead of its body, bytes.
+/// Size of the buffer for a request's head and for body bytes read ahead.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Connections that the system keeps until the server accepts them. When its queue is full, a client's attempt is lost and
-/// made again after a second.
+/// Connections queued by the system until the server accepts them. If the queue is full, a connection attempt is
+/// lost, and the client's system retries after a second.
 const BACKLOG: u32 = 4_096;
 
 /// Listens for HTTP connections.
@@ -58,22 +58,22 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // As the standard library does, so that a node can be started again at once.
+    // As the standard library does, so that a node can restart at once on the same port.
     #[cfg(not(windows))]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// Bounds on the server's connections.
+/// Limits on the server's connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServeLimits {
-    /// Most connections at a time, besides those of event streams, which have a bound of their own; a further
-    /// one replaces the one that has been idle longest, or waits until that one has had time to send its request.
+    /// Most connections at a time, not counting event streams, which have a limit of their own. A further connection
+    /// replaces the one that has been idle longest, once that one has had time to send its request.
     pub connections_max: usize,
-    /// Time for a request's head, counted from the answer to the request before.
+    /// Time limit for a request's head, counted from the previous answer.
     pub head_timeout: Duration,
-    /// Time for the client to read an answer.
+    /// Time limit for the client to read an answer.
     pub answer_timeout: Duration,
 }
 
@@ -126,8 +126,8 @@ pub async fn serve(
     Ok(())
 }
 
-/// Body of a request that makes its connection busy once it has arrived. Until then the connection gives way to
-/// others as one without a request does, so that clients that never finish a body keep nobody out.
+/// Wraps a request's body, so that its connection counts as busy once the body has arrived. Until then the connection
+/// can be replaced like an idle one: clients that never finish a body keep nobody out.
 fn counted(body: Incoming, seat: &Arc<Slot>) -> Body {
     if body.is_end_stream() {
         seat.touch(true);
@@ -151,7 +151,7 @@ async fn connection(
 ) {
     let router = TowerToHyperService::new(router);
     let seat = Arc::clone(&slot);
-    // A connection ends after a long answer, so that it has one at most.
+    // The connection closes after a long answer, so there is at most one.
     let long = Arc::new(OnceLock::<LongAnswer>::new());
     let mark = Arc::clone(&long);
     let service = service_fn(move |request: Request<Incoming>| {
@@ -180,7 +180,7 @@ async fn connection(
     let mut is_stopping = false;
     loop {
         tokio::select! {
-            // A request that has arrived is read before anything else is looked at.
+            // Requests that have arrived are read first.
             biased;
             ended = serving.as_mut() => {
                 if let Err(error) = ended {
@@ -196,14 +196,13 @@ async fn connection(
                 return;
             }
             _ = look.tick() => {
-                // A connection without a request ends by the timeout of its head; this client does
-                // not read its answer.
+                // A connection without a request ends by its head timeout; here the client does not read the answer.
                 if slot.is_idle_for(limits.answer_timeout.max(limits.head_timeout)) {
                     tracing::debug!("closing a REST connection whose client does not read the answer");
                     return;
                 }
                 if let Some(long) = long.get() {
-                    // A client that reads makes room at each heartbeat at the latest.
+                    // A client that reads makes room at the latest at each heartbeat.
                     if long.is_stuck_for(limits.answer_timeout + HEARTBEAT) {
                         tracing::debug!("closing an event stream whose client does not read");
                         return;

@@ -61,7 +61,7 @@ pub(super) struct RelayWakuMessage {
 }
 
 impl From<&WakuMessage> for RelayWakuMessage {
-    /// Fills in every field for an answer, but `meta` only if it is not empty.
+    /// Fills in every field of an answer, except that an empty `meta` is omitted.
     fn from(message: &WakuMessage) -> Self {
         let meta = message.meta_bytes();
         Self {
@@ -77,7 +77,7 @@ impl From<&WakuMessage> for RelayWakuMessage {
 }
 
 impl RelayWakuMessage {
-    /// Form of a message that a store has, with its proof if it has one.
+    /// Converts a message of a store, with its proof if it has one.
     pub(super) fn stored(message: &WakuMessage) -> Self {
         let form = Self::from(message);
         Self {
@@ -86,7 +86,7 @@ impl RelayWakuMessage {
         }
     }
 
-    /// Form of a message that a filter peer pushed, without its proof.
+    /// Converts a message pushed by a filter peer, without its proof.
     pub(super) fn pushed(message: &WakuMessage) -> Self {
         Self {
             proof: None,
@@ -94,7 +94,7 @@ impl RelayWakuMessage {
         }
     }
 
-    /// Whether the node chooses the timestamp. A proof fixes the timestamp, which is part of its signal.
+    /// Whether the node chooses the timestamp. A proof fixes it, since the timestamp is part of the signal.
     pub(super) fn leaves_the_time_to_us(&self) -> bool {
         self.timestamp.is_none_or(|time| time == 0)
             && self.proof.as_deref().is_none_or(str::is_empty)
@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for RelayWakuMessage {
     }
 }
 
-/// Visitor written by hand, because nwaku refuses duplicate keys, unknown keys and `null`.
+/// Visitor written by hand, because nwaku rejects duplicate keys, unknown keys and `null`.
 struct MessageVisitor;
 
 impl<'de> Visitor<'de> for MessageVisitor {

@@ -1,5 +1,5 @@
-//! Bound on connections: a new one replaces the one that has been idle longest, but none that has had no time to send its
-//! request.
+//! Limit on connections: a new one replaces the one that has been idle longest, unless that one has not yet had time
+//! to send its request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use tokio::sync::Notify;
 #[path = "tests/slots.rs"]
 mod tests;
 
-/// Time that a connection has for its request, or for its next one, before it gives way to another. Clients wait in the
-/// system's queue meanwhile: 2,000 connections that are opened again whenever they are closed make the one behind them
-/// wait for 2,000 / 128 of these times.
+/// Time that a connection has to send its first or next request before it can be replaced. Meanwhile clients wait in
+/// the system's queue: behind 2,000 connections that reopen whenever they are closed, a client waits for 2,000 / 128
+/// such periods.
 const GRACE: Duration = Duration::from_millis(25);
 
-/// Places of all open connections, at most `max`.
+/// Slots of all open connections, at most `max`.
 #[derive(Debug)]
 pub(super) struct Slots {
     max: usize,
@@ -32,11 +32,11 @@ struct HeldSlots {
     by_rank: BTreeMap<(bool, u64), HeldSlot>,
 }
 
-/// Connection that has a slot.
+/// Entry of a connection that holds a slot.
 #[derive(Debug)]
 struct HeldSlot {
     leave: Arc<Notify>,
-    /// Time at which it was opened, its request came, or its request was answered.
+    /// Time of the last event: opened, request received, or request answered.
     since: Instant,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Slot {
 #[derive(Debug, Clone, Copy)]
 struct Last {
     rank: (bool, u64),
-    /// Whether the connection takes no slot any more.
+    /// Whether the connection has given its slot up for good.
     has_given_up: bool,
 }
 
@@ -74,8 +74,8 @@ impl Slots {
         })
     }
 
-    /// Time at which a slot can be taken, if that is not now: the connection that would give way has had no time yet to
-    /// send its request.
+    /// Returns the time at which a slot becomes available; `None` if one is available now. Until then the connection
+    /// to be replaced still has time to send its request.
     pub(super) fn free_at(&self) -> Option<Instant> {
         let held = self.held.lock();
         let ((is_busy, _), first) = held.by_rank.first_key_value()?;
@@ -86,7 +86,7 @@ impl Slots {
         (at > Instant::now()).then_some(at)
     }
 
-    /// Takes a slot; if all are taken, another connection is told to close.
+    /// Takes a slot; if all are taken, tells another connection to close.
     pub(super) fn take(self: &Arc<Self>) -> Slot {
         let leave = Arc::new(Notify::new());
         let mut held = self.held.lock();
@@ -109,9 +109,9 @@ impl Slots {
 }
 
 impl Slot {
-    /// Records that a request has begun (`is_busy`) or was answered. A connection that was told to close and whose request
-    /// has come meanwhile takes a slot again, so that the request is answered; the next connection then makes two others
-    /// give way.
+    /// Records that a request has begun (`is_busy`) or was answered. If a connection was told to close but has
+    /// received a request meanwhile, it takes a slot again, so that the request is answered. The next new connection
+    /// then replaces two.
     pub(super) fn touch(&self, is_busy: bool) {
         let mut last = self.last.lock();
         let mut held = self.slots.held.lock();
@@ -121,14 +121,14 @@ impl Slot {
         }
     }
 
-    /// Gives the slot to others, while the connection goes on with an answer that has a bound of its own.
+    /// Gives up the slot, while the connection continues with an answer that has a limit of its own.
     pub(super) fn give_up(&self) {
         let mut last = self.last.lock();
         last.has_given_up = true;
         self.slots.held.lock().by_rank.remove(&last.rank);
     }
 
-    /// Whether the connection was told to close, and has not taken a slot again.
+    /// Whether the connection was told to close and has not taken a slot again.
     pub(super) fn must_leave(&self) -> bool {
         let last = self.last.lock();
         !self.slots.held.lock().by_rank.contains_key(&last.rank)
@@ -139,7 +139,7 @@ impl Slot {
         self.leave.notified().await;
     }
 
-    /// Whether more than `long` has passed since a request was answered, and no other has begun.
+    /// Whether more than `long` has passed since the last request was answered, with no new one begun.
     pub(super) fn is_idle_for(&self, long: Duration) -> bool {
         let last = self.last.lock();
         let held = self.slots.held.lock();

@@ -30,7 +30,7 @@ const SHARDS_MAX: usize = 128;
 /// Most protocols listed for a peer.
 const PEER_PROTOCOLS_MAX: usize = 32;
 
-/// Most characters of a text that a peer chose.
+/// Most characters of a text chosen by a peer.
 const PEER_TEXT_CHARS_MAX: usize = 128;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -39,8 +39,8 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Present state of the node
 ///
-/// The parts are asked for one after another, so a change in between shows in the later ones only. Rates follow from
-/// the totals of two answers and the time between them, `uptimeMs`.
+/// The parts are queried one after another, so a change in between shows in the later parts only. Clients compute
+/// rates from the totals of two answers and the difference of `uptimeMs`.
 #[utoipa::path(
     get,
     path = "/admin/v1/status",
@@ -91,7 +91,7 @@ async fn status(State(app): State<App>) -> Result<Json<LiveStatus>, ApiError> {
     }))
 }
 
-/// Present state of the node, as one answer of several questions.
+/// Present state of the node, gathered by several queries.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Status)]
 #[serde(rename_all = "camelCase")]
@@ -106,7 +106,7 @@ struct LiveStatus {
     totals: LiveTotals,
     /// Validation times of the last messages of peers; `null` before the first.
     validation: Option<ValidationSummary>,
-    /// Proofs whose verdict the relay waits for.
+    /// Proofs whose verification the relay is waiting for.
     checks_waiting: usize,
     connected_peers: usize,
     known_peers: usize,
@@ -115,7 +115,7 @@ struct LiveStatus {
     /// Shards that the node is subscribed to, at most 128.
     shards: Vec<LiveShard>,
     shards_left_out: usize,
-    /// Connected peers, at most 100, those of meshes first and of higher scores before lower ones.
+    /// Connected peers, at most 100: those in most meshes first, then by descending score.
     peers: Vec<LivePeer>,
     peers_left_out: usize,
 }
@@ -153,9 +153,9 @@ struct EpochQuota {
     may_publish: bool,
     /// Reason why the node cannot publish now although it has a membership.
     refusal: Option<String>,
-    /// Messages left in the epoch; `null` while not known, and without a membership.
+    /// Messages left in the epoch; `null` while unknown, and without a membership.
     left: Option<u64>,
-    /// Messages that may be published in each epoch; `null` as `left` is.
+    /// Messages allowed in each epoch; `null` when `left` is.
     limit: Option<u64>,
     members: Option<usize>,
     tokens_ready: Option<usize>,
@@ -181,7 +181,7 @@ struct LiveShard {
     trouble: Option<&'static str>,
 }
 
-/// Peer that is connected.
+/// A connected peer.
 #[derive(Serialize, ToSchema)]
 #[schema(as = StatusPeer)]
 #[serde(rename_all = "camelCase")]
@@ -203,7 +203,7 @@ struct LivePeer {
     protocols_left_out: usize,
 }
 
-/// Returns the connected peers that an answer has room for, and how many it has none for.
+/// Returns the most important connected peers, at most [`PEERS_MAX`], and the number of those left out.
 fn most_important(mut peers: Vec<PeerSnapshot>) -> (Vec<LivePeer>, usize) {
     peers.retain(|peer| peer.connected == Connectedness::Connected);
     peers.sort_by(|a, b| {
@@ -277,7 +277,7 @@ impl From<&MetricsSnapshot> for LiveTotals {
 }
 
 impl EpochQuota {
-    /// Quota in the epoch of `unix_ns`, the time by the node's clock.
+    /// Creates the quota for the epoch that contains `unix_ns`, by the node's clock.
     fn new(rln: RlnSnapshot, epoch_size_s: u64, unix_ns: i128) -> Self {
         let unix_ms = u64::try_from(unix_ns / 1_000_000).unwrap_or_default();
         let size_ms = epoch_size_s.saturating_mul(1000).max(1);

@@ -37,7 +37,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 #[schema(as = StoreAnswer)]
 #[serde(rename_all = "camelCase")]
 struct StoreBody {
-    /// Request id that the store was asked with; empty if this node's archive answered.
+    /// Request id sent to the store; empty if this node's archive answered.
     request_id: String,
     /// Status of the store protocol.
     status_code: u32,
@@ -65,8 +65,8 @@ struct StoreEntry {
 
 /// A page of history
 ///
-/// From the store at `peerAddr`; without it, from this node's archive, or if it has none, from a store that it
-/// knows.
+/// From the store at `peerAddr`. Without that parameter, from this node's archive, or, if it has none, from a
+/// store that it knows.
 #[utoipa::path(
     get,
     path = "/store/v3/messages",
@@ -119,8 +119,8 @@ fn entry(entry: HistoryEntry) -> StoreEntry {
     }
 }
 
-/// A query as a client asks it. nwaku accepts hashes together with other conditions, the protocol does not:
-/// such a query is asked by hash, and the conditions are applied here.
+/// A query as a client sends it. nwaku accepts hashes together with other conditions; the protocol does not.
+/// Such a query is sent with the hashes alone, and the conditions are applied here.
 struct HistoryRequest {
     peer: Option<Multiaddr>,
     include_data: bool,
@@ -132,7 +132,7 @@ struct HistoryRequest {
 }
 
 impl HistoryRequest {
-    /// Parses the query, in nwaku's order and with its texts.
+    /// Parses the query, checking in nwaku's order and with its error texts.
     fn parse(params: &QueryParams) -> Result<Self, String> {
         let include_data = params.get("includeData");
         let include_data = include_data.map_or(Ok(false), |text| truth("include data", text))?;
@@ -242,7 +242,7 @@ fn refusal(failure: ServiceFailure, is_local: bool) -> ApiError {
             let text =
                 format!("error in handleSelfStoreRequest: BAD_RESPONSE: archive error: {error}");
             match error {
-                // The client's fault, which nwaku answers with 500.
+                // The client's fault, although nwaku answers with 500.
                 HistoryError::UnknownCursor => ApiError::BadRequest(text),
                 _ => ApiError::Internal(text),
             }
@@ -277,7 +277,7 @@ fn time(text: Option<&str>) -> Result<Option<i64>, String> {
     }
 }
 
-/// Parses a time, of which one that is not positive is no condition; `None` if `text` is no integer.
+/// Parses a time; zero or less means no condition. Returns `None` if `text` is not an integer.
 fn positive(text: &str) -> Option<Option<i64>> {
     let time = text.parse().ok()?;
     Some((time > 0).then_some(time))
@@ -290,7 +290,7 @@ fn page_size(text: &str) -> Result<u32, String> {
     bounded_page_size(size).ok_or_else(|| format!("page size parsing error: {size} is negative"))
 }
 
-/// Size of a page for which `size` messages were asked; `None` if that is negative.
+/// Returns the page size for a requested `size`; `None` if it is negative.
 fn bounded_page_size(size: i64) -> Option<u32> {
     match u32::try_from(size) {
         Ok(0) => Some(PAGE_DEFAULT),

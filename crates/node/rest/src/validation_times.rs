@@ -1,4 +1,4 @@
-//! Times that the last messages of peers took from their arrival until they were found valid.
+//! Validation times of the last messages of peers: from arrival until found valid.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ pub(super) struct ValidationTimes {
 #[schema(as = ValidationTimes)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ValidationSummary {
-    /// Number of messages that the times are of, at most 512.
+    /// Number of messages measured, at most 512.
     messages: usize,
     median_us: u64,
     p95_us: u64,
@@ -42,17 +42,17 @@ impl ValidationTimes {
         }
     }
 
-    /// Time since the API was made, milliseconds, to which totals are related for rates.
+    /// Returns the time since the API was created, milliseconds; the time base for rates of the totals.
     pub(super) fn uptime_ms(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Returns `None` before the first message of a peer.
+    /// Summarises the times; returns `None` before the first message of a peer.
     pub(super) fn summary(&self) -> Option<ValidationSummary> {
         let mut times: Vec<_> = self.last.lock().iter().copied().collect();
         times.sort_unstable();
         let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        // The smallest time that at least this share of all are not above.
+        // Nearest-rank percentile: the smallest time that at least `percent` of all times do not exceed.
         let rank = |percent: usize| {
             let at = (times.len() * percent).div_ceil(100).saturating_sub(1);
             times.get(at).copied().map(us)
@@ -68,7 +68,7 @@ impl ValidationTimes {
 
 impl MessageSink for ValidationTimes {
     fn deliver(&self, delivery: &Delivery) -> bool {
-        // Own messages are validated where they are published; their time says nothing of the network.
+        // Own messages are validated when published, which says nothing about the network.
         if delivery.from.is_some() {
             let mut last = self.last.lock();
             if last.len() == KEPT_MAX {

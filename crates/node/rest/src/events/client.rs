@@ -19,10 +19,10 @@ use undertone_provider::services::ServicesHandle;
 /// Longest silence on a stream.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// Time after which a client should connect again, milliseconds.
+/// Delay before a client reconnects, milliseconds.
 const RETRY_MS: u32 = 1000;
 
-/// Margin around the time of a gap, milliseconds: a store finds messages by the publishers' clocks.
+/// Margin added at both ends of a gap's time span, milliseconds, because stores search by the publishers' clocks.
 const GAP_MARGIN_MS: i64 = 30_000;
 
 /// Messages that a client wants.
@@ -48,11 +48,11 @@ impl EventFilter {
 pub(crate) struct GapEvent {
     /// `overflow`: more messages came than are kept. `restart`: the cursor is of an earlier run of the node.
     reason: GapReason,
-    /// Messages of all topics that were lost at most; null if that is not known, after a restart.
+    /// Upper bound on the lost messages of all topics; null after a restart, when it is not known.
     lost_at_most: Option<u64>,
-    /// Start of the time to ask a store about, Unix nanoseconds.
+    /// Start of the time span to query a store for, Unix nanoseconds.
     start_time: i64,
-    /// End of that time, Unix nanoseconds.
+    /// End of that time span, Unix nanoseconds.
     end_time: i64,
 }
 
@@ -80,10 +80,10 @@ pub(crate) enum ClosedReason {
     Shutdown,
 }
 
-/// Data of the event `strangers`: the services for which nobody better than strangers was asked.
+/// Data of the event `strangers`: the services for which only strangers, peers that dialled this node, were asked.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct StrangersEvent {
-    /// All services for which the word of strangers alone was taken the last time, such as `store`; none when that has ended.
+    /// Services whose last request was answered by strangers alone, such as `store`; empty once there are none.
     services: BTreeSet<&'static str>,
 }
 
@@ -91,13 +91,13 @@ pub(crate) struct StrangersEvent {
 pub(super) struct EventStream {
     log: Arc<EventLog>,
     filter: EventFilter,
-    /// Number of the last event that was sent or passed over.
+    /// Number of the last event that was sent or skipped.
     seen: u64,
-    /// Number of messages behind which the client is too slow.
+    /// Lag, in messages, beyond which the client is disconnected as too slow.
     behind_max: u64,
     greeting: VecDeque<Bytes>,
     services: Option<ServicesHandle>,
-    /// Services of which the client was told last that strangers alone were asked.
+    /// Services for which only strangers were asked, as last reported to the client.
     strangers: BTreeSet<&'static str>,
     newest: watch::Receiver<u64>,
     ending: watch::Receiver<bool>,
@@ -120,7 +120,7 @@ impl EventStream {
         let newest = log.follow();
         let Beginning { position, gap } = begin(&log, cursor);
         let seen = position.number;
-        // An id without data sets the position that the client comes back with, and is no event.
+        // An id without data is not an event, but sets the cursor with which the client reconnects.
         let hello = format!("retry: {RETRY_MS}\nid: {position}\n\n");
         let mut greeting = VecDeque::from([Bytes::from(hello)]);
         greeting.extend(gap.map(|gap| frame(Some("gap"), &position, &gap)));
@@ -160,7 +160,7 @@ impl EventStream {
             return None;
         }
         loop {
-            // Seen before the search, so that what comes during the search wakes the wait.
+            // Read before the search, so that events arriving during the search wake the wait below.
             let newest = *self.newest.borrow_and_update();
             let behind = newest.saturating_sub(self.seen);
             if *self.ending.borrow() {
@@ -188,7 +188,7 @@ impl EventStream {
                 continue;
             }
             tokio::select! {
-                // The sender is in the log, which this stream holds.
+                // Cannot fail: the sender is in the log, which this stream holds.
                 _ = self.newest.changed() => {}
                 _ = self.ending.wait_for(|ending| *ending) => {}
                 () = sleep_until(self.heartbeat) => {}
@@ -196,7 +196,8 @@ impl EventStream {
         }
     }
 
-    /// A comment, and the position: a client whose topics are quiet would come back with an old one.
+    /// Returns a heartbeat comment, with the position once all events were searched. Otherwise a client whose topics
+    /// are quiet would reconnect with an outdated position.
     fn beat(&self, newest: u64) -> Bytes {
         if self.seen < newest {
             return Bytes::from_static(b": heartbeat\n\n");
@@ -205,7 +206,7 @@ impl EventStream {
         format!(": heartbeat\nid: {position}\n\n").into()
     }
 
-    /// Tells which services strangers alone were asked for, if those are others than before.
+    /// Reports the services for which only strangers were asked, if the set has changed.
     fn tell_strangers(&mut self) -> Option<Bytes> {
         let services = self.services.as_ref()?.light_status().strangers_alone;
         if services == self.strangers {
@@ -225,17 +226,17 @@ impl EventStream {
     }
 }
 
-/// Text of an event without a cursor of its own, which leaves the client at the last one that it got.
+/// Encodes an event without an id, so that the client's cursor stays at the last event that had one.
 fn bare_frame(name: &str, data: &impl Serialize) -> Bytes {
     let data = serde_json::to_string(data).unwrap_or_default();
     format!("event: {name}\ndata: {data}\n\n").into()
 }
 
-/// Beginning of a client in the log of events.
+/// Start of a client's stream.
 struct Beginning {
-    /// Cursor that the client has from then on.
+    /// Position from which the client reads on.
     position: Cursor,
-    /// Events that the client has missed, if any.
+    /// Gap to report if the client has missed events.
     gap: Option<GapEvent>,
 }
 

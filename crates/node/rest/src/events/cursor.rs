@@ -1,4 +1,4 @@
-//! Position of a client in the stream of events, as text that the client keeps.
+//! Position of a client in the event stream, as text that the client stores.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,9 +8,9 @@ use std::str::FromStr;
 /// Text form: `INSTANCE-NUMBER-TIME`, the instance in 16 hexadecimal digits, the others decimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cursor {
-    /// Random number of the run of the node.
+    /// Random number that identifies the run of the node.
     pub(super) instance: u64,
-    /// Number of the last event that was seen; 0 for none.
+    /// Number of the last event seen; 0 for none.
     pub(super) number: u64,
     /// Time up to which everything was seen, by the node's clock, Unix milliseconds.
     pub(super) time_ms: i64,

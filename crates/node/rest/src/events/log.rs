@@ -16,10 +16,10 @@ use super::cursor::Cursor;
 use crate::shapes::RelayWakuMessage;
 use undertone_network::handle::Delivery;
 
-/// Bytes that an event takes beside its message: text of the event, and the ring's own records.
+/// Memory that an event takes besides its message, in bytes: its text and the ring's own records.
 const EVENT_OVERHEAD_BYTES: usize = 768;
 
-/// Events looked at for one client before others get their turn.
+/// Events searched for one client before other tasks get a turn.
 const SEARCH_MAX: usize = 256;
 
 const NS_PER_MS: i64 = 1_000_000;
@@ -27,7 +27,7 @@ const NS_PER_MS: i64 = 1_000_000;
 /// Bounds of the event stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EventLimits {
-    /// Most messages kept for clients that come back.
+    /// Most messages kept for reconnecting clients.
     pub(super) events_max: usize,
     /// Most bytes of kept messages in their encoded form.
     pub(super) bytes_max: usize,
@@ -46,8 +46,8 @@ impl Default for EventLimits {
 }
 
 impl EventLimits {
-    /// Returns the defaults, with fewer clients if the process may open few files: at most two fifths of the
-    /// files are for them.
+    /// Returns the default limits, with fewer clients if the process may open few files: clients get at most two
+    /// fifths of them.
     pub(crate) fn for_process() -> Self {
         let limits = Self::default();
         match rustix::process::getrlimit(rustix::process::Resource::Nofile).current {
@@ -89,9 +89,9 @@ pub(crate) struct EventLog {
 struct Ring {
     events: VecDeque<Arc<LoggedEvent>>,
     bytes: usize,
-    /// Number of the oldest event that is kept, or of the next one if none is.
+    /// Number of the oldest kept event, or of the next event if none is kept.
     oldest: u64,
-    /// Most events that are kept; 0 until the first client comes.
+    /// Most events to keep; 0 until the first client connects.
     events_max: usize,
 }
 
@@ -118,7 +118,7 @@ enum Form {
 pub(crate) struct MessageEvent {
     /// Topic that the message was published on.
     pubsub_topic: String,
-    /// Deterministic hash of RFC 14, by which stores know the message.
+    /// Deterministic hash of RFC 14, the key of the message in stores.
     message_hash: String,
     message: RelayWakuMessage,
 }
@@ -127,7 +127,7 @@ pub(crate) struct MessageEvent {
 pub(super) enum EventLookup {
     /// The next event that the client wants.
     Event(Arc<LoggedEvent>),
-    /// No such event; everything up to this number has been looked at.
+    /// No match so far; all events up to this number have been searched.
     Nothing(u64),
     /// Events after the position are no longer kept.
     Lost,
@@ -140,7 +140,7 @@ impl EventLog {
         let mut random = [0; 8];
         let instance = match getrandom::fill(&mut random) {
             Ok(()) => u64::from_le_bytes(random),
-            // Two runs do not start in the same millisecond.
+            // A fallback that is unique as long as no two runs start in the same millisecond.
             Err(_) => started_ms.unsigned_abs(),
         };
         Self {
@@ -163,7 +163,7 @@ impl EventLog {
         self.limits
     }
 
-    /// Takes the place of a client; `None` if all are taken.
+    /// Takes a client's place; returns `None` if all are taken.
     pub(crate) fn take_place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
@@ -187,7 +187,7 @@ impl EventLog {
         *self.newest.borrow()
     }
 
-    /// Receiver that tells of each new event. Events are kept from the first call on.
+    /// Returns a receiver that is notified of each new event. Events are kept from the first call on.
     pub(crate) fn follow(&self) -> watch::Receiver<u64> {
         self.ring.lock().events_max = self.limits.events_max;
         self.newest.subscribe()
@@ -210,7 +210,7 @@ impl EventLog {
             .map(|event| (event.number, event.time_ms))
     }
 
-    /// Finds the first event after number `seen` that is `wanted`.
+    /// Finds the first event after number `seen` that is `wanted`. Searches at most [`SEARCH_MAX`] events.
     pub(super) fn find(&self, seen: u64, wanted: impl Fn(&LoggedEvent) -> bool) -> EventLookup {
         let ring = self.ring.lock();
         if seen + 1 < ring.oldest {
@@ -227,7 +227,7 @@ impl EventLog {
         EventLookup::Nothing(looked_at)
     }
 
-    /// Numbers a message and keeps it for clients.
+    /// Assigns a number to a message and keeps it for clients.
     pub(crate) fn keep(&self, delivery: &Arc<Delivery>) {
         let time_ms = self.now_ms();
         let mut ring = self.ring.lock();
@@ -249,7 +249,7 @@ impl EventLog {
             ring.bytes -= oldest.cost_bytes;
             ring.oldest += 1;
         }
-        // Within the lock, so that numbers are announced in their order.
+        // Sent while the lock is held, so that numbers are announced in order.
         self.newest.send_replace(number);
     }
 
@@ -259,7 +259,7 @@ impl EventLog {
         self.ring.lock().bytes
     }
 
-    /// Text of an event for the stream. Events of one number are encoded once.
+    /// Returns an event encoded for the stream. Each event is encoded only once.
     pub(super) fn encoded(&self, event: &LoggedEvent) -> Bytes {
         let mut form = event.form.lock();
         let delivery = match &*form {
@@ -278,10 +278,10 @@ impl EventLog {
     }
 }
 
-/// Text of an event in the format of server-sent events (WHATWG HTML, section 9.2.5).
+/// Encodes an event as a server-sent event (WHATWG HTML, section 9.2.5).
 pub(super) fn frame(name: Option<&str>, cursor: &Cursor, data: &impl Serialize) -> Bytes {
     let name = name.map_or_else(String::new, |name| format!("event: {name}\n"));
-    // The bodies of events consist of text and numbers, which always have a JSON form, of one line.
+    // The data of events are text and numbers, whose JSON form always exists and is a single line.
     let data = serde_json::to_string(data).unwrap_or_default();
     format!("id: {cursor}\n{name}data: {data}\n\n").into()
 }
@@ -299,7 +299,7 @@ fn cost_bytes(delivery: &Delivery) -> usize {
     let message = &delivery.message;
     let proof = message.rate_limit_proof.as_ref().map_or(0, Bytes::len);
     let in_base64 = message.payload.len() + message.meta_bytes().len() + proof;
-    // JSON writes a control character of a topic in six bytes.
+    // JSON writes a control character of a topic as six bytes.
     let topic = message.content_topic.len() * 6 + message.content_topic.len();
     EVENT_OVERHEAD_BYTES + in_base64 / 3 * 4 + topic
 }

@@ -9,10 +9,10 @@ use undertone_message::{MessageHash, PubsubTopic};
 use crate::cache::MAX_CONTENT_TOPICS;
 use undertone_network::handle::Delivery;
 
-/// Hashes remembered so that no message is kept twice.
+/// Number of hashes remembered, so that no message is kept twice.
 const RECENT_MAX: usize = 1_024;
 
-/// Message that was received.
+/// A received message.
 pub(super) struct ReceivedEntry {
     pub(super) hash: MessageHash,
     pub(super) delivery: Arc<Delivery>,
@@ -33,7 +33,7 @@ struct ReceivedState {
 }
 
 impl ReceivedMessages {
-    /// Keeps at most `capacity` messages, the newest.
+    /// Creates a store that keeps the newest `capacity` messages.
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             capacity,
@@ -57,7 +57,8 @@ impl ReceivedMessages {
         Ok(true)
     }
 
-    /// Keeps a topic's messages no longer; returns whether it did. Those that were received stay.
+    /// Stops keeping a topic's messages; returns whether it was subscribed to. Messages already received
+    /// stay.
     pub(super) fn unsubscribe(&self, topic: &str) -> bool {
         self.kept.lock().topics.remove(topic).is_some()
     }
@@ -66,7 +67,7 @@ impl ReceivedMessages {
         self.kept.lock().topics.keys().cloned().collect()
     }
 
-    /// Whether a subscription needs messages that `carrier` carries.
+    /// Whether a subscribed content topic is carried by `carrier`.
     pub(crate) fn wants(&self, carrier: &PubsubTopic) -> bool {
         self.kept.lock().topics.values().any(|one| one == carrier)
     }
@@ -83,7 +84,7 @@ impl ReceivedMessages {
         if carrier.is_none_or(|carrier| carrier != delivery.pubsub_topic) {
             return;
         }
-        // Outside the lock: at 150 kB a hash takes as long as relaying.
+        // Outside the lock, because hashing 150 kB takes as long as relaying.
         let hash = delivery.hash();
         let mut kept = self.kept.lock();
         if kept.recent.contains(&hash) {

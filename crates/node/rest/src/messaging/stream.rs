@@ -1,4 +1,4 @@
-//! The route `/events/v1/sent`: what becomes of sent messages as server-sent events. nwaku has no such route.
+//! The route `/events/v1/sent`: state changes of sent messages as server-sent events. nwaku has no such route.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ use undertone_provider::services::{
     SendFailure, SendNews, SendNewsStream, SendReport, SenderHandle,
 };
 
-/// Data of an event: a step of a sent message.
+/// Data of an event: a state change of a sent message.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SentEvent {
@@ -32,11 +32,11 @@ pub(crate) struct SentEvent {
     step: SendEventBody,
 }
 
-/// Steps of sent messages as they are made
+/// State changes of sent messages as they happen
 ///
-/// A stream of server-sent events that does not end. The data of each event is a `SentEvent`, its id is the cursor behind
-/// it. Steps that were fetched under `/messaging/v1/events/send` are not told again to a client that comes back. A
-/// comment comes after 15 s of silence.
+/// A stream of server-sent events that does not end. The data of each event is a `SentEvent`, its id is the cursor
+/// behind it. Changes that were fetched under `/messaging/v1/events/send` are not repeated to a reconnecting client.
+/// A comment comes after 15 s of silence.
 #[utoipa::path(
     get,
     path = "/events/v1/sent",
@@ -70,7 +70,7 @@ pub(super) async fn sent_stream(
         return Ok(no_place(&app.events));
     };
     let sender = app.services()?.sender().clone();
-    // The stream is there before the kept steps are read, so that none falls between.
+    // Subscribes before reading the kept reports, so that none falls in between.
     let news = sender.news();
     let stopping = |failure: SendFailure| ApiError::Unavailable(failure.to_string());
     let kept = sender.reports(None).await.map_err(stopping)?;
@@ -100,7 +100,7 @@ struct SentStream {
     sender: SenderHandle,
     news: SendNewsStream,
     waiting: VecDeque<SendReport>,
-    /// Number of the last step that was told or passed over.
+    /// Number of the last report that was sent or skipped.
     seen: u64,
     has_greeted: bool,
     is_over: bool,
@@ -125,7 +125,7 @@ impl SentStream {
             return None;
         }
         if !std::mem::replace(&mut self.has_greeted, true) {
-            // An id without data sets the position that the client comes back with, and is no event.
+            // An id without data is not an event, but sets the cursor with which the client reconnects.
             return Some(format!("retry: 1000\nid: {}\n\n", self.seen).into());
         }
         loop {
@@ -151,7 +151,7 @@ impl SentStream {
             match news {
                 Some(SendNews::Report(report)) => self.waiting.push_back(report),
                 Some(SendNews::Missed { .. }) => {
-                    // A sender that has stopped ends the news, too.
+                    // If the sender has stopped, the news end as well.
                     let kept = self.sender.reports(None).await.unwrap_or_default();
                     self.waiting.extend(kept);
                 }
@@ -171,7 +171,7 @@ fn piece(report: &SendReport) -> Option<Bytes> {
         request_id: request_id(report.id),
         step: SendEventBody::of(report)?,
     };
-    // The body consists of text and numbers, which always have a JSON form, of one line.
+    // The body is text and numbers, whose JSON form always exists and is a single line.
     let data = serde_json::to_string(&event).unwrap_or_default();
     Some(format!("id: {}\ndata: {data}\n\n", report.number).into())
 }

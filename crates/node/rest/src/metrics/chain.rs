@@ -1,4 +1,4 @@
-//! Metrics of following the chain with the membership contract.
+//! Metrics of following the chain that has the membership contract.
 
 use std::fmt;
 use std::time::UNIX_EPOCH;
@@ -44,7 +44,8 @@ impl MetricsPage<'_> {
         self.endpoints("chain_failures", help, chain, |endpoint| endpoint.failures)
     }
 
-    /// Counts per endpoint, labelled by position in the configuration, from 1: names may be long, or equal.
+    /// Writes counts per endpoint, labelled by position in the configuration, from 1: names may be long or
+    /// equal.
     fn endpoints(
         &mut self,
         name: &str,

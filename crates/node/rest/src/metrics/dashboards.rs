@@ -12,10 +12,10 @@ use super::{MetricsPage, SharedSnapshot, signed};
 use undertone_network::command::{MessageSizes, MetricsSnapshot, RlnSnapshot};
 use undertone_provider::services::{ArchiveCounts, SyncTotals};
 
-/// Reason of rejected messages whose member exceeded its limit, as the relay names it.
+/// Reason for rejecting messages of a member that exceeded its limit, as the relay names it.
 const SPAM: &str = "spam";
 
-/// Reasons of rejected messages that have to do with rate limiting, as the relay names them.
+/// Reasons for rejecting messages that concern rate limiting, as the relay names them.
 const RLN_REASONS: [&str; 13] = [
     "epoch_mismatch",
     "foreign_identifier",
@@ -32,7 +32,7 @@ const RLN_REASONS: [&str; 13] = [
     "unknown_root",
 ];
 
-/// Collector of the metrics of libp2p's family.
+/// Collector of the metrics with libp2p's names.
 #[derive(Debug)]
 pub(super) struct LibP2pNames(pub(super) SharedSnapshot);
 
@@ -42,11 +42,11 @@ impl Collector for LibP2pNames {
     }
 }
 
-/// Collector of the reference node's own metrics. The registry adds the prefix, of which there are two in use.
+/// Collector of the reference node's own metrics. The registry adds the prefix; two are in use.
 #[derive(Debug)]
 pub(super) struct WakuNames {
     pub(super) snapshot: SharedSnapshot,
-    /// Counts of messages that the store was to keep; `None` without a store.
+    /// Counts of messages passed to the store; `None` without a store.
     pub(super) archive: Option<ArchiveCounts>,
 }
 
@@ -65,7 +65,8 @@ impl Collector for WakuNames {
     }
 }
 
-/// Collector of the reference node's metrics that had no prefix up to 0.38, and have the later one since.
+/// Collector of the reference node's metrics that had no prefix up to version 0.38 and have the later prefix
+/// since.
 #[derive(Debug)]
 pub(super) struct LaterPrefixed {
     pub(super) snapshot: SharedSnapshot,
@@ -80,7 +81,7 @@ impl Collector for LaterPrefixed {
         let (mut page, snapshot) = (MetricsPage(encoder), &*self.snapshot.0);
         let help = "Share of the last ten seconds for which the threads of the node were at work";
         page.share("event_loop_load", help, snapshot.runtime_load)?;
-        // The only one that was spelt otherwise.
+        // The only one whose old name was spelt differently.
         let name = match self.has_prefix {
             true => "rendezvous_peer_found",
             false => "rendezvousPeerFoundTotal",
@@ -261,7 +262,7 @@ impl MetricsPage<'_> {
             .collect();
         let spam = totals.rejected.get(SPAM).copied().unwrap_or_default();
         let all = totals.delivered + invalid.iter().map(|(_, n)| n).sum::<u64>();
-        // nwaku ends the names of these counters in `_total`, to which the format adds another one.
+        // nwaku's names of these counters end in `_total`, and the format appends another `_total`.
         self.counter(
             "rln_messages_total",
             "Messages checked for their proof",

@@ -1,4 +1,4 @@
-//! Metrics of the ways through walls: whether the node is reached, its certificate, and circuits.
+//! Metrics of NAT and firewall traversal: reachability, the certificate, and circuits.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Metrics of the process, under the names that Prometheus' own client libraries have for them.
+//! Metrics of the process, under the names used by Prometheus' own client libraries.
 
 use std::fmt;
 use std::fs;
@@ -11,10 +11,10 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::MetricsPage;
 
-/// Ticks per second in which Linux tells times of processes, on every architecture that Rust builds for.
+/// Clock ticks per second in Linux process times, on every architecture that Rust supports.
 const TICKS_PER_S: f64 = 100.0;
 
-/// Collector of these metrics. What the system has no `/proc` for is left out.
+/// Collector of process metrics. Those that need `/proc` are omitted on systems without it.
 #[derive(Debug)]
 pub(super) struct ProcessNames;
 
@@ -61,7 +61,7 @@ impl Collector for ProcessNames {
     }
 }
 
-/// Value in bytes of a line of `/proc/self/status`, which is in kB there.
+/// Returns the value of a line of `/proc/self/status`, which is in kB, in bytes.
 fn memory_bytes(line: &str) -> Option<usize> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let value = status.lines().find_map(|text| text.strip_prefix(line))?;
@@ -69,10 +69,10 @@ fn memory_bytes(line: &str) -> Option<usize> {
     Some(kb * 1024)
 }
 
-/// Start of the process: that of the machine, and the ticks from then on.
+/// Returns the start time of the process: boot time plus the ticks since boot.
 fn started_unix_s() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // The name of the program, in brackets, may contain anything; the start is the twentieth field behind it.
+    // The program name, in parentheses, may contain anything; the start time is the twentieth field after it.
     let (_, fields) = stat.rsplit_once(')')?;
     let ticks: f64 = fields.split_whitespace().nth(19)?.parse().ok()?;
     let machine = fs::read_to_string("/proc/stat").ok()?;

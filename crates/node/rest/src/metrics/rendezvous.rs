@@ -8,7 +8,7 @@ use prometheus_client::encoding::DescriptorEncoder;
 use super::MetricsPage;
 use undertone_provider::services::RendezvousTotals;
 
-/// Collector of these metrics.
+/// Collector of the metrics of a rendezvous point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RendezvousNames(pub(super) RendezvousTotals);
 

@@ -10,10 +10,10 @@ use undertone_services::{lightpush, store};
 use super::MetricsPage;
 use undertone_provider::services::{DurationHistogram, ProtocolTotals, ServiceTotals};
 
-/// Label that the reference node gives to messages pushed to it.
+/// Label that the reference node gives to messages pushed to it by lightpush.
 const PUSHED: &str = "PushRequest";
 
-/// Collector of these metrics. The registry adds the prefix, of which there are two in use.
+/// Collector of the metrics of the services. The registry adds the prefix; two are in use.
 #[derive(Clone, Debug)]
 pub(super) struct ServiceNames(pub(super) ServiceTotals);
 
@@ -25,7 +25,7 @@ impl Collector for ServiceNames {
         let (name, help) = ("service_peers", "Peers that the configuration names");
         let mut metric = page.metric(name, help, None, MetricType::Gauge)?;
         for (protocol, address) in &totals.named_peers {
-            // The label is called so, and has the address.
+            // The reference node names this label `peerId`, although its value is the address.
             let labels = [("protocol", *protocol), ("peerId", address.as_str())];
             metric.encode_family(&labels)?.encode_gauge(&1_i64)?;
         }

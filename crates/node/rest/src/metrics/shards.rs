@@ -1,4 +1,4 @@
-//! Metrics of the bytes of each shard.
+//! Byte metrics of each shard.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use prometheus_client::metrics::MetricType;
 use super::MetricsPage;
 use undertone_network::command::{PayloadTotals, TopicSnapshot};
 
-/// Figure of a topic's payloads.
+/// Function that selects one value of a topic's payload totals.
 type PayloadFigure = fn(&PayloadTotals) -> u64;
 
-/// Labels of a counter of bytes.
+/// Labels of a byte counter.
 type ByteLabels<'a> = [(&'static str, &'a str); 3];
 
 impl MetricsPage<'_> {
-    /// Writes what the shards used, and what their bandwidth did not admit.
+    /// Writes what was dropped or not requested because the bandwidth of a shard was used up.
     pub(super) fn shards(&mut self, topics: &[TopicSnapshot]) -> fmt::Result {
         let help =
             "Copies dropped and ids not asked for because the bandwidth of their shard was used up";
@@ -60,8 +60,9 @@ impl MetricsPage<'_> {
         Ok(())
     }
 
-    /// Writes the bytes of the shards under the name of the reference node: `gross` are all copies, `net` valid messages
-    /// once each, or copies for peers. As there, the length is that of message and topic name.
+    /// Writes the bytes of the shards under the name of the reference node. `gross` counts all copies received; `net`
+    /// counts valid messages once each (`in`) and copies to peers (`out`). As there, the length is that of message
+    /// and topic name.
     pub(super) fn waku_bytes(&mut self, topics: &[TopicSnapshot]) -> fmt::Result {
         let help = "Bytes of messages, by topic, type and direction";
         let (name, counter) = ("relay_network_bytes", MetricType::Counter);

@@ -9,7 +9,7 @@ use prometheus_client::metrics::MetricType;
 use super::MetricsPage;
 use undertone_provider::services::{SessionHistogram, SyncTotals};
 
-/// Collector of what the reference node has no names for.
+/// Collector of the values for which the reference node has no names.
 #[derive(Debug)]
 pub(super) struct SyncDetails(pub(super) SyncTotals);
 
@@ -28,7 +28,7 @@ impl Collector for SyncDetails {
 }
 
 impl MetricsPage<'_> {
-    /// Writes those that the reference node has names for.
+    /// Writes the values for which the reference node has names.
     pub(super) fn sync(&mut self, totals: &SyncTotals) -> fmt::Result {
         let help = "Payloads of the peer in a session";
         self.histogram("reconciliation_roundtrips", help, &totals.roundtrips)?;

@@ -1,5 +1,5 @@
-//! The route `/store/v1/messages`, which the reference node had until 2026: the same history in the shapes of the
-//! legacy store protocol, for clients that still ask so. The protocol itself is not spoken.
+//! The route `/store/v1/messages`, which the reference node had until 2026. It serves the same history in the shapes
+//! of the legacy store protocol, for clients that still use it. The legacy protocol itself is not supported.
 
 use axum::{Json, extract::State};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -33,14 +33,14 @@ struct LegacyBody {
     cursor: Option<LegacyCursor>,
 }
 
-/// Position in the history. Of its fields, `digest` alone says where the next page begins.
+/// Position in the history. Only `digest` determines where the next page begins.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct LegacyCursor {
     pubsub_topic: String,
     /// Timestamp of the message at this position, Unix nanoseconds.
     sender_time: i64,
-    /// The same: times of arrival are not kept.
+    /// Same as `sender_time`: arrival times are not kept.
     store_time: i64,
     digest: LegacyDigest,
 }
@@ -52,7 +52,7 @@ struct LegacyDigest {
     data: String,
 }
 
-/// A page of history, as clients of the legacy store ask for it
+/// A page of history, in the legacy shape
 ///
 /// From the same stores as `/store/v3/messages`.
 #[utoipa::path(
@@ -111,7 +111,7 @@ fn cursor(hash: MessageHash, entries: &[HistoryEntry]) -> LegacyCursor {
     }
 }
 
-/// Parses the query, in the reference node's order and with its texts.
+/// Parses the query, checking in the reference node's order and with its error texts.
 fn parse(params: &QueryParams) -> Result<HistoryRequest, String> {
     time(params, "senderTime")?;
     time(params, "storeTime")?;
@@ -152,8 +152,8 @@ fn page_size(text: &str) -> Result<u32, String> {
     size.ok_or_else(|| format!("Problem parsing page size [invalid integer: {text}]"))
 }
 
-/// Parses base64 that may be percent-encoded once more, as the reference node had it; a plus sign that was not encoded
-/// at all has become a space.
+/// Parses base64 that may be percent-encoded a second time, as the reference node accepted. A plus sign that was not
+/// encoded at all arrives as a space.
 fn digest(text: &str) -> Result<MessageHash, String> {
     let plain = text.replace(' ', "+");
     let plain = ["%2B", "%2F", "%3D"].into_iter().zip(["+", "/", "="]).fold(
