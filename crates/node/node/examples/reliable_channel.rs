@@ -1,4 +1,5 @@
-//! Two members of a reliable channel on nodes within one program: one speaks, the other hears it and answers.
+//! Two members of a reliable channel on nodes within one program: one sends a message, the other receives it
+//! and answers.
 //!
 //! Run it with `cargo run -p undertone-node --example reliable_channel`.
 

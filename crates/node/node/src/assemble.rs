@@ -42,8 +42,8 @@ use undertone_rest::{Access, AccessToken, RestConfig, ServeLimits};
 pub use check::check;
 pub use stopping::{StopDeadlines, StopOutcome};
 
-/// Time that a message with an unknown root waits for the registry: usually enough for one endpoint to
-/// answer, or for a second one after the first has timed out.
+/// How long a message with an unknown root waits for the registry. Usually one endpoint can answer in that
+/// time, or a second one after the first has timed out.
 const UNKNOWN_ROOT_TIMEOUT_NS: u64 = 12_000_000_000;
 
 const NS_PER_MS: i64 = 1_000_000;
@@ -61,14 +61,14 @@ pub enum AssembleError {
     /// The built-in proving key cannot be loaded.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// A file that the node only reads was named, and is not there.
+    /// A file is missing that the configuration names and that the node only reads.
     #[error("{key} {path}: there is no such file; {remedy}")]
     MissingFile {
         /// Key that names the file.
         key: &'static str,
         /// Path of the file.
         path: PathBuf,
-        /// Advice how to get one.
+        /// How to get such a file.
         remedy: &'static str,
     },
     /// The node's secret key cannot be used.
@@ -85,9 +85,9 @@ pub enum AssembleError {
          --data-dir"
     )]
     NoSpace {
-        /// File of the node whose folder takes no more bytes.
+        /// File of the node on the full disk.
         path: PathBuf,
-        /// Failure that the full disk caused.
+        /// Failure caused by the full disk.
         error: Box<Self>,
     },
     /// The REST API's token cannot be read or created.
@@ -114,7 +114,7 @@ pub enum AssembleError {
         /// Error of the operating system.
         error: std::io::Error,
     },
-    /// The contract that is the registry cannot be followed.
+    /// The membership contract cannot be followed.
     #[error(transparent)]
     Chain(#[from] EvmError),
     /// The membership registry cannot be used.
@@ -123,7 +123,7 @@ pub enum AssembleError {
     /// The REST server cannot listen.
     #[error("rest-address, rest-port: cannot listen on {address}: {error}; choose another port")]
     Rest {
-        /// Address that was asked for.
+        /// Requested address.
         address: SocketAddr,
         /// Error of the operating system.
         error: std::io::Error,
@@ -133,7 +133,7 @@ pub enum AssembleError {
         "metrics-server-address, metrics-server-port: cannot listen on {address}: {error}; choose another port"
     )]
     Metrics {
-        /// Address that was asked for.
+        /// Requested address.
         address: SocketAddr,
         /// Error of the operating system.
         error: std::io::Error,
@@ -159,9 +159,9 @@ pub enum NodeKeyDefect {
          restore it from a backup, or move the file away to start as a new peer"
     )]
     OtherPeer {
-        /// The peer id in the file.
+        /// Peer id stored in the file.
         expected: Box<PeerId>,
-        /// The peer id that the key in the file gives.
+        /// Peer id derived from the key in the file.
         found: Box<PeerId>,
     },
     /// The file is not exactly a key with its peer id.
@@ -186,11 +186,11 @@ pub struct Assembled {
     pub services: RunningServices,
     /// Address that REST listens on, if it is served.
     pub rest: Option<SocketAddr>,
-    /// Whether the node could publish when it started, as far as proofs are concerned.
+    /// Whether the node could make proofs, and so publish, when it started.
     pub may_publish: bool,
     /// Address of the separate metrics server, if there is one.
     pub metrics: Option<SocketAddr>,
-    /// Thread that posts spans, on a node with traces.
+    /// Thread that exports spans, on a node with traces.
     exporter: Option<TraceExporter>,
     servers: Vec<Server>,
 }
@@ -205,7 +205,7 @@ impl Server {
     fn start(listener: TcpListener, router: axum::Router) -> Self {
         let (stop, stopped) = oneshot::channel();
         let stopped = async {
-            // A dropped sender means stop, too.
+            // A dropped sender means stop as well.
             let _ = stopped.await;
         };
         let serving = undertone_rest::serve(listener, router, ServeLimits::default(), stopped);
@@ -214,7 +214,7 @@ impl Server {
     }
 }
 
-/// Makes a proof source from a member's secrets, in place of the honest one.
+/// Function that makes a proof source from a member's secrets, in place of the honest one.
 pub type MakeProofs = Box<dyn FnMut(MemberProofs) -> std::io::Result<Box<dyn ProofSource>> + Send>;
 
 /// Starts the node and the servers that the configuration describes.
@@ -225,7 +225,8 @@ pub async fn assemble(config: &NodeConfig) -> Result<Assembled, AssembleError> {
     assemble_with(config, None).await
 }
 
-/// As [`assemble`], with proofs from `make_proofs` if given: for tests of members that break the rules.
+/// Like [`assemble`], but with proofs from `make_proofs` if it is `Some`, for tests of members that break the
+/// rules.
 ///
 /// # Errors
 /// The same errors as [`assemble`].
@@ -250,7 +251,7 @@ async fn assemble_all(
         error,
     })?;
     let rest = match &config.rest {
-        // Bound first, so that a port in use is found before anything else has started.
+        // Bound first, so that a port already in use is noticed before anything else has started.
         Some(rest) => {
             let address = rest.address;
             let listener = undertone_rest::listen(address);
@@ -397,13 +398,14 @@ async fn assemble_all(
     Ok(assembled)
 }
 
-/// Whether the node makes proofs, as one that relays or is a member does.
+/// Whether the node makes proofs: it relays, or it has an identity.
 fn makes_proofs(config: &NodeConfig) -> bool {
     let rln = config.rln.as_ref();
     rln.is_some_and(|rln| config.relay || rln.identity_file.exists())
 }
 
-/// Whether the node has to do with proofs. One that does not relay checks only those of other stores' messages.
+/// Whether the node makes or checks proofs. A node that does not relay checks only the proofs of messages from
+/// other stores.
 fn has_proofs(config: &NodeConfig) -> bool {
     let checks = config.rln.is_some() && config.services.takes_history();
     checks || makes_proofs(config)
@@ -416,7 +418,7 @@ fn content_topics(config: &NodeConfig) -> Vec<(String, PubsubTopic)> {
         .collect()
 }
 
-/// Access rules of the REST API; a token that is required and not configured is created.
+/// Returns the access rules of the REST API. Creates the token if one is required but not configured.
 fn access(rest: &RestListen, data_dir: &Path) -> Result<Access, AssembleError> {
     let token = match (rest.token_for, &rest.token) {
         (None, _) => None,
@@ -465,7 +467,7 @@ pub fn relay_config(config: &NodeConfig) -> RelayConfig {
     relay
 }
 
-/// Addresses to listen on: every port at each IP address, the ports of one IP address after those of the other.
+/// Returns the addresses to listen on: all ports of the first IP address, then those of the next.
 fn listen_addresses(config: &NodeConfig) -> Vec<Multiaddr> {
     let at = |ip: &IpAddr| {
         let base = Multiaddr::from(*ip);

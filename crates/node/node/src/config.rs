@@ -1,8 +1,8 @@
 //! Configuration of a node: a TOML file, `UNDERTONE_*` environment variables and flags.
 //!
-//! A later source overrides an earlier one: preset, file, environment, flags. A program that embeds a node gives
-//! text and settings of its own instead. All sources share the key names in [`KEYS`]; every error names the source,
-//! key and value it is about and what was expected.
+//! A later source overrides an earlier one: preset, file, environment, flags. A program that embeds a node passes
+//! text and settings of its own instead. All sources share the key names in [`KEYS`]. Every error names the source,
+//! the key, its value and what was expected.
 
 use std::{
     collections::BTreeMap,
@@ -66,27 +66,27 @@ pub struct NodeConfig {
     pub websocket_certificate: Option<CertificateFiles>,
     /// UDP port of QUIC, `None` when off; 0 lets the system choose.
     pub quic_port: Option<u16>,
-    /// Addresses at which others reach the node.
+    /// Addresses at which other nodes can reach this one.
     pub announced: AnnouncedAddresses,
-    /// How the router in front of the node is asked to open the node's ports; `None` for not at all.
+    /// How to ask the router in front of the node to open ports; `None` for not asking.
     pub port_mapping: Option<MappingMethod>,
-    /// Ways through walls that the node uses and offers.
+    /// NAT and firewall traversal that the node uses and offers.
     pub passage: PassageOptions,
     /// Settings of the REST server, `None` when off.
     pub rest: Option<RestListen>,
     /// Address of a separate server for `/metrics`, `None` when off; REST serves `/metrics` too.
     pub metrics: Option<SocketAddr>,
-    /// Prefixes of the metrics that dashboards for nwaku ask for.
+    /// Prefixes of the metrics that dashboards for nwaku query.
     pub metrics_names: MetricsNames,
     /// Settings of traces, `None` when off.
     pub traces: Option<TraceConfig>,
     /// Peers to stay connected to.
     pub static_peers: Vec<Multiaddr>,
-    /// Settings of discovery, `None` for a node that knows only the peers that it is told.
+    /// Settings of discovery, `None` for a node that knows only the configured peers.
     pub discovery: Option<DiscoveryConfig>,
     /// File with the node's secret key.
     pub node_key_file: PathBuf,
-    /// Bounds on the node's connections.
+    /// Limits on the node's connections.
     pub connections: ConnectionLimits,
     /// Whether messages are relayed.
     pub relay: bool,
@@ -136,7 +136,7 @@ pub struct RestListen {
 pub struct ShardBandwidth {
     /// Bytes per second of each shard; `None` for no limit.
     pub each_bytes_per_s: Option<u64>,
-    /// Bytes per second of single shards, by index, in place of `each_bytes_per_s`.
+    /// Bytes per second of individual shards, by index, in place of `each_bytes_per_s`.
     pub of_shard: BTreeMap<u16, u64>,
 }
 
@@ -147,19 +147,19 @@ pub struct RlnConfig {
     pub params: RlnParams,
     /// SQLite file of the membership registry, used unless `chain` is set.
     pub registry: PathBuf,
-    /// Contract that is the membership registry.
+    /// Contract used as membership registry.
     pub chain: Option<ChainConfig>,
     /// File with the node's identity; without it the node verifies proofs but cannot publish.
     pub identity_file: PathBuf,
-    /// Messages per epoch that the node allows itself; the membership's limit applies if it is lower.
+    /// Messages per epoch that the node allows itself; a lower limit of the membership takes precedence.
     pub message_limit: u64,
-    /// File with the number of messages already sent in this epoch.
+    /// File with the number of messages already sent in the current epoch.
     pub counter_file: PathBuf,
-    /// File with the prover's tables; they are computed again if it is missing.
+    /// File with the prover's tables; they are recomputed if it is missing.
     pub tables_file: PathBuf,
-    /// File with the membership tree between runs; it is built from the registry if it is missing.
+    /// File that keeps the membership tree between runs; the tree is rebuilt from the registry if it is missing.
     pub tree_file: PathBuf,
-    /// Size and cost bounds of the pool of proofs prepared ahead.
+    /// Limits on the size and cost of the pool of proofs prepared in advance.
     pub tokens: PoolConfig,
     /// Threads that verify proofs; at least 1.
     pub verifier_threads: usize,
@@ -172,11 +172,11 @@ pub struct RlnConfig {
 pub struct ChainConfig {
     /// Address of the contract and its chain.
     pub contract: Contract,
-    /// Whether all members are followed or only the newest roots and the node's own path.
+    /// Whether to follow all members, or only the newest roots and the node's own path.
     pub mode: Mode,
     /// URLs of RPC endpoints, the preferred one first.
     pub urls: Vec<String>,
-    /// Database file for what is known of the contract.
+    /// Database file for the state read from the contract.
     pub store: PathBuf,
 }
 

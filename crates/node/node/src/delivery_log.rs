@@ -1,7 +1,7 @@
-//! Log of a node's deliveries and proofs, one line of JSON each, for measurements.
+//! Log of a node's deliveries and proofs for measurements, one line of JSON each.
 //!
-//! Times are nanoseconds of the system's monotonic clock, which all processes of a machine share and which
-//! nobody sets, so the logs of several nodes can be compared. Each line is written at once: a node that is
+//! Times are nanoseconds of the system's monotonic clock. All processes of a machine share that clock and
+//! nobody sets it, so the logs of several nodes can be compared. Each line is written at once: a node that is
 //! killed has logged everything it delivered.
 
 use std::fs::{File, OpenOptions};
@@ -24,21 +24,21 @@ use undertone_network::handle::{Delivery, MessageSink};
 pub enum DeliveryLine {
     /// Delivery of a valid message of a subscribed topic.
     Delivered {
-        /// Gossip message id in hex: the hash of the encoded message. It is the same at every node, unless
-        /// the message came in parts: then it is the id of the part that completed it.
+        /// Gossip message id in hex: the hash of the encoded message, the same at every node. If the message
+        /// came in parts, the id of the part that completed it.
         id: String,
         /// Content topic of the message.
         content_topic: String,
         /// Length of the payload, bytes.
         payload_bytes: usize,
-        /// Peer that sent the first copy; none for an own message.
+        /// Peer that sent the first copy; `None` for an own message.
         from: Option<String>,
         /// Time when the first copy had arrived in full, or when an own message was sent.
         received_ns: u64,
         /// Time when the message was found valid.
         validated_ns: u64,
     },
-    /// Proof generated for an own message: the next own message that is delivered.
+    /// Proof generated for an own message; it belongs to the next own message that is delivered.
     Proved {
         /// Time when the proof was requested.
         asked_ns: u64,
@@ -67,8 +67,8 @@ impl DeliveryLog {
         })
     }
 
-    /// Returns a channel for a node's events, of which `Proved` is written. Must be called
-    /// on a tokio runtime.
+    /// Returns a channel that accepts a node's events and logs those of kind `Proved`. Must be called on a
+    /// tokio runtime.
     pub(crate) fn follow(&self) -> mpsc::UnboundedSender<TimedEvent> {
         let (sender, mut events) = mpsc::unbounded_channel::<TimedEvent>();
         let log = self.clone();
@@ -107,7 +107,7 @@ impl MessageSink for DeliveryLog {
     }
 }
 
-/// Converts instants of this process to monotonic nanoseconds that all processes of the machine share.
+/// Converts instants of this process to monotonic nanoseconds shared by all processes of the machine.
 #[derive(Clone, Copy, Debug)]
 pub struct MonotonicNs {
     moment: Instant,
@@ -115,7 +115,7 @@ pub struct MonotonicNs {
 }
 
 impl MonotonicNs {
-    /// Reads both clocks one after the other; the conversion is off by at most the time between the reads.
+    /// Reads both clocks in succession; the conversion is off by at most the time between the reads.
     pub fn now() -> Self {
         let moment = Instant::now();
         let time = clock_gettime(ClockId::Monotonic);
@@ -127,7 +127,8 @@ impl MonotonicNs {
         }
     }
 
-    /// Returns the monotonic time of `moment`, which may be before or after this clock was read, nanoseconds.
+    /// Returns the monotonic time of `moment`, nanoseconds. It may lie before or after the time when this
+    /// clock was read.
     pub fn of(self, moment: Instant) -> u64 {
         let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         match moment.checked_duration_since(self.moment) {

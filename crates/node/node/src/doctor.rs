@@ -1,7 +1,7 @@
-//! Examination of a machine before a node is started on it: ports, disk, clock, files, peers, lists in DNS.
+//! Checks of a machine before a node starts on it: ports, disk, clock, files, peers, lists in DNS.
 //!
-//! Nothing is changed but for a file that is written and removed again; a node that runs already holds its ports, so
-//! it is examined while it is stopped.
+//! Nothing is changed, except that a file is written and removed again. The node must be stopped meanwhile, because
+//! a running node holds its ports.
 
 use crate::config::NodeConfig;
 
@@ -18,7 +18,7 @@ mod tests;
 pub use clock::NtpServer;
 pub use diagnosis::{CheckOutcome, Diagnosis};
 
-/// Examines the machine for a node of this configuration; all examinations that wait for others run at a time.
+/// Examines the machine for a node with this configuration; checks that wait for the network run concurrently.
 pub async fn examine(config: &NodeConfig, ntp: Option<NtpServer>) -> Vec<Diagnosis> {
     let mut findings = disk::examine(config);
     findings.extend(config.services.warning().map(|warning| Diagnosis {

@@ -1,10 +1,10 @@
-//! Limit on the files that the process may have open, sockets among them.
+//! Limit on open files of the process, sockets included.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Raises the soft limit on open files to the hard one, as servers with many connections do. Systems keep the
-/// soft one low for programs that use `select`, which this one does not. Call it before a node starts, because
-/// nodes fit the number of their connections to the limit.
+/// Raises the soft limit on open files to the hard limit, as servers with many connections do. Systems keep
+/// the soft limit low for programs that use `select`, which this one does not. Call it before a node starts,
+/// because nodes derive their number of connections from the limit.
 ///
 /// Returns the limit afterwards; `None` stands for no limit.
 pub fn raise_files_limit() -> Option<u64> {

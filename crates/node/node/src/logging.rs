@@ -92,7 +92,8 @@ fn parse_filter(level: Level, filter: Option<&str>) -> Result<Targets, LoggingEr
     }
 }
 
-/// Filter for a level. Libraries say no more than at `debug`: their finer lines are of single frames, and hide ours.
+/// Returns the filter for a level. Libraries are limited to `debug`: their finer lines are about single frames and
+/// would hide ours.
 fn filter_of(level: Level) -> Targets {
     Targets::new()
         .with_default(level.min(Level::DEBUG))

@@ -1,4 +1,4 @@
-//! The node's own membership: found, lost, and found again at another leaf.
+//! The node's own membership, which it may gain, lose, and regain at another leaf.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ pub(super) struct Candidate {
     key: Arc<Key>,
     lookup: Arc<dyn MemberLookup>,
     view: SharedView,
-    /// Identity of the member. Kept once it was a member, because another identity
-    /// would need another counter.
+    /// Identity of the member. Kept for good once it was a member, because another identity would need
+    /// another counter.
     identity: Option<Identity>,
-    /// Index and limit that proofs are made for.
+    /// Leaf index and message limit for which proofs are made.
     place: Option<(MemberIndex, u32)>,
-    /// Whether the last membership was lost, so that its proof source may still hold the counter.
+    /// Whether the membership was lost; its old proof source may then still hold the counter.
     has_left: bool,
-    /// Source of proofs in place of the honest one; `None` for the honest one.
+    /// Makes proof sources in place of the honest one; `None` for the honest one.
     make_proofs: Option<MakeProofs>,
 }
 
@@ -80,19 +80,20 @@ impl Candidate {
         }
     }
 
-    /// Creates the source of `member`'s proofs. The source before it must have ended.
+    /// Creates the source of `member`'s proofs. The previous source must have ended.
     pub(super) fn proofs(
         &mut self,
         identity: Identity,
         member: &Member,
     ) -> Result<Box<dyn ProofSource>, AssembleError> {
         let config = &self.config;
-        // The registry's limit is part of the leaf, so proofs use that; the node may restrict itself to less.
+        // The registry's limit is part of the leaf, so proofs use it; the node may restrict itself further.
         let own_limit = u32::try_from(config.message_limit)
             .unwrap_or(u32::MAX)
             .min(member.limit);
         let proofs = MemberProofs {
-            // One counter for all leaves: an id used at two of them in one epoch would reveal the secret.
+            // One counter for all leaves: the same id used at two leaves in one epoch would reveal the
+            // secret.
             counter: MessageIdCounter::open(&config.counter_file, own_limit)?,
             identity: identity.clone(),
             index: member.index,
@@ -115,7 +116,7 @@ impl Candidate {
         Ok(source)
     }
 
-    /// Checks the membership and returns its change; errors that prevent proofs are logged.
+    /// Looks the membership up and returns how it changed. Logs errors that prevent proofs.
     pub(super) fn poll(&mut self) -> MembershipState {
         let outcome = match self.find() {
             Ok(OwnMembership::Member(identity, member)) => self.follow(identity, &member),
@@ -158,7 +159,7 @@ impl Candidate {
     }
 }
 
-/// Creates the prover with its tables from the file, or computes and stores them.
+/// Creates the prover with its tables: reads them from the file, or computes and stores them.
 fn prover(config: &RlnConfig, key: &Arc<Key>) -> Prover {
     let file = &config.tables_file;
     let (prover, outcome) = Prover::with_table_file(Arc::clone(key), file);

@@ -1,4 +1,4 @@
-//! Check of a configuration against its files, before anything is made or listened on.
+//! Check of a configuration against its files, before anything is created or any port opened.
 
 use undertone_rln::IdentityFile;
 
@@ -6,13 +6,13 @@ use super::{AssembleError, files, relay_config};
 use crate::config::NodeConfig;
 use undertone_network::driver::StartError;
 
-/// Reads the files that the configuration names, and changes nothing. A start does the same before all else, so that
-/// what is found here ends it, and what it would end for can be found here.
+/// Reads the files that the configuration names, without changing anything. A start begins with the same check, so
+/// an error found here would also end the start.
 ///
 /// # Errors
 /// [`AssembleError`] names the key or file and the remedy.
 pub fn check(config: &NodeConfig) -> Result<(), AssembleError> {
-    // Of a router that the program has set; that of the keys was checked when they were read.
+    // Checks a router configuration set by the program; one built from keys was checked when they were read.
     relay_config(config)
         .gossip
         .validate()

@@ -1,8 +1,8 @@
 //! Files with the node's secret key and the REST API's token.
 //!
 //! The key file is a protobuf-encoded libp2p key, followed by one more protobuf field that other programs
-//! skip: field 100 with the peer id of the key. A flipped bit usually makes another valid key, and with it
-//! another node; a file whose key and peer id do not match is refused.
+//! skip: field 100 with the peer id of the key. A flipped bit usually results in another valid key and thus
+//! another peer, so a file is rejected if its key and peer id do not match.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -20,17 +20,17 @@ const KEY_BYTES_MAX: u64 = 4096;
 /// Tag of the field with the peer id: field 100, length-delimited.
 const PEER_ID_TAG: [u8; 2] = [0xa2, 0x06];
 
-/// Whether there is a key file. One that cannot be used is an error.
+/// Whether there is a key file. An unusable file is an error.
 pub(super) fn find_node_key(path: &Path) -> Result<bool, AssembleError> {
     Ok(read_node_key(path)?.is_some())
 }
 
-/// Key file as it was read.
+/// Key file as read.
 struct KeyFile {
     keypair: Keypair,
     /// Bytes of the file.
     bytes: Vec<u8>,
-    /// Bytes that it should have.
+    /// Bytes that the file should contain.
     content: Vec<u8>,
 }
 
@@ -42,7 +42,7 @@ fn read_node_key(path: &Path) -> Result<Option<KeyFile>, AssembleError> {
     };
     let bytes = match read_bounded(path, KEY_BYTES_MAX) {
         Ok(bytes) => bytes,
-        // A folder that cannot be made is told when it is to be made.
+        // A folder that cannot be created is reported when the node tries to create it.
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
@@ -71,7 +71,7 @@ pub(super) fn node_key(path: &Path) -> Result<Keypair, AssembleError> {
         if file.bytes != file.content
             && let Err(error) = replace(path, &file.content)
         {
-            // The node has worked without the peer id until now.
+            // The peer id is optional; the node works without it.
             let path = path.display();
             tracing::warn!(%path, %error, "cannot add the peer id, which detects damage, to the node key file");
         }
@@ -86,7 +86,7 @@ pub(super) fn node_key(path: &Path) -> Result<Keypair, AssembleError> {
     Ok(keypair)
 }
 
-/// Returns the key, and the content that its file should have.
+/// Returns the key, and the bytes that its file should contain.
 fn read(bytes: &[u8]) -> Result<(Keypair, Vec<u8>), NodeKeyDefect> {
     let damaged = |_| NodeKeyDefect::Damaged;
     let keypair = Keypair::from_protobuf_encoding(bytes).map_err(damaged)?;
@@ -99,7 +99,7 @@ fn read(bytes: &[u8]) -> Result<(Keypair, Vec<u8>), NodeKeyDefect> {
     let field = field.and_then(|field| field.strip_prefix(&PEER_ID_TAG));
     let expected = field.and_then(|field| PeerId::from_bytes(field.get(1..)?).ok());
     let found = keypair.public().to_peer_id();
-    // If both are the same, the length of the field is wrong.
+    // If the two are equal, the field's length is wrong.
     match expected.filter(|expected| *expected != found) {
         Some(expected) => Err(NodeKeyDefect::OtherPeer {
             expected: Box::new(expected),
@@ -109,7 +109,7 @@ fn read(bytes: &[u8]) -> Result<(Keypair, Vec<u8>), NodeKeyDefect> {
     }
 }
 
-/// Encodes a key and its peer id as file content; `None` for a key that cannot be encoded.
+/// Encodes a key and its peer id as file content; returns `None` if the key cannot be encoded.
 fn encode(keypair: &Keypair) -> Option<Vec<u8>> {
     let mut bytes = keypair.to_protobuf_encoding().ok()?;
     let peer_id = keypair.public().to_peer_id().to_bytes();
@@ -122,7 +122,7 @@ fn encode(keypair: &Keypair) -> Option<Vec<u8>> {
 /// Longest token file that is read, bytes.
 const TOKEN_BYTES_MAX: u64 = 1024;
 
-/// Random bytes of a token, which has twice as many hexadecimal digits.
+/// Number of random bytes in a token; it has twice as many hexadecimal digits.
 const TOKEN_RANDOM_BYTES: usize = 32;
 
 /// Returns the REST API's token from the file, or creates the file with a new token if it does not exist.

@@ -7,11 +7,11 @@ use undertone_message::{PubsubTopic, Shard};
 
 use crate::config::{GossipOverrides, ShardBandwidth};
 
-/// Reduced sending: a message whose copy has not come after this delay is requested with IWANT. Nearly all
-/// copies come earlier.
+/// Delay in reduced sending after which a message that has not arrived is requested with IWANT. Nearly all
+/// copies arrive earlier.
 const IWANT_DELAY: Duration = Duration::from_millis(500);
 
-/// Replaces the parameters that the configuration sets.
+/// Applies the gossip parameters that the configuration sets.
 pub(super) fn apply(config: &mut Config, overrides: &GossipOverrides) {
     let degrees = &mut config.degrees;
     set(&mut degrees.d, overrides.d);
@@ -46,7 +46,7 @@ pub(super) fn apply(config: &mut Config, overrides: &GossipOverrides) {
     }
 }
 
-/// Sets the bandwidth of the shards of a cluster.
+/// Sets the bandwidth limits of the shards of a cluster.
 pub(super) fn limit_shards(config: &mut Config, bandwidth: &ShardBandwidth, cluster: u16) {
     config.topic_budget = bandwidth.each_bytes_per_s.map(TopicBudget::per_second);
     let of_shard = bandwidth.of_shard.iter().map(|(index, bytes_per_s)| {

@@ -1,4 +1,4 @@
-//! Rate limiting from the configuration: registry, view and verifier.
+//! Rate limiting as configured: registry, view and verifier.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub(super) fn open(
             );
             None
         }
-        // A chain is read from here on, so that this is no fault yet.
+        // Not a fault yet, because reading the chain only starts now.
         OwnMembership::NotRegistered if config.chain.is_some() => {
             tracing::info!(
                 identity_file = %config.identity_file.display(),
@@ -83,17 +83,16 @@ pub(super) fn open(
     Ok(options)
 }
 
-/// Registry of the members, as the parts of the node use it.
+/// Registry of the members, in the forms that the parts of the node use.
 struct OpenedRegistry {
     lookup: Arc<dyn MemberLookup>,
-    /// The same view as that of `source`.
+    /// The same view as in `source`.
     view: SharedView,
     source: MembershipSource,
     chain: Option<ChainHandle>,
 }
 
-/// Opens the contract as registry. A thread of its own follows it; this function does not
-/// wait for that thread.
+/// Opens the contract as registry. A separate thread follows it; this function does not wait for that thread.
 fn contract(chain: &ChainConfig, root_window: usize) -> Result<OpenedRegistry, AssembleError> {
     let (contract, urls, store) = (chain.contract, chain.urls.clone(), chain.store.clone());
     let (view, lookup, chain): (SharedView, Arc<dyn MemberLookup>, _) = match chain.mode {
@@ -140,8 +139,8 @@ fn file(
     })
 }
 
-/// Returns the membership up to now: from the snapshot where there is one, and from the registry alone if the
-/// snapshot is missing, damaged, ahead of the registry or of another one.
+/// Returns the current membership view. Starts from the snapshot if possible, or from the registry alone if
+/// the snapshot is missing, damaged, ahead of the registry or of another registry.
 fn followed(
     snapshot: &Path,
     log: &dyn MembershipLog,

@@ -1,5 +1,5 @@
-//! Services and discovery in a configuration: options of both, what the node offers, and the peers that it keeps for
-//! services that it uses.
+//! Services and discovery as configured: their options, what the node offers, and the service peers that it stays
+//! connected to.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::config::NodeConfig;
 use undertone_provider::discovery::{DiscoveryConfig, DiscoveryOptions};
 use undertone_provider::services::{PastProofs, SenderRateLimit, SenderSettings, ServicesOptions};
 
-/// Options of the services; `proofs` judges messages that other stores give.
+/// Returns the options of the services; `proofs` checks messages from other stores.
 pub(super) fn services(
     config: &NodeConfig,
     relay: &RelayConfig,
@@ -51,7 +51,7 @@ pub(super) fn services(
     }
 }
 
-/// Options of discovery.
+/// Returns the options of discovery.
 pub(super) fn discovery(config: &NodeConfig, discovery: &DiscoveryConfig) -> DiscoveryOptions {
     DiscoveryOptions {
         config: discovery.clone(),
@@ -62,7 +62,7 @@ pub(super) fn discovery(config: &NodeConfig, discovery: &DiscoveryConfig) -> Dis
     }
 }
 
-/// Services that the node's record announces.
+/// Returns the services that the node's record announces.
 pub(super) fn capabilities(config: &NodeConfig) -> Capabilities {
     let services = &config.services;
     let offered = [
@@ -82,8 +82,8 @@ pub(super) fn capabilities(config: &NodeConfig) -> Capabilities {
     offered.fold(Capabilities::NONE, |all, (_, one)| all.union(one))
 }
 
-/// Peers of services that the node stays connected to: all that are named if it does not relay, and of a store that
-/// synchronises the other stores.
+/// Returns the service peers that the node stays connected to: all configured ones if it does not relay, and the
+/// store peers if its store synchronises.
 pub(super) fn kept_service_peers(config: &NodeConfig) -> Vec<Multiaddr> {
     let services = &config.services;
     let mut kept = Vec::new();
@@ -99,7 +99,7 @@ pub(super) fn kept_service_peers(config: &NodeConfig) -> Vec<Multiaddr> {
                 .chain(&services.lightpush_peers),
         );
     }
-    // One without a place to dial can only be used while it is connected.
+    // An address with a peer id alone cannot be dialled.
     kept.retain(|address| address.iter().count() > 1);
     kept.into_iter().cloned().collect()
 }

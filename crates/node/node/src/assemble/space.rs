@@ -1,4 +1,4 @@
-//! Reports a full disk as such, because SQLite and others call it a disk I/O error.
+//! Reports a full disk as such; SQLite and others call it a disk I/O error.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use super::AssembleError;
 use crate::config::NodeConfig;
 
-/// Bytes that must fit on a disk for it not to count as full; SQLite needs as many to begin with.
+/// Bytes that must fit on a disk for it not to count as full; SQLite needs as many to start.
 const PROBE_BYTES: usize = 64 << 10;
 
-/// Returns the error, or that the disk is full if one of the folders that the node writes to
-/// takes no more bytes.
+/// Returns the error, or [`AssembleError::NoSpace`] if a folder that the node writes to has no space left.
 pub(super) fn explain(error: AssembleError, config: &NodeConfig) -> AssembleError {
     let Some(path) = written(config).into_iter().find(|path| is_full(path)) else {
         return error;
@@ -37,8 +36,8 @@ fn written(config: &NodeConfig) -> Vec<PathBuf> {
     files
 }
 
-/// Whether the folder of a file takes no more bytes. A folder that cannot be written to for another reason
-/// does not count as full.
+/// Whether the folder of a file has no space left. A folder that is not writable for another reason does not
+/// count as full.
 fn is_full(path: &Path) -> bool {
     let mut probe = path.as_os_str().to_owned();
     probe.push(".probe");

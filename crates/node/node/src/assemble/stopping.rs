@@ -1,4 +1,4 @@
-//! End of an assembled node: one sequence of steps with a deadline.
+//! Stopping an assembled node: one sequence of steps with a common deadline.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::Assembled;
 use undertone_provider::services::UnsavedWork;
 
-/// Time for the last spans to be posted.
+/// Time limit for exporting the last spans.
 const TRACES: Duration = Duration::from_secs(1);
 
-/// Longest times that a node takes to stop.
+/// Time limits for stopping a node.
 ///
-/// A supervisor that sends SIGTERM kills the process some time later, often after ten seconds, so the whole sequence has
-/// one deadline, whatever a single step would like to have.
+/// A supervisor that sends SIGTERM kills the process some time later, often after ten seconds. The whole sequence
+/// therefore has one deadline, whatever a single step would need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StopDeadlines {
-    /// Time for requests to the REST API that are in progress. A client whose request is cut off has no answer, so
+    /// Time for requests to the REST API that are in progress. A client whose request is cut off gets no answer, so
     /// nothing that was acknowledged is lost with it.
     pub requests: Duration,
     /// Time for the whole sequence, the requests included.
@@ -32,37 +32,37 @@ impl Default for StopDeadlines {
     }
 }
 
-/// State in which a node has stopped.
+/// How a node has stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StopOutcome {
-    /// Whether the network thread ended in time, after which the membership is saved.
+    /// Whether the network thread ended in time; it saves the membership as it ends.
     pub network_ended: bool,
-    /// Work that was not on disk at the deadline.
+    /// Work not yet on disk at the deadline.
     pub unsaved: UnsavedWork,
 }
 
 impl StopOutcome {
-    /// Whether all that the node had acknowledged is on disk.
+    /// Whether everything that the node acknowledged is on disk.
     pub fn is_complete(&self) -> bool {
         self.network_ended && self.unsaved == UnsavedWork::default()
     }
 }
 
 impl Assembled {
-    /// Stops the servers, then the node, and waits until what it has acknowledged is on disk, for 8 s at most.
+    /// Stops the servers, then the node, and waits until all acknowledged work is on disk, for 8 s at most.
     pub async fn stop(self) -> StopOutcome {
         self.stop_within(StopDeadlines::default()).await
     }
 
-    /// As [`Self::stop`], with other deadlines.
+    /// Like [`Self::stop`], with other deadlines.
     ///
-    /// The order is that in which work arises: first no request comes any more, then no message from a peer; what these
-    /// have left behind is then written.
+    /// Stops the sources of work in order: first requests, then messages of peers. What these have left is then
+    /// written.
     pub async fn stop_within(self, deadlines: StopDeadlines) -> StopOutcome {
         let deadline = Instant::now() + deadlines.total;
         let mut ending = Vec::new();
         for server in self.servers {
-            // The server may have ended by itself, which was logged.
+            // The server may have ended by itself; that was logged.
             let _ = server.stop.send(());
             ending.push(server.task);
         }
@@ -83,7 +83,7 @@ impl Assembled {
         let unsaved = self.services.flush(deadline).await;
         if let Some(exporter) = self.exporter {
             let last = deadline.min(Instant::now() + TRACES);
-            // Spans that the collector does not take in time are lost, which harms nothing but the trace.
+            // Spans that the collector does not accept in time are lost, which affects only the trace.
             let _ = timeout_at(last, exporter.finish()).await;
         }
         StopOutcome {

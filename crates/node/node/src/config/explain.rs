@@ -1,4 +1,4 @@
-//! Explanation of a configuration: the value of each key, and where it comes from.
+//! Explains a configuration: the value of each key and its source.
 
 use serde::Serialize;
 
@@ -19,9 +19,9 @@ pub struct ExplainedKey {
     pub help: &'static str,
 }
 
-/// Explains every key of a configuration. Values are not checked here, see
-/// [`NodeConfig::load`](super::NodeConfig::load); secrets, and the parts of URLs that may be some,
-/// are not shown.
+/// Explains every key of a configuration. Does not check the values, see
+/// [`NodeConfig::load`](super::NodeConfig::load). Secrets are not shown, nor parts of URLs that may be
+/// secrets.
 ///
 /// # Errors
 /// [`ConfigError`] if a source cannot be read.
@@ -43,7 +43,7 @@ pub fn explain(sources: &Sources) -> Result<Vec<ExplainedKey>, ConfigError> {
     Ok(explained.collect())
 }
 
-/// Values of all keys at one time, to find out which of them change later. Secrets are among them.
+/// Values of all keys at one time, secrets among them; used to detect which keys change later.
 pub struct ConfigValues(Vec<(&'static str, Option<String>)>);
 
 impl ConfigValues {
@@ -53,7 +53,7 @@ impl ConfigValues {
     /// [`ConfigError`] if a source cannot be read.
     pub fn read(sources: &Sources) -> Result<Self, ConfigError> {
         let values = sources.gather()?;
-        // JSON, because the value's display names only the kind of a list.
+        // JSON, because a list's `Display` names only its kind.
         let value = |key| serde_json::to_string(&values.entry(key)?.value).ok();
         Ok(Self(
             KEYS.iter().map(|key| (key.name, value(key))).collect(),

@@ -22,8 +22,8 @@ pub(super) fn by_name(name: &str) -> Option<&'static ConfigKey> {
     KEYS.iter().find(|key| key.name == name)
 }
 
-/// Makes [`KEYS`] and the structs of values from rows of the form `field: type = "default" [bounds], "name",
-/// "values allowed", "help";`. Default and bounds may be left out. The help is shown with the default after it.
+/// Defines [`KEYS`] and the structs of values from rows of the form `field: type = "default" [bounds], "name",
+/// "values allowed", "help";`. Default and bounds are optional. The help is shown with the default after it.
 macro_rules! table {
     (
         $(#[$node_attribute:meta])*
@@ -61,7 +61,7 @@ macro_rules! table {
         }
 
         impl $node {
-            /// Takes the values of the keys, each as its type. Bounds are checked when a value is used.
+            /// Reads the values of the keys, each as its type. Bounds are checked when a value is used.
             pub(super) fn read(values: &Values) -> Result<Self, ConfigError> {
                 Ok(Self {
                     $($field: {
@@ -79,7 +79,7 @@ macro_rules! table {
         }
 
         impl $group {
-            /// Takes the values of the keys, each as its type and within its bounds.
+            /// Reads the values of the keys, each as its type and within its bounds.
             pub(super) fn read(values: &Values) -> Result<Self, ConfigError> {
                 Ok(Self {
                     $($member: {
@@ -110,7 +110,7 @@ const PATH: &str = "a path";
 const DEGREE: &str = "a number of peers, 1 or more";
 
 table! {
-    /// Values of the keys that stand in no table of the file, before checks across keys.
+    /// Values of the keys outside the file's tables, before checks across keys.
     #[derive(Debug)]
     struct RawConfig {
         network: String = "local", "network", "the name of a network", "network to join";
@@ -251,7 +251,7 @@ table! {
             "a list of [store:|lightpush:|px:|filter:|rendezvous:]<volume>/<period><h|m|s|ms>",
             "most requests to the services in a period [filter:30/1m and rendezvous:300/1m for each peer]";
         rln: bool, "rln", BOOL, "rate limiting [true if the network has it]";
-        // The longest epoch is that of scenario files.
+        // The upper bound is the longest epoch of scenario files.
         rln_epoch_s: u64 [1..=1_000_000_000], "rln-epoch-s", "seconds, 1 to 1000000000",
             "length of an epoch, for networks of one's own [the network's]";
         rln_user_message_limit: u64 [1..=MAX_LIMIT as u64], "rln-user-message-limit", "a number, 1 to 65535",
@@ -339,7 +339,7 @@ table! {
         strategy: StrategyKind, "gossip.strategy", "eager-mesh, staggered or reduced",
             "how large messages are spread [eager-mesh]; the others apply to peers that offer \
              /undertone/relay-large/1.0.0 too";
-        // In shorter parts the hashes that each part carries would dominate.
+        // In shorter parts, the hashes carried by each part would dominate.
         /// Payloads longer than this are published in parts, and received parts are reassembled, bytes.
         fragment_bytes: usize [1000..], "gossip.fragment-bytes", "bytes, 1000 or more",
             "publish longer payloads in parts of about this length, and put parts together [off]";

@@ -1,4 +1,4 @@
-//! Types that a key's value can have, and how they are read from text and from TOML.
+//! Types of key values, and how they are read from text and TOML.
 
 use std::{net::IpAddr, path::PathBuf};
 
@@ -11,7 +11,7 @@ use undertone_settings::{Origin, TomlEntry, TomlValue};
 use super::log::LogFormat;
 use undertone_rest::{MetricsNames, level_by_name};
 
-/// Type of a key's value, by which text is parsed.
+/// Type of a key's value; determines how text is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Either `true` or `false`.
@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Parses text. Text that does not parse stays text, which [`FromEntry`] then refuses.
+    /// Parses text. Text that does not parse remains text, which [`FromEntry`] then rejects.
     pub(super) fn parse(self, text: &str, origin: &Origin) -> TomlEntry {
         let integer = |text: &str| text.parse().ok().map(TomlValue::Integer);
         let or_text = |text: &str, value: Option<TomlValue>| TomlEntry {
@@ -53,9 +53,9 @@ impl Kind {
     }
 }
 
-/// A type that a key's value can have.
+/// A type of key values.
 pub(super) trait FromEntry: Sized {
-    /// Type by which text is parsed.
+    /// Kind by which text is parsed.
     const KIND: Kind;
 
     /// Converts a value; `None` if it is of another type.
@@ -73,7 +73,7 @@ impl<T: FromEntry> FromEntry for Vec<T> {
     }
 }
 
-/// The strategies for nodes; flooding is for simulations only.
+/// The strategies for nodes; flooding exists for simulations only.
 impl FromEntry for StrategyKind {
     const KIND: Kind = Kind::Text;
 
@@ -91,7 +91,7 @@ impl FromEntry for Level {
     }
 }
 
-/// Types that serde reads, by way of JSON.
+/// Implements [`FromEntry`] for types that serde deserializes, via JSON.
 macro_rules! from_serde {
     ($($kind:ident: $($type:ty),+;)+) => {$($(
         impl FromEntry for $type {
@@ -111,7 +111,7 @@ from_serde! {
     Text: String, IpAddr, PathBuf, LogFormat, MetricsNames, Mode, RestAuth;
 }
 
-/// IP addresses to listen on, each once: one, or a list of them.
+/// IP addresses to listen on, one or a list, without duplicates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListenAddresses(pub(super) Vec<IpAddr>);
 
@@ -133,11 +133,11 @@ impl FromEntry for ListenAddresses {
     }
 }
 
-/// Paths that require the REST API's token, as the key is written.
+/// Value of the key that says which paths require the REST API's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum RestAuth {
-    /// Chosen by the address that the API listens on.
+    /// Determined by the address that the API listens on.
     Auto,
     /// No path requires a token.
     None,

@@ -1,5 +1,5 @@
-//! Turns keys as written into a complete configuration: presets, defaults that follow from other keys,
-//! checks across keys.
+//! Turns keys as written into a complete configuration: presets, defaults that depend on other keys, and checks
+//! across keys.
 
 use std::{num::NonZeroU16, path::PathBuf};
 
@@ -40,7 +40,8 @@ struct Resolver {
     gossip: GossipOverrides,
 }
 
-/// Whether the operator has changed the network's cluster: then it is another network, with other nodes and memberships.
+/// Whether the operator has changed the network's cluster. It is then another network, with other nodes and
+/// memberships.
 fn is_changed(network: &NetworkPreset) -> bool {
     let preset = NetworkPreset::by_name(network.name).map(|preset| preset.cluster_id);
     preset != Ok(network.cluster_id)
@@ -89,7 +90,7 @@ impl Resolver {
         })
     }
 
-    /// A configured file, or the one in the data directory.
+    /// Returns the configured file, or the default one in the data directory.
     fn in_data_dir(
         &self,
         file: &Setting<Option<PathBuf>>,
@@ -129,7 +130,7 @@ impl Resolver {
                 origin: raw.network.origin(),
                 source,
             })?;
-        // Static sharding spreads no content topics, so the preset's number does no harm.
+        // Static sharding does not map content topics to shards, so the preset's number is not used.
         let num_shards = raw.num_shards_in_network.get()?.and_then(NonZeroU16::new);
         let max_message_bytes = raw.max_message_bytes.get()?;
         let mut network = preset;
@@ -144,7 +145,7 @@ impl Resolver {
         Ok(network)
     }
 
-    /// A port with the shift added to it.
+    /// Returns a port plus the configured shift.
     fn shifted(&self, port: &Setting<u16>) -> Result<u16, ConfigError> {
         let shift = &self.raw.ports_shift;
         let port = port.get()?;
@@ -162,7 +163,7 @@ impl Resolver {
         Self::addresses(&self.raw.static_peers)
     }
 
-    /// The multiaddresses that a key lists.
+    /// Parses the multiaddresses that a key lists.
     fn addresses(peers: &Setting<Option<Vec<String>>>) -> Result<Vec<Multiaddr>, ConfigError> {
         let parse = |text: String| {
             text.parse().map_err(|e: libp2p::multiaddr::Error| {

@@ -1,4 +1,4 @@
-//! The values of all sources, and one key's value with what an error about it shows.
+//! The values of all sources, and a single key's value with what its errors show.
 
 use std::{collections::BTreeMap, ops::RangeBounds};
 
@@ -11,13 +11,13 @@ use super::kind::{FromEntry, Kind};
 /// Keys whose values are secrets.
 const SECRETS: [&str; 1] = ["rest-token"];
 
-/// Keys whose values are URLs, of which users, paths and queries may be credentials.
+/// Keys whose values are URLs; their users, paths and queries may contain credentials.
 const URLS: [&str; 3] = ["rln-eth-rpc", "store-message-db-url", "otlp-endpoint"];
 
-/// Text in place of what is not shown.
+/// Text shown in place of a hidden value.
 const NOT_SHOWN: &str = "(not shown)";
 
-/// The value of a key as JSON for errors and explanations, without credentials.
+/// Returns the value of a key as JSON for errors and explanations, without credentials.
 pub(super) fn shown(key: &ConfigKey, entry: &TomlEntry) -> String {
     let url = |entry: &TomlEntry| match entry.as_text() {
         Some(text) => TomlValue::Text(shown_url(text)),
@@ -54,11 +54,11 @@ fn shown_url(text: &str) -> String {
 pub struct ConfigKey {
     /// Name in the file and as a flag; a dot separates a table from its key.
     pub name: &'static str,
-    /// Type of the value, by which text from the environment or a flag is read.
+    /// Type of the value; determines how text from the environment or a flag is parsed.
     pub kind: Kind,
     /// Description of the values allowed, for error messages and help.
     pub expected: &'static str,
-    /// Default as text, unless it depends on other keys or is left to another crate.
+    /// Default as text; `None` if it depends on other keys or is defined by another crate.
     pub default: Option<&'static str>,
     /// Purpose of the key and its default, for help.
     pub help: &'static str,
@@ -84,17 +84,17 @@ impl ConfigKey {
 pub(super) struct Values(BTreeMap<&'static str, TomlEntry>);
 
 impl Values {
-    /// Sets a key, in place of what an earlier source set.
+    /// Sets a key, overriding an earlier source.
     pub(super) fn insert(&mut self, key: &'static ConfigKey, entry: TomlEntry) {
         self.0.insert(key.name, entry);
     }
 
-    /// Value of a key as a source sets it.
+    /// Returns the value of a key if a source sets it.
     pub(super) fn entry(&self, key: &ConfigKey) -> Option<&TomlEntry> {
         self.0.get(key.name)
     }
 
-    /// The typed value of a key.
+    /// Returns the typed value of a key.
     pub(super) fn setting<T: FromEntry>(
         &self,
         key: &'static ConfigKey,
@@ -124,7 +124,7 @@ pub(super) struct Setting<T> {
 }
 
 impl<T: Clone> Setting<T> {
-    /// The value, which is within the key's bounds.
+    /// Returns the value, which is within the key's bounds.
     pub(super) fn get(&self) -> Result<T, ConfigError> {
         if self.is_allowed {
             Ok(self.value.clone())
@@ -135,7 +135,7 @@ impl<T: Clone> Setting<T> {
 }
 
 impl<T> Setting<Option<T>> {
-    /// The setting of a key that has a default.
+    /// Returns the setting of a key that has a default.
     pub(super) fn with_default(self) -> Setting<T> {
         let value = self.value;
         Setting {
@@ -153,7 +153,7 @@ impl<T> Setting<Option<T>> {
 }
 
 impl<T: PartialOrd> Setting<Option<T>> {
-    /// The setting with bounds, which are checked when the value is used.
+    /// Returns the setting with bounds, which are checked when the value is used.
     pub(super) fn within(mut self, bounds: &impl RangeBounds<T>) -> Self {
         let value = self.value.as_ref();
         self.is_allowed = value.is_none_or(|value| bounds.contains(value));
@@ -169,7 +169,7 @@ impl<T: PartialEq> Setting<Option<T>> {
 }
 
 impl Setting<bool> {
-    /// Whether a source other than the default says true.
+    /// Whether a source other than the default sets the key to true.
     pub(super) fn is_asked_for(&self) -> bool {
         self.value && !matches!(self.origin(), Origin::Default)
     }
@@ -187,12 +187,12 @@ impl<T> Setting<T> {
         entry.map_or(Origin::Default, |entry| entry.origin.clone())
     }
 
-    /// Error for a value other than the key allows.
+    /// Returns the error for a value that the key does not allow.
     pub(super) fn bad(&self) -> ConfigError {
         self.bad_because(self.key.expected)
     }
 
-    /// Error for a value that does not fit the rest of the configuration.
+    /// Returns the error for a value that does not fit the rest of the configuration.
     pub(super) fn bad_because(&self, expected: impl Into<String>) -> ConfigError {
         let entry = self.entry.as_ref();
         let value = entry.map_or_else(|| "nothing".to_owned(), |entry| shown(self.key, entry));

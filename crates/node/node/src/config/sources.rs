@@ -1,4 +1,4 @@
-//! The sources of configuration keys: file, text, environment, flags, and settings of the program.
+//! The sources of configuration keys: file, text, environment, flags, and settings passed by the program.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -12,9 +12,9 @@ use super::setting::{ConfigKey, Values};
 const PREFIX: &str = "UNDERTONE_";
 /// Longest configuration file, bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// Place that errors about [`Sources::text`] name.
+/// Name of [`Sources::text`] in errors.
 const TEXT: &str = "configuration text";
-/// Advice for an unknown key that resembles no other.
+/// Advice for an unknown key that does not resemble a known one.
 const REFERENCE: &str = "see the documentation for the list of keys";
 
 /// Sources of configuration keys; each overrides the ones before it.
@@ -28,7 +28,7 @@ pub struct Sources {
     pub environment: Vec<(OsString, OsString)>,
     /// Key names (see [`KEYS`]) and values from the command line; lists are separated by commas.
     pub flags: Vec<(String, String)>,
-    /// Key names and values, written as flags are, from a program that embeds the node.
+    /// Key names and values in the format of flags, from a program that embeds the node.
     pub settings: Vec<(String, String)>,
 }
 
@@ -118,8 +118,8 @@ fn read_environment(
         let origin = Origin::Environment {
             variable: variable.clone().into_owned(),
         };
-        // Text that is not Unicode cannot be a valid value of any key; its lossy form identifies
-        // it in the error.
+        // Text that is not valid Unicode cannot be a valid value of any key; its lossy form identifies it in
+        // the error.
         let text = text.to_string_lossy();
         if let Some(key) = KEYS.iter().find(|key| key.variable() == variable) {
             values.insert(key, key.kind.parse(&text, &origin));

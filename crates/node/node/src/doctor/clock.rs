@@ -1,4 +1,4 @@
-//! Examination of the clock, by a question to a time server (SNTP, RFC 4330).
+//! Check of the clock against a time server (SNTP, RFC 4330).
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -11,16 +11,17 @@ use super::diagnosis::{CheckOutcome, Diagnosis};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NtpServer(pub String);
 
-/// Time for the server's answer.
+/// Time limit for the server's answer.
 const ANSWER: Duration = Duration::from_secs(3);
 
-/// Seconds from 1900, where NTP begins, to 1970.
+/// Seconds from 1900, the NTP epoch, to 1970.
 const SECONDS_TO_1970: u64 = 2_208_988_800;
 
-/// Deviation that messages feel: peers refuse timestamps 20 s off, less what a message takes on its way.
+/// Deviation that gets messages rejected: peers reject timestamps that are off by 20 s, less the transit
+/// time.
 const DEVIATION_BAD_MS: i128 = 10_000;
 
-/// Deviation that should be looked into.
+/// Deviation that deserves attention.
 const DEVIATION_WARNING_MS: i128 = 1_000;
 
 const SUBJECT: &str = "clock";
@@ -65,7 +66,7 @@ fn judge(server: &str, ahead_ms: i128) -> Diagnosis {
     }
 }
 
-/// Milliseconds by which this machine's clock is ahead of the server's.
+/// Returns how far this machine's clock is ahead of the server's, milliseconds.
 async fn ahead_ms(server: &str) -> std::io::Result<i128> {
     let mut addresses = tokio::net::lookup_host(server).await?;
     let unknown = || std::io::Error::other("the name has no address");
@@ -95,7 +96,8 @@ async fn ahead_ms(server: &str) -> std::io::Result<i128> {
     Ok(ms(now) - ms(expected))
 }
 
-/// Time since 1970 of an NTP timestamp: seconds since 1900, and their fraction, 32 bits each.
+/// Converts an NTP timestamp to the time since 1970. It has 32 bits each of seconds since 1900 and of their
+/// fraction.
 fn since_1970(timestamp: u64) -> Option<Duration> {
     let seconds = (timestamp >> 32).checked_sub(SECONDS_TO_1970)?;
     let nanoseconds = ((timestamp & 0xffff_ffff) * 1_000_000_000) >> 32;

@@ -1,16 +1,16 @@
-//! Result of an examination, with advice.
+//! Result of a check, with advice.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Result of one examination.
+/// Outcome of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckOutcome {
     /// Nothing is wrong.
     Good,
-    /// The question has no answer here, such as without a network.
+    /// The check is not possible here, for example without a network.
     NotChecked,
     /// The node will run, but not well.
     Warning,
@@ -29,21 +29,21 @@ impl fmt::Display for CheckOutcome {
     }
 }
 
-/// Finding of an examination, and what to do.
+/// Finding of a check, with advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnosis {
-    /// Subject of the examination, such as `rest-port`.
+    /// Subject of the check, such as `rest-port`.
     pub subject: String,
-    /// Outcome of the examination.
+    /// Outcome of the check.
     pub verdict: CheckOutcome,
-    /// Statement of what was found, with its value.
+    /// What was found, with its value.
     pub says: String,
-    /// Advice; `None` if nothing need be done.
+    /// Advice; `None` if there is nothing to do.
     pub remedy: Option<String>,
 }
 
 impl Diagnosis {
-    /// Makes a finding that needs nothing done.
+    /// Creates a finding that needs no action.
     pub fn good(subject: impl Into<String>, says: impl Into<String>) -> Self {
         Self {
             subject: subject.into(),
@@ -53,7 +53,7 @@ impl Diagnosis {
         }
     }
 
-    /// Makes a finding with advice.
+    /// Creates a finding with advice.
     pub fn other(
         subject: impl Into<String>,
         verdict: CheckOutcome,

@@ -1,4 +1,4 @@
-//! Examination of the data folder and of the number of files that the process may open.
+//! Checks of the data folder and of the number of files that the process may open.
 
 use std::io::Write as _;
 
@@ -12,7 +12,7 @@ const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;
 /// Free space below which a store may soon stop, bytes.
 const FREE_BYTES_STORE: u64 = 4 * 1024 * 1024 * 1024;
 
-/// Files that a node needs apart from connections.
+/// Files that a node needs besides connections.
 const OTHER_FILES: u64 = 128;
 
 pub(super) fn examine(config: &NodeConfig) -> Vec<Diagnosis> {
@@ -23,7 +23,7 @@ pub(super) fn examine(config: &NodeConfig) -> Vec<Diagnosis> {
     findings
 }
 
-/// Whether the files that the configuration names are there and can be used.
+/// Checks that the files named in the configuration exist and are usable.
 fn named(config: &NodeConfig) -> Diagnosis {
     match crate::assemble::check(config) {
         Ok(()) => Diagnosis::good("files", "those that the configuration names can be read"),
@@ -36,7 +36,7 @@ fn named(config: &NodeConfig) -> Diagnosis {
     }
 }
 
-/// Whether the certificate is valid for a while; one that cannot be read is a finding of [`named`].
+/// Checks that the certificate does not expire soon; an unreadable one is reported by [`named`].
 fn certificate(config: &NodeConfig) -> Option<Diagnosis> {
     let read = config.websocket_certificate.as_ref()?.read().ok()?;
     let subject = "websocket-secure-cert-path";
@@ -57,7 +57,7 @@ fn certificate(config: &NodeConfig) -> Option<Diagnosis> {
     ))
 }
 
-/// Whether a file can be written to the data folder.
+/// Checks that a file can be written to the data folder.
 fn folder(config: &NodeConfig) -> Diagnosis {
     let folder = &config.data_dir;
     let shown = folder.display();
@@ -73,7 +73,7 @@ fn folder(config: &NodeConfig) -> Diagnosis {
     };
     let written = write();
     if is_new {
-        // The folder was made for this question only; one that has files by now stays.
+        // Removes the folder if it was created for this check only; one that contains files by now stays.
         let _ = std::fs::remove_dir(folder);
     }
     match written {
@@ -87,9 +87,9 @@ fn folder(config: &NodeConfig) -> Diagnosis {
     }
 }
 
-/// Whether there is room for the node's files.
+/// Checks that there is enough space for the node's files.
 fn space(config: &NodeConfig) -> Option<Diagnosis> {
-    // The folder may not exist yet; its parent then says how much room there is.
+    // The folder may not exist yet; an existing parent then tells the free space.
     let mut folder = config.data_dir.as_path();
     while !folder.exists() {
         folder = match folder.parent() {
@@ -118,7 +118,7 @@ fn space(config: &NodeConfig) -> Option<Diagnosis> {
     })
 }
 
-/// Whether the process may open as many files as it may have connections.
+/// Checks that the process may open a file for each connection allowed.
 fn files(config: &NodeConfig) -> Diagnosis {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let limits = &config.connections;

@@ -1,4 +1,4 @@
-//! Examination of what the node is to begin with: its peers, lists of nodes in DNS, and records.
+//! Checks of what the node starts from: its peers, lists of nodes in DNS, and records.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -15,13 +15,13 @@ use super::diagnosis::{CheckOutcome, Diagnosis};
 use crate::config::NodeConfig;
 use undertone_network::swarm::is_quic;
 
-/// Time for a connection.
+/// Time limit for a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Time for the first node of a list.
+/// Time limit for the first node of a list.
 const FIRST_NODE: Duration = Duration::from_secs(15);
 
-/// Connects to every peer that the configuration names.
+/// Connects to every peer named in the configuration.
 pub(super) async fn peers(config: &NodeConfig) -> Vec<Diagnosis> {
     let services = &config.services;
     let named = [
@@ -55,7 +55,7 @@ fn unreachable_peer(key: &str, address: &Multiaddr, reason: &str) -> Diagnosis {
     )
 }
 
-/// Connects by each family of IP addresses that an address has, and says by which it was possible.
+/// Connects to an address over each IP family it has; returns the families that worked.
 async fn connect(address: &Multiaddr) -> std::io::Result<String> {
     let (mut host, mut port, mut family) = (None, None, None);
     for part in address.iter() {
@@ -99,13 +99,13 @@ async fn connect(address: &Multiaddr) -> std::io::Result<String> {
     }
 }
 
-/// Says by which families of IP addresses this machine has a way into the Internet, of those on which the node listens. It sends
-/// nothing, so what stands on the way is not found.
+/// Reports over which IP families this machine has a route to the Internet, among those that the node listens on.
+/// Nothing is sent, so obstacles on the path are not noticed.
 pub(super) fn families(config: &NodeConfig) -> Option<Diagnosis> {
     judged_families(&config.listen_addresses, source_v4(), source_v6())
 }
 
-/// Says the same of the addresses that a machine sends from, if it has a route.
+/// Same, for given source addresses; `None` for a family without a route.
 pub(super) fn judged_families(
     listen: &[IpAddr],
     source_v4: Option<IpAddr>,
@@ -148,7 +148,7 @@ pub(super) fn shown_cluster(cluster: Option<u16>) -> String {
     }
 }
 
-/// Reads every list of nodes in DNS until it gives a node.
+/// Reads every list of nodes in DNS up to its first node.
 pub(super) async fn lists(config: &NodeConfig) -> Vec<Diagnosis> {
     let Some(discovery) = &config.discovery else {
         return Vec::new();
@@ -181,7 +181,7 @@ pub(super) async fn lists(config: &NodeConfig) -> Vec<Diagnosis> {
     futures::future::join_all(asked).await
 }
 
-/// Reads every record that discv5 begins with.
+/// Parses every bootstrap record of discv5.
 pub(super) async fn records(config: &NodeConfig) -> Vec<Diagnosis> {
     let discovery = config.discovery.iter();
     let texts = discovery.flat_map(|discovery| &discovery.bootstrap);

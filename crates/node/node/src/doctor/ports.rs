@@ -1,4 +1,4 @@
-//! Examination of the ports that the node listens on.
+//! Checks of the ports that the node listens on.
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 
@@ -11,7 +11,7 @@ enum PortKind {
     Udp,
 }
 
-/// Tries to listen on every port of the configuration.
+/// Tries to listen on every configured port.
 pub(super) fn examine(config: &NodeConfig) -> Vec<Diagnosis> {
     let discovery = config.discovery.as_ref();
     let listening = [

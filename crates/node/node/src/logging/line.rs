@@ -13,10 +13,10 @@ use tracing_subscriber::{
 };
 
 /// Formats `INF 2026-01-02T03:04:05.678901Z undertone_network::driver: listening address=/ip4/…`, with nwaku's
-/// three letters for levels, which its users search for.
+/// three-letter levels, for which its users search.
 pub(super) struct LogLine;
 
-/// Letters and ANSI colour of a level. Of nwaku's levels, NTC and FTL have no counterpart here.
+/// Returns the letters and ANSI colour of a level. nwaku's levels NTC and FTL have no counterpart here.
 fn shown(level: Level) -> (&'static str, u8) {
     match level {
         Level::TRACE => ("TRC", 35),

@@ -1,4 +1,5 @@
-//! Bound on equal log lines: what strangers do again and again, under ever new identities, does not fill a disk.
+//! Limit on repeated log lines, so that strangers who repeat an action under ever new identities cannot fill the
+//! disk.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -12,16 +13,16 @@ use tracing_subscriber::layer::{Context, Layer};
 #[path = "tests/share.rs"]
 mod tests;
 
-/// Lines that one place in the source writes in a minute at most, at the levels from info on.
+/// Maximum number of lines per minute from one place in the source, for info and more severe levels.
 const LINES_MAX: u32 = 60;
 
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Layer that leaves out lines beyond the share of their place in the source, and says how many.
+/// Layer that drops lines beyond the limit of their place in the source and reports how many.
 #[derive(Default)]
 pub(super) struct LineShares(Mutex<HashMap<Identifier, LineShare>>);
 
-/// Lines of one place in the source.
+/// Counts of lines from one place in the source.
 #[derive(Default)]
 struct LineShare {
     since: Option<Instant>,
@@ -33,7 +34,7 @@ struct LineShare {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineVerdict {
     Written,
-    /// The first line after so many that were left out.
+    /// Written, as the first line after this number of dropped lines.
     WrittenAfter(u64),
     LeftOut,
 }
@@ -62,7 +63,7 @@ impl<S: Subscriber> Layer<S> for LineShares {
     fn event_enabled(&self, event: &Event<'_>, _: Context<'_, S>) -> bool {
         let metadata = event.metadata();
         if *metadata.level() > Level::INFO {
-            return true; // Whoever asks for the details gets them all.
+            return true; // Finer levels are not limited: whoever enables them wants all details.
         }
         let verdict = {
             let mut shares = self.0.lock();

@@ -1,4 +1,4 @@
-//! Checks of values that are valid alone, but not together.
+//! Checks of values that are valid individually but not together.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use super::Resolver;
 use crate::config::setting::{Setting, Values, shown};
 use crate::config::{ConfigError, KEYS, NodeConfig};
 
-/// Addresses at which a key's port is listened on.
+/// An address and port that a key makes the node listen on.
 struct Listening<'a> {
     key: &'a Setting<u16>,
     ip: IpAddr,
@@ -28,7 +28,7 @@ impl Listening<'_> {
 }
 
 impl Resolver {
-    /// Refuses a port that two keys name: only one of them could have it.
+    /// Rejects a port that two keys share.
     pub(super) fn refuse_shared_ports(&self, config: &NodeConfig) -> Result<(), ConfigError> {
         let raw = &self.raw;
         let at = |key, port: Option<u16>| {
@@ -56,7 +56,7 @@ impl Resolver {
         for ports in [tcp, udp.collect()] {
             for (index, first) in ports.iter().enumerate() {
                 if let Some(second) = ports[index + 1..].iter().find(|port| first.meets(port)) {
-                    // The one that somebody chose, rather than a default.
+                    // Report the key that was set explicitly rather than one with its default.
                     let (named, other) = match second.key.origin() {
                         Origin::Default => (first.key, second.key),
                         _ => (second.key, first.key),
@@ -71,7 +71,7 @@ impl Resolver {
     }
 }
 
-/// Refuses parameters of the router that contradict each other, by the rules of the router itself.
+/// Rejects router parameters that contradict each other by the router's own rules.
 pub(super) fn check_gossip(config: &NodeConfig, values: &Values) -> Result<(), ConfigError> {
     let gossip = crate::assemble::relay_config(config).gossip;
     let Err(broken) = gossip.validate() else {
@@ -84,7 +84,7 @@ pub(super) fn check_gossip(config: &NodeConfig, values: &Values) -> Result<(), C
         Rule::History => &["gossip.history-gossip", "gossip.history-length"],
         _ => &[],
     };
-    // Another rule is broken by a parameter that has no others beside it.
+    // Other rules each concern a single parameter: any gossip key that is set may be the cause.
     let others = KEYS.iter().map(|key| key.name);
     let others = others.filter(|name| names.is_empty() && name.starts_with("gossip."));
     let mut set = names.iter().copied().chain(others).filter_map(|name| {

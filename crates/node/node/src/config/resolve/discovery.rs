@@ -1,4 +1,4 @@
-//! Keys of discovery.
+//! Resolves the keys of discovery.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,12 +9,13 @@ use super::{Resolver, is_changed};
 use crate::config::ConfigError;
 use undertone_provider::discovery::DiscoveryConfig;
 
-/// Port of a name server that is given without one.
+/// Port of a name server whose address has none.
 const DNS_PORT: u16 = 53;
 
 impl Resolver {
-    /// Discovery, each kind of which is on if there is something to begin with, unless its key says otherwise. Rendezvous
-    /// needs peers to begin with, so by default it is used beside other kinds, and alone where somebody asks for it.
+    /// Resolves discovery. Unless its key says otherwise, each method is on if it has something to start from.
+    /// Rendezvous needs known peers, so by default it is used alongside other methods, and alone only on explicit
+    /// request.
     pub(super) fn discovery(
         &self,
         network: &NetworkPreset,
@@ -55,7 +56,8 @@ impl Resolver {
         }))
     }
 
-    /// The lists that were named, or those of the network, unless its cluster was changed: then it is another one.
+    /// Returns the configured lists, or those of the network unless its cluster was changed: it is then another
+    /// network.
     fn node_lists(&self, network: &NetworkPreset) -> Result<Vec<TreeUrl>, ConfigError> {
         let key = &self.raw.dns_discovery_url;
         let texts = match key.get()? {

@@ -7,7 +7,7 @@ use crate::config::kind::RestAuth;
 use crate::config::{ConfigError, RestListen};
 use undertone_rest::TokenScope;
 
-/// Least length of a token, in characters; shorter ones could be guessed.
+/// Minimum length of a token, in characters; shorter ones could be guessed.
 const TOKEN_CHARS_MIN: usize = 16;
 
 impl Resolver {
@@ -45,7 +45,7 @@ impl Resolver {
         }))
     }
 
-    /// Address of the separate metrics server, if it is switched on.
+    /// Returns the address of the separate metrics server, if it is switched on.
     pub(super) fn metrics(&self) -> Result<Option<SocketAddr>, ConfigError> {
         let raw = &self.raw;
         if !raw.metrics_server.get()? {

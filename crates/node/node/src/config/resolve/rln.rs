@@ -50,7 +50,7 @@ impl Resolver {
         }))
     }
 
-    /// The network's parameters with the configured overrides.
+    /// Returns the network's parameters with the configured overrides.
     pub(super) fn rln_params(&self, params: RlnParams) -> Result<RlnParams, ConfigError> {
         let mut configured = params;
         if let Some(epoch_s) = self.raw.rln_epoch_s.get()? {
@@ -66,7 +66,7 @@ impl Resolver {
         Ok(self.raw.rln_eth_mode.get()?.unwrap_or(Mode::Full))
     }
 
-    /// The contract, if endpoints are configured: the one that was named, or that of the network.
+    /// Returns the contract if endpoints are configured: the configured contract, or that of the network.
     fn chain(
         &self,
         network: &NetworkPreset,
@@ -79,7 +79,7 @@ impl Resolver {
             let is_meant = raw.rln_eth_contract.is_set()
                 || raw.rln_eth_chain_id.is_set()
                 || raw.rln_eth_mode.is_set();
-            // A replica checks the proofs of what other stores give it.
+            // A synchronising store checks the proofs of messages from other stores.
             let checks = raw.relay.get()? || raw.store_sync.get()? || raw.store_resume.get()?;
             let needs_it = checks && !raw.rln_registry.is_set();
             return match of_network {
@@ -134,7 +134,7 @@ impl Resolver {
         Ok(tokens)
     }
 
-    /// Number of verifier threads; by default one processor is left for everything else.
+    /// Returns the number of verifier threads; by default one processor is left for everything else.
     fn verifier_threads(&self) -> Result<usize, ConfigError> {
         let usual = || available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
         let threads = self.raw.rln_verify_threads.get()?;
@@ -152,8 +152,8 @@ impl Resolver {
     }
 }
 
-/// Names the remedies for a network whose memberships are on a chain that the node has no endpoint of: it would know no
-/// member, and take every message for spam.
+/// Names the remedies if the network's memberships are on a chain for which no endpoint is configured. Without one,
+/// the node would know no members and take every message for spam.
 fn missing(network: &NetworkPreset, chain: ChainParams) -> String {
     format!(
         "an endpoint (https:// or wss://) of chain {}, where the memberships of network {} are; or rln-registry=FILE for \

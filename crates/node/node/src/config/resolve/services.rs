@@ -1,4 +1,4 @@
-//! Services that the node offers, and peers whose services it uses.
+//! Resolves the keys of services: those that the node offers, and peers whose services it uses.
 
 use libp2p::Multiaddr;
 use libp2p::multiaddr::Protocol;
@@ -34,7 +34,7 @@ impl Resolver {
         })
     }
 
-    /// Keys of services that a source asks for and that only a relay can offer.
+    /// Returns the keys of services that were explicitly switched on and that only a relay can offer.
     fn asked_of_relays(&self) -> Vec<&'static str> {
         let raw = &self.raw;
         let services = [&raw.filter, &raw.lightpush, &raw.lightpush_proofs];
@@ -44,7 +44,8 @@ impl Resolver {
 
     fn store(&self) -> Result<Option<StoreConfig>, ConfigError> {
         let raw = &self.raw;
-        // Read without the store, too, so that a mistake is not found when it is switched on.
+        // Parsed even without the store, so that a mistake does not surface only when the store is switched
+        // on.
         let url = match raw.store_message_db_url.get()? {
             Some(url) => url.parse().map_err(|error: ArchiveUrlError| {
                 raw.store_message_db_url.bad_because(error.to_string())
@@ -92,7 +93,7 @@ impl Resolver {
         }))
     }
 
-    /// Addresses of peers whose identity must be known, because a service is asked of a peer.
+    /// Parses addresses of service peers, which must include a peer id.
     fn peers(setting: &Setting<Option<Vec<String>>>) -> Result<Vec<Multiaddr>, ConfigError> {
         let addresses = Self::addresses(setting)?;
         let has_peer =

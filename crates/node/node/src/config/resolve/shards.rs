@@ -15,7 +15,7 @@ impl Resolver {
         !self.raw.num_shards_in_network.is(&0)
     }
 
-    /// Content topics to join, each with its shard.
+    /// Returns the content topics to join, each with its shard.
     pub(super) fn content_topics(
         &self,
         network: &NetworkPreset,
@@ -41,7 +41,7 @@ impl Resolver {
         topics.into_iter().map(carried).collect()
     }
 
-    /// Bandwidth of the shards, as far as it is limited.
+    /// Returns the bandwidth limits of the shards.
     pub(super) fn shard_bandwidth(&self) -> Result<ShardBandwidth, ConfigError> {
         let key = &self.raw.shard_bandwidth;
         let mut bandwidth = ShardBandwidth::default();
@@ -68,8 +68,8 @@ impl Resolver {
         Ok(bandwidth)
     }
 
-    /// Configured shards, by default all of the network or shard 0 with static sharding, and those
-    /// of the content topics.
+    /// Returns the configured shards and those of the content topics. Default: all shards of the network, or
+    /// shard 0 with static sharding.
     pub(super) fn shards(
         &self,
         network: &NetworkPreset,

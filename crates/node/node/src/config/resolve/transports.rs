@@ -1,4 +1,4 @@
-//! Keys of the transports beside TCP, and of the addresses that others are told.
+//! Resolves the keys of transports other than TCP, and of the addresses announced to others.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::time::Duration;
@@ -13,18 +13,18 @@ use undertone_network::driver::{
 /// Longest host name, characters.
 const NAME_MAX: usize = 253;
 
-/// Kind of router between the node and the Internet.
+/// Kind of NAT router between the node and the Internet.
 #[derive(Clone, Copy)]
 enum Nat {
-    /// Nothing that the node should ask.
+    /// No router that the node should ask.
     None,
-    /// A router that opens ports.
+    /// A router that can be asked to open ports.
     Ask(MappingMethod),
-    /// A router that leads ports of this address to the node.
+    /// A router that forwards ports of this address to the node.
     At(IpAddr),
 }
 
-/// Values of `nat` that are a word.
+/// Values of `nat` that are a single word.
 const NATS: [(&str, Nat); 4] = [
     ("none", Nat::None),
     ("any", Nat::Ask(MappingMethod::Any)),
@@ -32,14 +32,14 @@ const NATS: [(&str, Nat); 4] = [
     ("pmp", Nat::Ask(MappingMethod::Pmp)),
 ];
 
-/// Whether this machine has IPv6 at all: it may be compiled out, or switched off with all its addresses.
+/// Whether this machine has IPv6; it may be compiled out, or disabled together with all its addresses.
 fn has_v6() -> bool {
     UdpSocket::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
 }
 
 impl Resolver {
-    /// Addresses that libp2p listens on. Beside `0.0.0.0`, `::` is one of them only on a machine that has IPv6, so that both can
-    /// be the default.
+    /// Returns the addresses that libp2p listens on. If both `0.0.0.0` and `::` are listed, as by default, `::` is
+    /// dropped on a machine without IPv6.
     pub(super) fn listen_addresses(&self) -> Result<Vec<IpAddr>, ConfigError> {
         let mut addresses = self.raw.listen_address.get()?.0;
         if addresses.contains(&Ipv4Addr::UNSPECIFIED.into()) && !has_v6() {
@@ -48,14 +48,14 @@ impl Resolver {
         Ok(addresses)
     }
 
-    /// Port of WebSocket, with or without TLS.
+    /// Returns the port of WebSocket, with or without TLS.
     pub(super) fn websocket_port(&self) -> Result<Option<u16>, ConfigError> {
         let raw = &self.raw;
         let is_on = raw.websocket.get()? || raw.websocket_secure_support.get()?;
         is_on.then(|| self.shifted(&raw.ws_port)).transpose()
     }
 
-    /// Port of QUIC.
+    /// Returns the port of QUIC.
     pub(super) fn quic_port(&self) -> Result<Option<u16>, ConfigError> {
         let raw = &self.raw;
         let is_on = raw.quic_support.get()?;
@@ -66,7 +66,7 @@ impl Resolver {
         is_on.then(|| self.shifted(&raw.quic_port)).transpose()
     }
 
-    /// Files with the certificate of the WebSocket port. Whether they can be used is found when the node starts.
+    /// Returns the certificate files of the WebSocket port. Whether they are usable is checked when the node starts.
     pub(super) fn websocket_certificate(&self) -> Result<Option<CertificateFiles>, ConfigError> {
         let raw = &self.raw;
         let support = &raw.websocket_secure_support;
@@ -89,7 +89,7 @@ impl Resolver {
         }
     }
 
-    /// Addresses at which others reach the node.
+    /// Returns the addresses at which other nodes can reach this one.
     pub(super) fn announced(&self) -> Result<AnnouncedAddresses, ConfigError> {
         let raw = &self.raw;
         let more = Self::addresses(&raw.ext_multiaddr)?;
@@ -107,7 +107,7 @@ impl Resolver {
         })
     }
 
-    /// How the router is asked to open ports.
+    /// Returns how the router is asked to open ports.
     pub(super) fn port_mapping(&self) -> Result<Option<MappingMethod>, ConfigError> {
         Ok(match self.nat()? {
             Nat::Ask(method) => Some(method),
@@ -115,7 +115,7 @@ impl Resolver {
         })
     }
 
-    /// Ways through walls.
+    /// Returns the options of NAT and firewall traversal.
     pub(super) fn passage(&self) -> Result<PassageOptions, ConfigError> {
         let raw = &self.raw;
         let relay_client = match raw.relay_client.get()?.to_ascii_lowercase().as_str() {
