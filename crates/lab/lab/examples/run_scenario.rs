@@ -1,5 +1,5 @@
-//! A scenario from its name to its result: `run_scenario SCENARIO [KEY=VALUE]...`, such as `run_scenario small network.loss=0.01`.
-//! `UNDERTONE_THREADS` is the number of threads. On several processes of MPI, `undertone sim` runs it.
+//! Runs a scenario by its name: `run_scenario SCENARIO [KEY=VALUE]...`, such as `run_scenario small network.loss=0.01`.
+//! `UNDERTONE_THREADS` is the number of threads. To run on several MPI processes, use `undertone sim`.
 
 use std::error::Error;
 use std::ops::ControlFlow;

@@ -1,8 +1,9 @@
 //! Comparison of our figures with published ones, with a computed verdict.
 //!
-//! Latencies over all deliveries are judged by a tolerance, and figures of the one network that was drawn (the nodes at
-//! a hop) by the band in which 95 % of at least 20 seeds lie. Tolerances were set before the first run. The reference is the raw logs of the paper, so only its runs
-//! "as run" can be compared; a corrected reading of the paper differs from them on purpose.
+//! Latencies over all deliveries are judged by a tolerance. Figures that depend on the one network drawn (the nodes at
+//! a hop) are judged by the band that holds 95 % of at least 20 seeds. Tolerances were set before the first run. The
+//! reference is the paper's raw logs, so only its runs "as run" can be compared; a corrected reading of the paper
+//! differs from them on purpose.
 
 mod published;
 mod text;

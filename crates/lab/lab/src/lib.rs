@@ -1,11 +1,11 @@
 //! The laboratory: scenario files, closed-form models, reports, published figures.
 //!
 //! [`scenario`] turns files into the input of `undertone_sim`, [`run`] simulates it, [`report`] turns the results into
-//! tables and files, [`model`] predicts the same figures without running anything, and [`compare`] sets our
-//! figures beside published ones. [`sweep`] runs one scenario over values of its keys, and [`validity`] says what of a run
-//! was never checked. [`experiment`] does all of that for each publication, [`record`] holds the results, and [`export`]
-//! writes them for other programs; the crate `undertone-pages` draws them. With the feature `arrow`, results are had as Arrow tables, too; with `mpi`, one
-//! run spreads over the processes of a cluster.
+//! tables and files, [`model`] predicts the same figures without running anything, and [`compare`] sets our figures
+//! beside published ones. [`sweep`] runs one scenario over values of its keys. [`validity`] lists the mechanisms of a
+//! run that were never validated. [`experiment`] does all of that for each publication, [`record`] holds the results,
+//! and [`export`] writes them for other programs; the crate `undertone-pages` draws them. The feature `arrow` adds
+//! results as Arrow tables; the feature `mpi` spreads one run over the processes of a cluster.
 
 pub mod compare;
 pub mod experiment;

@@ -14,43 +14,43 @@ use undertone_sim::ranks::{RankError, Ranks};
 use crate::report::Summary;
 use crate::run::threads;
 
-/// Variables by which the starters of MPI programs (Open MPI, MPICH, Slurm) tell a process the number of ranks.
+/// Environment variables in which MPI launchers (Open MPI, MPICH, Slurm) give a process the number of ranks.
 const STARTED_BY: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"];
 
 /// Exit code with which all ranks end when one fails.
 const FAILED: i32 = 1;
 
-/// All processes of a run that `mpirun` has started, as one of them sees the others.
+/// One process's view of all MPI processes of a run.
 pub struct MpiRanks {
-    // Its end is that of the communication, so it is the last to go.
+    // Before `_universe`, whose drop finalizes MPI and so must come last.
     world: SimpleCommunicator,
     _universe: Universe,
     meetings: Meetings,
 }
 
-/// Costs of the exchanges of a rank.
+/// Cost of a rank's exchanges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Meetings {
     /// Number of exchanges.
     pub count: u64,
-    /// Bytes given to other ranks.
+    /// Bytes sent to other ranks.
     pub sent_bytes: u64,
-    /// Bytes taken from other ranks.
+    /// Bytes received from other ranks.
     pub received_bytes: u64,
     /// Time spent in exchanges, most of it waiting for the slowest rank.
     pub took: Duration,
 }
 
 impl MpiRanks {
-    /// Joins the other ranks, if a starter of MPI programs has started this process as one of several. May be called once in
-    /// a process. From then on a panic on any thread ends all ranks.
+    /// Joins the other ranks if an MPI launcher has started this process as one of several; otherwise returns `None`.
+    /// May be called once per process. From then on, a panic on any thread ends all ranks.
     pub fn join() -> Option<Self> {
         let started = STARTED_BY.iter().find_map(|name| std::env::var(name).ok());
         let count: u32 = started?.trim().parse().ok()?;
         if count < 2 {
             return None;
         }
-        // Only the thread that joins exchanges letters.
+        // Only the thread that joins calls MPI.
         let (universe, _) = mpi::initialize_with_threading(Threading::Funneled)?;
         let world = universe.world();
         if world.size() < 2 {
@@ -69,13 +69,13 @@ impl MpiRanks {
         })
     }
 
-    /// Costs of the exchanges until now.
+    /// Cost of the exchanges so far.
     pub fn meetings(&self) -> Meetings {
         self.meetings
     }
 
-    /// Line about a run on this rank: the memory of its process, and its exchanges. It ends with a line break, so that a
-    /// program can print it in one piece beside those of other ranks.
+    /// Describes a run on this rank in one line: the memory of its process, and its exchanges. The line ends with a
+    /// line break, so that a program can print it in one piece beside those of other ranks.
     pub fn cost(&self, summary: &Summary) -> String {
         let memory = match summary.measured.peak_rss_mb {
             Some(mb) => format!("at most {mb:.0} MB of memory"),
@@ -85,8 +85,8 @@ impl MpiRanks {
         format!("rank {rank} of {count}: {memory}; {meetings}\n")
     }
 
-    /// Number of threads for each rank when none is asked for: the processors that this one may use, divided among the ranks
-    /// of its machine as far as the starter tells how many there are. A starter may give each rank one processor only.
+    /// Returns the number of threads per rank: the number `asked` for, or else this process's processors divided by the
+    /// ranks on its machine, if the launcher tells their number. A launcher may give each rank one processor only.
     pub fn threads(asked: Option<NonZeroUsize>) -> usize {
         let neighbours = std::env::var("OMPI_COMM_WORLD_LOCAL_SIZE").ok();
         let neighbours = neighbours.and_then(|count| count.parse().ok());
@@ -99,7 +99,8 @@ impl MpiRanks {
         self.world.abort(FAILED)
     }
 
-    /// Gives each rank its part of `given`, whose lengths are `counts`, and returns the parts of all with their lengths.
+    /// Sends each rank its part of `given`, and returns the parts received from all ranks with their lengths. `counts`
+    /// are the lengths of the parts sent.
     fn all_to_all(
         &mut self,
         given: &[u8],
@@ -120,7 +121,7 @@ fn mpi_abort() -> ! {
     SimpleCommunicator::world().abort(FAILED)
 }
 
-/// Sum of lengths, which MPI counts in 31 bits.
+/// Sum of the lengths. MPI counts in 31 bits, so a larger sum is an error.
 fn total(counts: &[i32]) -> Result<usize, RankError> {
     let bytes: u64 = counts
         .iter()
@@ -132,7 +133,7 @@ fn total(counts: &[i32]) -> Result<usize, RankError> {
     }
 }
 
-/// Position of each part.
+/// Offset of each part.
 fn displacements(counts: &[i32]) -> Vec<i32> {
     let mut at = 0;
     let places = counts.iter().map(|count| {

@@ -64,15 +64,15 @@ pub struct ExperimentRecord {
     pub charts: Vec<Chart>,
     /// Notes for the reader: differences from the publication and their reasons.
     pub notes: Vec<String>,
-    /// Mechanisms of simulations that were outside what was checked; empty in records from before they were listed.
+    /// Unvalidated mechanisms in the simulations; empty in records written before these were listed.
     #[serde(default)]
     pub validity: Vec<OutsideOfRuns>,
 }
 
-/// Mechanism that was outside what was checked, in one or more of an experiment's simulations.
+/// Unvalidated mechanism in one or more of an experiment's simulations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutsideOfRuns {
-    /// Mechanism that was outside the checks.
+    /// The mechanism, with the rule that found it.
     #[serde(flatten)]
     pub outside: OutsideChecked,
     /// Number of simulations in which it mattered.
@@ -88,7 +88,7 @@ impl OutsideOfRuns {
         }
     }
 
-    /// Adds the mechanisms of some more simulations to those that are known.
+    /// Adds the mechanisms of `runs` further simulations to `known`.
     pub fn count(known: &mut Vec<Self>, outside: &[OutsideChecked], runs: u32) {
         for outside in outside {
             match known.iter_mut().find(|known| known.outside == *outside) {

@@ -1,4 +1,4 @@
-//! Running a scenario: from what was read to its result.
+//! Running a loaded scenario.
 
 use std::fmt::Write;
 use std::num::NonZeroUsize;
@@ -11,7 +11,7 @@ use undertone_sim::{Outcome, Progress, RunOptions, SimError};
 use crate::report::{DatasetChoice, Stopwatch, Summary};
 use crate::scenario::Loaded;
 
-/// One run that is asked for.
+/// Request for one run.
 #[derive(Clone, Copy, Debug)]
 pub struct RunRequest<'a> {
     /// Scenario to run.
@@ -36,7 +36,7 @@ pub struct FinishedRun {
 }
 
 impl RunRequest<'_> {
-    /// Runs the scenario to its end, or until `progress` breaks off; what was done until then is kept.
+    /// Runs the scenario to its end, or until `progress` breaks off; results until then are kept.
     ///
     /// # Errors
     /// Returns [`SimError`] when the scenario cannot be simulated, before anything is run.
@@ -53,8 +53,8 @@ impl RunRequest<'_> {
         Ok(self.finished(outcome, watch))
     }
 
-    /// Runs the scenario as one of several ranks. Rank 0 gets the whole result, the others that of their own nodes; time,
-    /// memory and processor time are those of the process itself.
+    /// Runs the scenario as one of several ranks. Rank 0 gets the whole result, the others only that of their own
+    /// nodes. Wall time, memory and processor time are those of the process itself.
     ///
     /// # Errors
     /// Returns [`SimError`] when the scenario cannot be simulated on ranks, or a rank fails.
@@ -101,8 +101,8 @@ pub fn replay(reference: &str, set: &[String], seed: u64) -> String {
     format!("{} --seed {seed}", command(reference, set))
 }
 
-/// Returns the version of the program at a commit, as it stands in the names of a sweep's runs: another program may run
-/// the same scenario differently.
+/// Returns the program's version at a commit, as used in the names of a sweep's runs: another version may run the same
+/// scenario differently.
 pub fn program_version(commit: &str) -> String {
     format!("{} {commit}", env!("CARGO_PKG_VERSION"))
 }

@@ -40,14 +40,14 @@ pub use seeds::{MAX_SEEDS, SeedsError, parse_seeds};
 pub use source::ScenarioSource;
 pub use strategies::{StrategyNameTaken, register_strategy};
 
-/// A scenario with further content of its file.
+/// A scenario and the other contents of its file.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// Scenario described by the file.
     pub scenario: Scenario,
     /// Description in one line, for people; may be empty.
     pub description: String,
-    /// Router parameters that the file sets, as a file that [`relay_parameters`] reads.
+    /// Router parameters that the file sets, as the text of a file that [`relay_parameters`] reads.
     pub relay_parameters: String,
     /// Every parameter with its origin, and the hash over them.
     pub resolved: ResolvedScenario,
@@ -78,7 +78,8 @@ pub fn parse(
     read_document(&document, overrides, None)
 }
 
-/// Reads a document with overrides; `earlier` is the resolved scenario that it comes from, if any.
+/// Reads a document with overrides. `earlier` is the resolved scenario that the document comes from, if
+/// any.
 fn read_document(
     document: &Document,
     overrides: &[String],
@@ -103,7 +104,7 @@ fn read_document(
     })
 }
 
-/// Names the overrides of which a mistake is made; the scenario's own mistakes stay as they are.
+/// Names the overrides that cause an error. An error of the scenario itself is returned unchanged.
 fn blame(
     error: ScenarioError,
     overrides: &[String],
@@ -117,7 +118,7 @@ fn blame(
     if stays(&[]) {
         return error;
     }
-    // Those without each of which the mistake would be none, or another one.
+    // A minimal set: without any one of these overrides, the error disappears or changes.
     let mut needed: Vec<String> = overrides.to_vec();
     for text in overrides {
         let without: Vec<String> = needed

@@ -1,8 +1,8 @@
 //! Sweeps: one scenario over values of its keys and over seeds, as a file describes it.
 //!
-//! [`Sweep::load`] reads the file, [`Sweep::points`] says what is to be run, [`SweepWork`] runs what is
-//! missing, [`SweepFolder`] keeps the rows of each run in a file that is named by what was run, and [`SweepReport`] sums
-//! up what is there.
+//! [`Sweep::load`] reads the file and [`Sweep::points`] lists the points. [`SweepWork`] makes the missing runs.
+//! [`SweepFolder`] keeps the rows of each run in a file named by a hash of scenario, seed and program version.
+//! [`SweepReport`] summarises the runs in the folder.
 
 mod axis;
 mod error;

@@ -1,5 +1,5 @@
-//! Results as Arrow tables, for programs that hold them in memory: the columns of `deliveries.parquet`, one row per
-//! message, the optional datasets, and the tables of a sweep. Their metadata say what was run.
+//! Results as Arrow tables in memory: the columns of `deliveries.parquet`, one row per message, the optional
+//! datasets, and the tables of a sweep. Their metadata describe what was run.
 
 mod columns;
 mod run;

@@ -11,7 +11,8 @@ const MIN: f64 = 0.01;
 const MAX: f64 = 0.08;
 const FIRST_MESSAGE: f64 = 0.10;
 
-/// Share of our seeds within the band that judges figures of one network, and the fewest seeds that have such a band.
+/// Share of our seeds inside the band that judges figures of one network, and the fewest seeds for which there is a
+/// band.
 const BAND: f64 = 0.95;
 pub(crate) const BAND_SEEDS: usize = 20;
 
@@ -52,9 +53,9 @@ pub enum ComparisonVerdict {
 pub enum ComparisonRule {
     /// Our median is within this share of the published value.
     Tolerance(f64),
-    /// The published value, that of one network, is between these two, as 95 % of our networks are.
+    /// The published value, measured on one network, lies in this range, which holds 95 % of our networks.
     Band([f64; 2]),
-    /// The figure is that of one network, and our seeds are fewer than the 20 that have a band; it is shown.
+    /// The figure depends on one network, and fewer than the 20 seeds needed for a band were run; it is only shown.
     TooFewSeeds,
 }
 
@@ -86,7 +87,7 @@ pub struct Comparison {
     pub seeds: Vec<u64>,
     /// Comparison of each figure.
     pub rows: Vec<ComparedFigure>,
-    /// Whether the rule of every figure holds that has one.
+    /// Whether every figure that has a rule satisfies it.
     pub agrees: bool,
 }
 
@@ -165,7 +166,7 @@ fn band(values: &[f64]) -> ComparisonRule {
     }
 }
 
-/// Compares a figure; `values` are ours of every run, none if a run has none.
+/// Compares a figure. `values` holds our value from every run; it is empty if a run has none.
 fn row(
     figure: &str,
     published: f64,

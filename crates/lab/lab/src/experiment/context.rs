@@ -60,7 +60,7 @@ impl<'a> Context<'a> {
         self.validity.clear();
     }
 
-    /// The mechanisms of the simulations so far that were outside what was checked, in the order of the rules.
+    /// The unvalidated mechanisms of all simulations so far, in the order of the rules.
     pub(super) fn outside_checked(&mut self) -> Vec<OutsideOfRuns> {
         let place = |outside: &OutsideOfRuns| {
             let mut rules = RULES.iter();
@@ -117,7 +117,7 @@ impl<'a> Context<'a> {
         self.simulate_with(name, set, seeds, DatasetChoice::default())
     }
 
-    /// Simulates as [`Context::simulate`] does, and records datasets.
+    /// Simulates like [`Context::simulate`], and records datasets.
     pub(crate) fn simulate_with(
         &mut self,
         name: &str,

@@ -130,7 +130,7 @@ pub struct SpamRun {
     pub sent_s: Vec<f64>,
     /// Messages that the spammer published, with or without peers.
     pub attempted: u64,
-    /// Messages of those that reached every honest node.
+    /// Messages among those that reached every honest node.
     pub delivered: u64,
     /// Whether an honest node recovered the spammer's secret.
     pub secret_recovered: bool,

@@ -49,7 +49,7 @@ pub(super) fn table(table: &Table) -> String {
     rows.map(|cells| row(cells.iter().cloned())).collect()
 }
 
-/// The word of an axis nearest to `x`; bars are drawn beside their word.
+/// The word of the axis nearest to `x`; bars are drawn beside their word.
 fn word_at(words: &[String], x: f64) -> Option<&String> {
     let number = x.round();
     (number >= 0.0).then(|| words.get(number as usize))?

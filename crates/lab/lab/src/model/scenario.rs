@@ -31,7 +31,7 @@ pub enum NoPrediction {
     /// The connections are listed one by one, so the mesh is not a random graph.
     #[error("the closed form is for random topologies (dials, regular, full-mesh)")]
     Topology,
-    /// Nodes have some topics only, in a way that does not make a network of each topic.
+    /// Nodes subscribe to some topics only, and the topics do not form separate networks.
     #[error(
         "the closed form is for nodes that all have the same topics, or one each and dial others of it (dials)"
     )]
@@ -53,8 +53,8 @@ pub struct MeasuredMesh {
     pub frame_bytes: Option<f64>,
 }
 
-/// Parameters for a message of a given size. Without a measured mesh, its degree is taken to be the
-/// target, and the size of a frame is estimated.
+/// Returns the parameters for a message of a given size. Without a measured mesh, the mesh degree is
+/// assumed to be the target, and the frame size is estimated.
 ///
 /// # Errors
 /// Returns [`NoPrediction`] when the closed form does not describe the scenario.

@@ -23,7 +23,7 @@ const STEPS: f64 = 16.0;
 const MAX_STEP_MS: f64 = 0.5;
 /// Upper bound of the number of steps; later times are cut off.
 const MAX_STEPS: usize = 4_000_000;
-/// Number of hops that are distinguished; the last one stands for all beyond.
+/// Number of hops that are distinguished; the last one stands for all further hops.
 const MAX_HOPS: usize = 24;
 /// Probability below which events are not followed.
 const NEGLIGIBLE: f64 = 1e-12;

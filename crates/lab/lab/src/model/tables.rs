@@ -36,7 +36,7 @@ pub struct FormulaParams {
 /// Largest mesh degree of the formulas.
 const MAX_DEGREE: u32 = 10_000;
 
-/// Parameter that the formulas have no result for.
+/// Returned for a parameter for which the formulas have no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{key}: expected {expected}")]
 pub struct FormulaError {

@@ -135,8 +135,8 @@ impl Chart {
 }
 
 impl Shape {
-    /// Empirical distribution of values in ascending order: the share of values not above
-    /// `x`, at `points` quantiles.
+    /// Empirical distribution of values in ascending order, at `points` quantiles: the share of values
+    /// not above `x`.
     pub fn ecdf(sorted: &[f64], points: usize) -> Self {
         let n = sorted.len();
         let steps = (1..=points.min(n)).map(|step| {

@@ -17,7 +17,8 @@ pub enum Criterion {
     AtMost(f64),
     /// Our figure lies between these two values.
     Between(f64, f64),
-    /// The published value, that of one network, lies between these two, as 95 % of ours over many seeds do.
+    /// The published value, measured on one network, lies in this range, which holds 95 % of ours over many
+    /// seeds.
     Band(f64, f64),
     /// No reference exists; the figure is only shown.
     Shown,
@@ -61,7 +62,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A figure of ours over some seeds or runs, beside a published number.
+    /// A figure of ours over seeds or runs, beside a published number.
     pub fn published(
         name: impl Into<String>,
         unit: &str,
@@ -138,7 +139,7 @@ impl Criterion {
             (Self::Shown, _) => return Verdict::Shown,
             (_, None) => false,
             (Self::Within(share), Some(ours)) => published
-                // The last bit of a product must not decide the verdict.
+                // A rounding error must not decide the verdict.
                 .is_some_and(|published| {
                     (ours - published).abs() <= share * published.abs() + 1e-9
                 }),

@@ -54,7 +54,7 @@ pub enum FolderError {
     },
 }
 
-/// Reads all records of a folder, files named `*.json`, in the order of their ids.
+/// Reads all records of a folder (files named `*.json`) in the order of their ids.
 ///
 /// # Errors
 /// Returns an error when a file cannot be read, is too large or is not a record, and when there is no

@@ -11,7 +11,7 @@ use crate::scenario::ResolvedScenario;
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Campaign {
     runs: Vec<Summary>,
-    /// The scenario of several runs, which they leave out.
+    /// The scenario that several runs share; it is removed from each of them.
     resolved: Option<ResolvedScenario>,
 }
 

@@ -1,4 +1,4 @@
-//! Optional datasets of a run: copies, links, nodes and traffic over time, for files and for tables in memory.
+//! Optional datasets of a run: copies, links, nodes and traffic over time, as files and as tables in memory.
 
 mod columns;
 mod file;
@@ -13,10 +13,10 @@ use undertone_sim::outcome::{Counters, KindCounter, RecordOptions};
 pub(crate) use columns::{ColumnValues, DatasetTable};
 pub use file::write_datasets;
 
-/// Length of the intervals of traffic over time unless another is asked for, milliseconds.
+/// Default length of the intervals of traffic over time, milliseconds.
 pub const TRAFFIC_EVERY_MS: u32 = 1000;
 
-/// Datasets that a run is asked for besides its deliveries; none by default.
+/// Datasets to produce besides the deliveries; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DatasetChoice {
@@ -26,11 +26,11 @@ pub struct DatasetChoice {
     pub links: bool,
     /// Connections, copies and bytes of each node.
     pub nodes: bool,
-    /// Traffic of all nodes over time by kind, in intervals of so many milliseconds.
+    /// Traffic of all nodes over time by kind, in intervals of this many milliseconds.
     pub traffic_every_ms: Option<u32>,
 }
 
-/// Names of the datasets, which are those of their files, with what each has a row for.
+/// Names of the datasets and of their files, and what one row of each stands for.
 pub const DATASETS: [(&str, &str); 4] = [
     ("copies", "every copy sent, with its receiver"),
     ("links", "every direction of a connection"),
@@ -53,7 +53,7 @@ impl DatasetChoice {
         true
     }
 
-    /// Records that the simulator has to make for the datasets.
+    /// What the simulator must record for the datasets.
     pub fn record(&self) -> RecordOptions {
         let mut options = RecordOptions::NONE;
         options.copies = self.copies;
@@ -158,7 +158,7 @@ pub(crate) fn nodes(outcome: &Outcome) -> DatasetTable {
     table
 }
 
-/// One row per interval and kind of which anything was sent; no rows if traffic over time was not recorded.
+/// One row per interval and kind with any traffic; no rows if traffic over time was not recorded.
 pub(crate) fn traffic(outcome: &Outcome) -> DatasetTable {
     let recorded = outcome.recorded.as_deref();
     let intervals = recorded.map_or(&[][..], |recorded| &recorded.traffic);

@@ -1,5 +1,5 @@
-//! The file `deliveries.parquet`: one row per delivery; those of the warm-up are included and marked. Its metadata say
-//! what was run.
+//! The file `deliveries.parquet`: one row per delivery. Deliveries of the warm-up are included and marked. The
+//! metadata describe what was run.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ const SCHEMA: &str = "message delivery {
     required double latency_ms;
 }";
 
-/// Rows that are held in memory as columns at a time.
+/// Rows held in memory at a time, as columns.
 const ROWS_PER_GROUP: usize = 1 << 20;
 
 /// Returned when the file cannot be written.
@@ -40,7 +40,7 @@ const ROWS_PER_GROUP: usize = 1 << 20;
 #[error("cannot write rows: {0}")]
 pub struct DeliveriesError(#[from] ParquetError);
 
-/// Writes the deliveries of a run, with what its summary says of its origin, and `more`, as metadata.
+/// Writes the deliveries of a run. The metadata are its origin, taken from the summary, and `more`.
 ///
 /// # Errors
 /// Returns an error when writing to `out` fails.
@@ -53,7 +53,7 @@ pub fn write_deliveries<W: Write + Send>(
     write_deliveries_of(outcome, summary, more, |_| true, out)
 }
 
-/// Writes the deliveries that `is_wanted` chooses.
+/// Writes the deliveries that `is_wanted` selects.
 pub(super) fn write_deliveries_of<W: Write + Send>(
     outcome: &Outcome,
     summary: &Summary,

@@ -48,8 +48,8 @@ pub fn write_run(folder: &Path, outcome: &Outcome, summary: &Summary) -> Result<
     file.flush().map_err(at(&path))
 }
 
-/// Writes what one of several ranks has of a run: the deliveries to its nodes into a file of the folder `deliveries`, which is
-/// one dataset with those of the other ranks, and `summary.json` on rank 0.
+/// Writes one rank's share of a run: the deliveries to its nodes as a file in the folder `deliveries`, which forms one
+/// dataset with those of the other ranks. Rank 0 also writes `summary.json`.
 ///
 /// # Errors
 /// Returns [`WriteError`] for the first file that cannot be written.

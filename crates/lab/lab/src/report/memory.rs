@@ -1,4 +1,4 @@
-//! Memory that a run will need, and memory that there is.
+//! Memory that a run needs, and memory that is available.
 
 use std::fs;
 
@@ -7,15 +7,16 @@ use undertone_sim::scenario::Topology;
 
 /// Memory of a node without connections, bytes.
 const NODE_BYTES: u64 = 9_000;
-/// Memory of one end of a connection, bytes: what the router and the TCP know of a peer (docs/benchmarks.md has the
-/// measurement: 17 kB for a node with twenty).
+/// Memory of one end of a connection, bytes: state of the router and of TCP per peer (measured in
+/// docs/benchmarks.md: 17 kB for a node with twenty).
 const END_BYTES: u64 = 380;
 /// Memory of a light client with both ends of its connections, bytes.
 const CLIENT_BYTES: u64 = 27_000;
 /// Memory of a message at a node that has it, bytes.
 const DELIVERY_BYTES: u64 = 200;
 
-/// Estimates the memory of a run, bytes: right within a factor of two, for a word before a run that cannot end well.
+/// Estimates the memory of a run, bytes, within a factor of two. Serves to warn before a run that would exhaust
+/// memory.
 pub fn estimated_bytes(scenario: &Scenario) -> u64 {
     let nodes = u64::from(scenario.nodes);
     let ends = match &scenario.topology {

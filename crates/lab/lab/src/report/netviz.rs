@@ -1,8 +1,8 @@
 //! Trace of a run for the network viewer netviz of ethp2p: NDJSON of version 1 for its decoder `gossipsub`.
 //!
-//! The first line is a header with nodes and connections, then comes an event per line, `[microseconds, node, code, ...]`,
-//! in the order of time: `pb` (publish), `ms` (copy sent), `dl` (delivery) and `du` (duplicate), each with the peer, the
-//! topic and the message. The last line says that the trace is whole.
+//! The first line is a header with nodes and connections. Each further line is an event `[microseconds, node, code,
+//! ...]`, in the order of time: `pb` (publish), `ms` (copy sent), `dl` (delivery) or `du` (duplicate), with the peer,
+//! the topic and the message. The last line marks the trace as complete.
 
 use std::io::{self, Write};
 
@@ -20,7 +20,7 @@ const BITS_PER_BYTE: f64 = 8.0;
 /// Writes the trace of a run that recorded its copies.
 ///
 /// # Errors
-/// Fails if writing to `out` does; the scenario is one that was run.
+/// Fails if writing to `out` fails, or if `scenario` cannot be simulated; one that was run always can.
 pub fn write_netviz<W: Write>(
     scenario: &Scenario,
     outcome: &Outcome,
@@ -62,7 +62,7 @@ fn name(node: u32) -> String {
     format!("n{node}")
 }
 
-/// Events in the order of time; what happens at once is ordered by its cause.
+/// Events in the order of time. Simultaneous events are ordered causally.
 fn events(outcome: &Outcome, plan: &Plan) -> Vec<((u64, u8), Value)> {
     let micros = |ns: u64| ns as f64 / 1e3;
     let topics: Vec<String> = outcome

@@ -9,11 +9,11 @@ use undertone_sim::Progress;
 /// Number of steps of the progress bar.
 const STEPS: u64 = 1_000;
 
-/// Time between two lines of progress where standard error is not a terminal, such as the log of a job.
+/// Time between two progress lines where standard error is not a terminal, as in a job's log.
 const LOG_EVERY: Duration = Duration::from_secs(30);
 
-/// The progress line; silent when the output is for programs. Where standard error is not a terminal, a run that takes long
-/// writes a new line now and then instead of changing one.
+/// Progress line; silent when the output is for programs. Where standard error is not a terminal, a long run writes a
+/// new line now and then instead of updating one.
 #[derive(Debug)]
 pub struct ProgressLine {
     bar: ProgressBar,
@@ -92,7 +92,7 @@ impl ProgressLog {
         }
     }
 
-    /// Whether a line is to be written now. Each that is written puts off the next one.
+    /// Whether a line is due now. If so, the next one is due [`LOG_EVERY`] later.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         let is_due = now.duration_since(self.last.get()) >= LOG_EVERY;
         if is_due {

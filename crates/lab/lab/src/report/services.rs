@@ -17,15 +17,15 @@ pub struct ServicesSummary {
     pub light_clients: u32,
     /// Deliveries to light clients that a network without faults would make.
     pub expected: u64,
-    /// Deliveries made to light clients, with those of messages published just before they subscribed.
+    /// Deliveries made to light clients, including messages published just before they subscribed.
     pub delivered: u64,
     /// Expected deliveries that are missing at the end.
     pub lost: u64,
     /// Latency to light clients, from publishing to delivery; `None` without deliveries.
     pub latency_ms: Option<Latency>,
-    /// Latencies by publisher and receiver.
+    /// Latencies by kind of publisher and receiver.
     pub ways: MessageWays,
-    /// Deliveries of what no filter peer had pushed.
+    /// Deliveries from stores, of messages that no filter peer had pushed.
     pub from_store: StoreRecovery,
     /// Bytes for each message.
     pub bytes_per_message: BytesPerMessage,
@@ -37,7 +37,7 @@ pub struct ServicesSummary {
     pub sends: SendFigures,
     /// Readings of the whole history; `None` without any.
     pub readings: Option<ReadingFigures>,
-    /// Histories of the stores at the end, and messages that they gave each other; `None` without stores.
+    /// Histories of the stores at the end, and messages they exchanged; `None` without stores.
     pub stores: Option<StoreFigures>,
     /// Service nodes that clients found or left, over all clients.
     pub peers: PeerFigures,
@@ -50,7 +50,7 @@ pub struct ServicesSummary {
     pub sorted_ms: Sorted,
 }
 
-/// Latencies by publisher and receiver; `None` for a way that no message took.
+/// Latencies by kind of publisher and receiver; `None` if no message took the path.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MessageWays {
     /// From relay to relay.
@@ -63,7 +63,7 @@ pub struct MessageWays {
     pub light_to_light_ms: Option<Latency>,
 }
 
-/// Deliveries that stores made good.
+/// Deliveries recovered from stores.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct StoreRecovery {
     /// Number of deliveries from a store.
@@ -72,7 +72,7 @@ pub struct StoreRecovery {
     pub latency_ms: Option<Latency>,
 }
 
-/// Bytes on the wire for each message of the run, sent and received, with TCP/IP, from start to end of the run.
+/// Bytes on the wire per message of the run, sent and received, including TCP/IP, from start to end of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BytesPerMessage {
     /// Bytes of a relay that does not serve.
@@ -90,37 +90,37 @@ pub struct BytesPerMessage {
 pub struct RequestFigures {
     /// Requests that clients made.
     pub made: [u64; 3],
-    /// Requests that were answered, and not for want of capacity.
+    /// Requests that were answered, other than refusals for lack of capacity.
     pub answered: [u64; 3],
-    /// Requests that were refused: too many, or no capacity.
+    /// Requests that were refused: over the rate limit, or no capacity.
     pub refused: [u64; 3],
 }
 
-/// Messages that light clients sent, by their end.
+/// Messages that light clients sent, by final state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SendFigures {
-    /// Messages taken to send.
+    /// Messages accepted for sending.
     pub taken: u64,
-    /// Messages that a store has.
+    /// Messages confirmed by a store.
     pub stored: u64,
-    /// Messages that reached the network, which no store could tell.
+    /// Messages that reached the network, without confirmation by a store.
     pub propagated: u64,
     /// Messages that failed.
     pub failed: u64,
-    /// Messages without an end when the run ended.
+    /// Messages without a final state at the end of the run.
     pub open: u64,
 }
 
 /// Readings of the whole history.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ReadingFigures {
-    /// Readings that came to the end.
+    /// Readings that were completed.
     pub readings: u64,
     /// Pages of all readings.
     pub pages: u64,
     /// Messages of all readings.
     pub messages: u64,
-    /// Mean time for a page, milliseconds.
+    /// Mean time per page, milliseconds.
     pub page_ms: f64,
 }
 
@@ -133,9 +133,9 @@ pub struct StoreFigures {
     pub most: u64,
     /// Sessions in which two stores compared their histories.
     pub sessions: u64,
-    /// Messages that one store had from another.
+    /// Messages that one store received from another.
     pub received: u64,
-    /// Bytes from store to store, sessions and messages with their frames, without TCP/IP.
+    /// Bytes from store to store: sessions and messages with their frames, without TCP/IP.
     pub sent_bytes: u64,
 }
 
@@ -155,13 +155,13 @@ pub struct ChannelFigures {
     pub acknowledged: u64,
     /// Messages sent again because nobody had acknowledged them.
     pub resent: u64,
-    /// Messages that a member sent for another one that missed them.
+    /// Messages that a member sent again because another member had missed them.
     pub repaired: u64,
     /// Sync messages, which have no content.
     pub syncs: u64,
     /// Messages that members no longer wait for.
     pub lost: u64,
-    /// Deliveries without all that the message comes after.
+    /// Messages delivered before all of their causal predecessors.
     pub with_gaps: u64,
 }
 

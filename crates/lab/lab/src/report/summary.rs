@@ -61,7 +61,7 @@ pub struct Summary {
     /// Multiplexer of the connections; left out for a run on real clocks, whose nodes have their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mux: Option<&'static str>,
-    /// Mechanisms of the run that were outside what was checked; empty for a run on real clocks.
+    /// Unvalidated mechanisms of the run; empty for a run on real clocks.
     pub validity: Vec<OutsideChecked>,
     /// Rules that were violated.
     pub violations: Vec<String>,
@@ -192,7 +192,7 @@ impl Summary {
         self.per_message.iter().filter(|m| !m.warm_up).count()
     }
 
-    /// Adds what was run, with every parameter.
+    /// Adds the scenario that was run, with every parameter.
     #[must_use]
     pub fn resolved(mut self, resolved: ResolvedScenario) -> Self {
         self.resolved = Some(resolved);
@@ -295,7 +295,7 @@ fn bytes(outcome: &Outcome) -> Bytes {
 
 type Counter = fn(&Counters) -> KindCounter;
 
-/// Kinds of frames and entries: messages first, then everything that is control.
+/// Kinds of frames and entries: messages first, then all control kinds.
 const KINDS: [(&str, Counter); 7] = [
     ("messages", |node| node.messages),
     ("subscriptions", |node| node.subscriptions),

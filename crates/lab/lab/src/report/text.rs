@@ -37,7 +37,7 @@ impl Display for Summary {
 }
 
 impl Summary {
-    /// Writes the mechanisms that were outside what was checked, and whose rules the nodes followed.
+    /// Writes the unvalidated mechanisms, and the router profile unless it is the default.
     fn outside_checked(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.router_profile != "undertone" {
             writeln!(f, "router profile {}", self.router_profile)?;
@@ -169,7 +169,7 @@ pub(crate) fn latency_table(name: &str, rows: &[(String, Option<Latency>)]) -> T
     table
 }
 
-/// A table with a header and no rows. In a terminal it is no wider than that, and cells have several lines instead.
+/// A table with a header and no rows. It is no wider than the terminal; long cells wrap.
 pub(crate) fn new_table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table

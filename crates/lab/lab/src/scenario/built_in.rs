@@ -1,4 +1,4 @@
-//! Scenario files of the repository, compiled into the program, so that it works in any folder.
+//! Scenario files of the repository, compiled into the program so that they work in any folder.
 
 /// A scenario that can be used by name, without its file.
 #[derive(Clone, Copy, Debug)]

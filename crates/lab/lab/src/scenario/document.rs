@@ -1,4 +1,4 @@
-//! Documents that scenarios are read from: a file with the files that it is based on, and overrides.
+//! Documents from which scenarios are read: a file, the files it is based on, and overrides.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::error::ScenarioError;
 use super::file::read_bounded;
 use super::{BUILT_IN, BuiltIn, interop, set};
 
-/// Most files that are based on each other.
+/// Maximum number of bases below a file.
 const MAX_BASES: usize = 8;
 
 /// One scenario before its keys are read.
@@ -18,17 +18,17 @@ pub(super) struct Document {
     pub(super) root: TomlEntry,
     /// Name of the scenario.
     pub(super) name: String,
-    /// Folder that file names are relative to; `None` for a scenario that must not refer to files.
+    /// Folder to which file names are relative; `None` for a scenario without a folder.
     pub(super) folder: Option<PathBuf>,
 }
 
 impl Document {
-    /// Reads the built-in scenario of a name, or the file at a path, with what it is based on.
+    /// Reads the built-in scenario of a name, or the file at a path, together with its bases.
     pub(super) fn load(reference: &str) -> Result<Self, ScenarioError> {
         Self::open(reference, Path::new(""), MAX_BASES)
     }
 
-    /// Reads a document from text, with what it is based on.
+    /// Reads a document from text, together with its bases.
     pub(super) fn parse(
         text: &str,
         place: &str,
@@ -38,7 +38,7 @@ impl Document {
         Self::based(text, place, name, folder, MAX_BASES)
     }
 
-    /// Opens a document that is named in `folder`.
+    /// Opens a document by its name, or by its path relative to `folder`.
     fn open(reference: &str, folder: &Path, bases: usize) -> Result<Self, ScenarioError> {
         if let Some(BuiltIn { name, text }) = BUILT_IN.iter().find(|found| found.name == reference)
         {
@@ -63,7 +63,7 @@ impl Document {
         Self::based(&text, &path.to_string_lossy(), &name, Some(folder), bases)
     }
 
-    /// Reads a document with what it is based on.
+    /// Reads a document from text, together with at most `bases` bases.
     fn based(
         text: &str,
         place: &str,
@@ -74,7 +74,7 @@ impl Document {
         Self::based_on(TomlEntry::read(text, place)?, name, folder, bases)
     }
 
-    /// Completes a document that was read already.
+    /// Adds the bases to a document that was read already.
     pub(super) fn complete(
         root: TomlEntry,
         name: &str,
@@ -83,7 +83,7 @@ impl Document {
         Self::based_on(root, name, Some(folder), MAX_BASES)
     }
 
-    /// Lays a document over the one that its key `base` names, less the keys of `without`.
+    /// Lays a document over the one named by its key `base`, without the keys listed in `without`.
     fn based_on(
         mut root: TomlEntry,
         name: &str,
@@ -127,7 +127,7 @@ impl Document {
         Ok(document(below.root))
     }
 
-    /// Makes the file names of a document independent of its folder.
+    /// Makes the file names of a document absolute, so that they no longer depend on its folder.
     fn fix_paths(&mut self) -> Result<(), ScenarioError> {
         let Some(folder) = &self.folder else {
             return Ok(());
@@ -158,7 +158,7 @@ fn bad(key: &str, entry: &TomlEntry, expected: impl Into<String>) -> Error {
     }
 }
 
-/// Takes the keys of a list away from a document.
+/// Removes the listed keys from a document.
 fn remove_all(root: &mut TomlEntry, without: &TomlEntry) -> Result<(), Error> {
     let keys = without.as_list();
     let keys = keys.ok_or_else(|| bad("without", without, "a list of keys of the base"))?;

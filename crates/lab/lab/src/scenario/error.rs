@@ -15,7 +15,7 @@ pub enum ScenarioError {
     /// No built-in scenario has this name.
     #[error("no scenario is called {name:?}{}", hint(nearest.as_deref()))]
     NoSuchScenario {
-        /// The name that was given.
+        /// The unknown name.
         name: String,
         /// Name of a scenario that was probably meant.
         nearest: Option<String>,
@@ -40,12 +40,12 @@ pub enum ScenarioError {
     /// An override, or several that depend on each other, make the scenario wrong.
     #[error("--set {text}: {}", without_place(source))]
     Overridden {
-        /// Text of the override; of several, each after the first behind another `--set`.
+        /// Text of the override; several are joined by ` --set `.
         text: String,
-        /// Mistake that the scenario does not have without any one of them.
+        /// Error that disappears when any one of them is left out.
         source: Box<Self>,
     },
-    /// A folder has no results that a scenario can be read from.
+    /// A folder has no results from which a scenario can be read.
     #[error("{}: {problem}", path.display())]
     Results {
         /// Path of the file.
@@ -53,7 +53,7 @@ pub enum ScenarioError {
         /// Description of what is wrong with it.
         problem: String,
     },
-    /// Parameters that a program has given hold a null.
+    /// Parameters passed by a program contain a null.
     #[error(
         "{}: null is no value of a scenario; leave the key out",
         Origin::Program
@@ -87,7 +87,7 @@ pub enum ScenarioError {
     },
 }
 
-/// The message without the place `--set`, which stands before it already.
+/// The error message without the place `--set`, which the outer message already states.
 fn without_place(error: &ScenarioError) -> String {
     let text = error.to_string();
     let place = format!("{}: ", Origin::Set);

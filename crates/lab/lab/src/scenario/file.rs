@@ -1,4 +1,4 @@
-//! Files that a scenario is read from, with a bound on their length.
+//! Files from which a scenario is read; their length is bounded.
 
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! A network graph in the GML dialect of the Shadow simulator: nodes with `host_bandwidth_up` and
 //! `host_bandwidth_down`, edges with `latency` and `packet_loss`.
 //!
-//! Delays between places that no edge joins are those of the shortest path, as in Shadow. Hosts are
+//! Delays between places without a common edge are those of the shortest path, as in Shadow. Hosts are
 //! assigned to the places in turn. Losses along a path combine as independent probabilities.
 
 mod error;
@@ -159,8 +159,8 @@ fn bandwidth(nodes: &[GmlBlock<'_>], key: &'static str) -> Result<Vec<Option<u64
 /// Delays and losses between all pairs of places.
 type ShortestPaths = (Vec<Vec<u64>>, Vec<Vec<f64>>);
 
-/// Computes the delays along the shortest paths, and the losses along these paths. The path of a place to
-/// itself is its own edge, as in Shadow.
+/// Computes the delays along the shortest paths, and the losses along these paths. The path from a place
+/// to itself is its own edge, as in Shadow.
 fn shortest(ids: &[i64], edges: &[Edge], is_directed: bool) -> Result<ShortestPaths, GmlErrorAt> {
     const NO_PATH: u64 = u64::MAX;
     let places = ids.len();

@@ -1,7 +1,8 @@
 //! Scenarios of libp2p's gossipsub-interop: a script of instructions for numbered nodes, in JSON.
 //!
-//! A file of that kind is recognised by its content, and becomes a document with the tables of a scenario, so overrides
-//! and errors of keys work as for any other. Of the network it says nothing: `network` has what its generator draws from.
+//! Such a file is recognised by its content and becomes a document with the tables of a scenario, so overrides and
+//! errors work as for any other. It does not describe the network; `network` has the distributions that its generator
+//! draws from.
 
 mod error;
 mod network;
@@ -23,15 +24,15 @@ use super::resolved::from_json;
 pub use error::InteropError;
 use script::Script;
 
-/// Bytes of a message beside its payload, without the length of the payload: what `undertone_sim` adds to the payload so
-/// that it is a Waku message, and with a validation delay a proof.
+/// Bytes that `undertone_sim` adds to a payload to make it a Waku message, not counting the payload's length field; a
+/// validation delay also adds a proof.
 const ENVELOPE_BYTES: u64 = 35;
 const PROOF_BYTES: u64 = 339;
-/// Shortest payload, in which the simulator puts the message's number, bytes.
+/// Shortest payload, bytes; the simulator stores the message's number in it.
 const PAYLOAD_BYTES_MIN: u64 = 8;
-/// Messages at the start that the framework's own analysis leaves out.
+/// Number of messages at the start that the framework's own analysis leaves out.
 const WARM_UP_MESSAGES: usize = 4;
-/// Time after the last message that the script does not wait for, seconds.
+/// Minimum time simulated after the last message, seconds; a script need not wait that long.
 const DRAIN_S: u64 = 10;
 /// Room for the envelope of the largest message, bytes.
 const ROOM_BYTES: u64 = 4096;
@@ -60,7 +61,7 @@ pub(super) fn document(text: &str, path: &Path) -> Result<TomlEntry, ScenarioErr
     Ok(from_json(&scenario(&script), &origin).expect("no value of the scenario is null"))
 }
 
-/// Writes a script as the tables of a scenario.
+/// Converts a script to the tables of a scenario.
 fn scenario(script: &Script) -> Value {
     let mut relay = Map::new();
     relay.insert("base".to_owned(), json!("libp2p"));
@@ -101,7 +102,7 @@ fn scenario(script: &Script) -> Value {
         },
     });
     if has_proofs {
-        // A proof that takes as long as the validation and is the only thing that is limited.
+        // A stand-in for validation: a proof takes as long to verify, and the limit is too high to matter.
         tables["rln"] = json!({
             "generation_ms": 0,
             "verification": "wait",
@@ -113,11 +114,11 @@ fn scenario(script: &Script) -> Value {
     tables
 }
 
-/// Length of the payload with which a message has a length on the wire, bytes.
+/// Length of the payload of a message with the given length on the wire, bytes.
 fn payload_bytes(message_bytes: u64, has_proof: bool) -> u64 {
     let proof = if has_proof { PROOF_BYTES } else { 0 };
     let rest = message_bytes.saturating_sub(ENVELOPE_BYTES + proof);
-    // The length of the payload is a number of 7 bits a byte.
+    // The payload's length is a varint, with 7 bits per byte.
     let digits = |bytes: u64| u64::from(64 - bytes.max(1).leading_zeros()).div_ceil(7);
     let payload = rest.saturating_sub(digits(rest));
     payload.max(PAYLOAD_BYTES_MIN)

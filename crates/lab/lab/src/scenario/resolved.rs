@@ -10,7 +10,7 @@ use undertone_settings::{Origin, TomlEntry, TomlTable, TomlValue};
 /// Origin of a parameter that nobody has set.
 const DEFAULT: &str = "default";
 
-/// Parameters that are written in another form than they are set in, each with the keys that can set them.
+/// Parameters that are written under another key than the ones that set them, each with those keys.
 const FORMS: [(&str, &[&str]); 2] = [
     ("network.places", &["network.gml", "network.cities"]),
     (
@@ -19,11 +19,11 @@ const FORMS: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// Every parameter of a scenario with its value and origin; a file of these values is the same scenario.
+/// Every parameter of a scenario with its value and origin. A file with these values describes the same scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResolvedScenario {
-    /// SHA-256 over the parameters, hex. Names, descriptions, comments and the way in which a value came about do not
-    /// change it.
+    /// SHA-256 over the parameters, hex. It does not depend on names, descriptions, comments, or where a value came
+    /// from.
     pub hash: String,
     /// All parameters, by table and key, as a scenario file would state them.
     pub parameters: Value,
@@ -32,8 +32,8 @@ pub struct ResolvedScenario {
 }
 
 impl ResolvedScenario {
-    /// Names the origin of each value of `parameters`. `root` is what was read, `overrides` what was applied to it, and
-    /// `earlier` a resolved scenario that `root` was read from.
+    /// Finds the origin of each value of `parameters`. `root` is the document that was read, `overrides` are those
+    /// applied to it, and `earlier` is the resolved scenario that `root` came from, if any.
     pub(super) fn new(
         parameters: &TomlValue,
         root: &TomlEntry,
@@ -52,7 +52,7 @@ impl ResolvedScenario {
         }
     }
 
-    /// The parameters as a document that the reader takes; `place` names it in messages.
+    /// The parameters as a document for the reader; `place` names it in messages. `None` if a value is null.
     pub(super) fn document(&self, place: &str) -> Option<TomlEntry> {
         let origin = Origin::File {
             place: place.into(),
@@ -62,7 +62,7 @@ impl ResolvedScenario {
     }
 }
 
-/// Hash over everything that decides a run.
+/// Hash over everything that determines a run.
 fn hash(parameters: &TomlValue) -> String {
     let mut parameters = parameters.clone();
     if let TomlValue::Table(root) = &mut parameters
@@ -71,12 +71,12 @@ fn hash(parameters: &TomlValue) -> String {
     {
         general.remove("description");
     }
-    // Tables are ordered by key, so that equal parameters have one text.
+    // Tables are ordered by key, so equal parameters have equal text.
     let text = serde_json::to_string(&parameters).expect("TOML has string keys only");
     hex::encode(Sha256::digest(text))
 }
 
-/// Sources in which origins are looked up.
+/// Where origins are looked up.
 struct Origins<'a> {
     root: &'a TomlEntry,
     overrides: &'a [String],
@@ -156,7 +156,7 @@ impl Origins<'_> {
     }
 }
 
-/// Converts JSON to a document; `None` for a null, which no scenario has.
+/// Converts JSON to a document; `None` if it contains a null, which no scenario has.
 pub(super) fn from_json(value: &Value, origin: &Origin) -> Option<TomlEntry> {
     let value = match value {
         Value::Null => return None,

@@ -10,7 +10,7 @@ use super::resolved::ResolvedScenario;
 use super::{Loaded, ScenarioError, read_document};
 use crate::record::MAX_RECORD_BYTES;
 
-/// Scenario of an earlier run or campaign, and what came of it.
+/// Scenario of an earlier run or campaign, and its runs.
 #[derive(Clone, Debug)]
 pub struct EarlierRuns {
     /// The scenario, with overrides applied to it.
@@ -30,7 +30,7 @@ pub struct EarlierRun {
     pub trace_hash: Option<String>,
 }
 
-/// Part of `summary.json` that says what was run.
+/// The part of `summary.json` that describes what was run.
 #[derive(Deserialize)]
 struct SummaryFile {
     scenario: String,

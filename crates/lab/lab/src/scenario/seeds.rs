@@ -26,7 +26,7 @@ pub enum SeedsError {
     TooMany,
 }
 
-/// Reads a list of seeds, in the order given; a seed given twice counts once.
+/// Reads a list of seeds, keeping their order; a repeated seed counts once.
 ///
 /// # Errors
 /// Returns an error for the first part that is malformed or empty, or when there are too many seeds.

@@ -1,5 +1,5 @@
-//! Overrides from the command line: `network.one_way_ms=100`, `faults.0.at_s=30`, and `network.loss=` without a value,
-//! which takes the key away.
+//! Overrides from the command line: `network.one_way_ms=100`, `faults.0.at_s=30`, or `network.loss=` without a value,
+//! which removes the key.
 
 use undertone_settings::{Error, Origin, TomlEntry, TomlTable, TomlValue};
 
@@ -58,7 +58,7 @@ pub(super) fn apply(root: &mut TomlEntry, text: &str) -> Result<(), ScenarioErro
     Ok(())
 }
 
-/// Takes a key away, or an item out of a list; `None` if it is not there.
+/// Removes a key from a table, or an item from a list; `None` if it is not there.
 pub(super) fn remove(root: &mut TomlEntry, path: &[&str]) -> Option<()> {
     let (last, above) = path.split_last()?;
     let table = above

@@ -1,4 +1,4 @@
-//! Scenarios before overrides: read once, loaded with as many sets of overrides as needed.
+//! Scenarios before overrides: read once, then loaded with any number of sets of overrides.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub struct ScenarioSource {
 }
 
 impl ScenarioSource {
-    /// The built-in scenario of a name, or the file at a path, with what it is based on.
+    /// The built-in scenario of a name, or the file at a path, together with its bases.
     ///
     /// # Errors
     /// Fails if there is no such scenario, or its text is not TOML.
@@ -28,11 +28,11 @@ impl ScenarioSource {
         })
     }
 
-    /// A scenario of this name from its tables and keys, as a file would have them; `base` included. File names in it
-    /// are relative to `folder`.
+    /// A scenario with this name, from tables and keys as in a scenario file, including `base`. File names in it are
+    /// relative to `folder`.
     ///
     /// # Errors
-    /// Fails if a value is null, or what the scenario is based on cannot be read.
+    /// Fails if a value is null, or a base cannot be read.
     pub fn given(content: &Value, name: &str, folder: &Path) -> Result<Self, ScenarioError> {
         let root = from_json(content, &Origin::Program).ok_or(ScenarioError::Null)?;
         Ok(Self {
@@ -41,7 +41,8 @@ impl ScenarioSource {
         })
     }
 
-    /// A scenario of this name as another process resolved it: it needs no files, and its parameters keep their origins.
+    /// A scenario with this name that was already resolved, by another process for example. It needs no files, and its
+    /// parameters keep their origins.
     ///
     /// # Errors
     /// Fails if a parameter is null.
@@ -56,15 +57,15 @@ impl ScenarioSource {
         })
     }
 
-    /// Content with which another process has the same scenario: `Ok` is for [`ScenarioSource::resolved`], `Err` the content for
-    /// [`ScenarioSource::given`].
+    /// Content from which another process can build the same scenario: `Ok` is for [`ScenarioSource::resolved`], `Err`
+    /// for [`ScenarioSource::given`].
     pub fn content(&self) -> Result<&ResolvedScenario, Value> {
         let root = &self.document.root.value;
         let content = || serde_json::to_value(root).expect("TOML has string keys only");
         self.earlier.as_ref().ok_or_else(content)
     }
 
-    /// Folder of file names in the scenario; `None` if it has none.
+    /// Folder to which file names in the scenario are relative, if it has one.
     pub fn folder(&self) -> Option<&Path> {
         self.document.folder.as_deref()
     }

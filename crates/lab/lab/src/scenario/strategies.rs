@@ -1,14 +1,14 @@
-//! Strategies of programs that use the laboratory, by the names with which scenarios choose them.
+//! Strategies supplied by programs that use the laboratory, by the names with which scenarios select them.
 
 use std::sync::{Mutex, PoisonError};
 
 use thiserror::Error;
 use undertone_gossip::{StrategyChoice, StrategyFactory, StrategyKind};
 
-/// Strategies that the program has registered, in that order.
+/// Strategies that the program has registered, in order of registration.
 static REGISTERED: Mutex<Vec<(&str, StrategyChoice)>> = Mutex::new(Vec::new());
 
-/// Returned for a name that a strategy has already.
+/// Returned when a strategy already has the name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("a strategy is called {name:?} already")]
 pub struct StrategyNameTaken {
@@ -16,11 +16,11 @@ pub struct StrategyNameTaken {
     pub name: &'static str,
 }
 
-/// Lets scenarios choose a strategy of the program by name: `relay.strategy = "NAME"`. Results state the name and nothing
-/// else of it, so another strategy, or one with other parameters, should have another.
+/// Lets scenarios select one of the program's strategies by name: `relay.strategy = "NAME"`. Results state only the
+/// name, so another strategy, or the same one with other parameters, should have another name.
 ///
 /// # Errors
-/// Fails if a strategy has the name, built in or registered.
+/// Fails if a built-in or registered strategy already has the name.
 pub fn register_strategy(
     name: &'static str,
     factory: impl StrategyFactory + 'static,

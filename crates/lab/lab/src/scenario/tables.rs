@@ -1,4 +1,5 @@
-//! The tables of a scenario, one file for each. The same code reads a table from a file and writes it with every key.
+//! The tables of a scenario, one file for each. The same code reads a table from a file and writes it back with every
+//! key.
 
 mod faults;
 mod key;
@@ -24,7 +25,7 @@ use super::error::ScenarioError;
 use key::{FieldKey, Table, fields, write};
 use values::text;
 
-/// Place where the keys are listed.
+/// Advice in error messages: where the keys are listed.
 const REFERENCE: &str = "see docs/scenarios.md";
 
 const GENERAL: &[FieldKey<Scenario>] = fields![
@@ -62,7 +63,7 @@ pub(super) fn read_scenario(
     })
 }
 
-/// Writes a scenario with every key. Places of a network graph or of cities become a matrix.
+/// Writes a scenario with every key. A network graph or cities are written as a matrix of places.
 pub(super) fn write_scenario(scenario: &Scenario, description: &str) -> TomlValue {
     let (mut scenario, mut description) = (scenario.clone(), description.to_owned());
     let written = write(|root| tables(root, &mut scenario, &mut description, None));
@@ -99,7 +100,7 @@ fn tables(
     Ok(())
 }
 
-/// Reads a file of router parameters only.
+/// Reads a file that has only router parameters.
 pub(super) fn relay_parameters(root: &TomlEntry) -> Result<Config, ScenarioError> {
     let root = Table::Read(Section::new(root, "", REFERENCE)?);
     keys!(root => relay);

@@ -2,12 +2,12 @@
 
 use undertone_settings::{Error, Section, TomlEntry, TomlValue, keys};
 
-/// Advice for keys of a range that resemble no other.
+/// Advice in error messages about unknown keys of a range.
 const REFERENCE: &str = "a range has from, to, steps, scale and whole";
-/// Most values of one key.
+/// Maximum number of values of one key.
 const MAX_STEPS: u64 = 10_000;
 
-/// Distance between the values of a range.
+/// Spacing of the values of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SweepScale {
     /// Equal differences between neighbours.
@@ -18,10 +18,10 @@ pub enum SweepScale {
 
 const SCALES: &[(&str, SweepScale)] = &[("linear", SweepScale::Linear), ("log", SweepScale::Log)];
 
-/// Key of the scenario with the values that it takes, or a name for variants that set several keys at once.
+/// A key of the scenario and the values it takes, or a name for variants that set several keys at once.
 #[derive(Clone, Debug)]
 pub struct SweptKey {
-    /// Dotted path of the key, or the name of what the variants differ in.
+    /// Dotted path of the key, or a name for what distinguishes the variants.
     pub key: String,
     values: AxisValues,
 }
@@ -43,7 +43,8 @@ enum AxisValues {
 }
 
 impl SweptKey {
-    /// Reads the values of a key: a list, or a table that describes a range. `in_grid` says whether a range needs steps.
+    /// Reads the values of a key: a list, or a table that describes a range. In a grid (`in_grid`), a range needs
+    /// `steps`.
     pub(super) fn read(key: String, entry: &TomlEntry, in_grid: bool) -> Result<Self, Error> {
         let values = match &entry.value {
             TomlValue::List(items) if items.iter().any(has_name) => variants(&key, items)?,
@@ -73,7 +74,7 @@ impl SweptKey {
         }
     }
 
-    /// The overrides of a value that [`SweptKey::step`] or [`SweptKey::at_share`] has given.
+    /// The overrides for a value returned by [`SweptKey::step`] or [`SweptKey::at_share`].
     pub(super) fn overrides(&self, value: &str) -> Vec<String> {
         if let AxisValues::Variants(variants) = &self.values {
             let named = variants.iter().find(|(name, _)| name == value);
@@ -82,7 +83,7 @@ impl SweptKey {
         vec![format!("{}={value}", self.key)]
     }
 
-    /// The value of this number in a grid, in TOML; of variants, the name.
+    /// The value with index `at` in a grid, in TOML; for variants, the name.
     pub(super) fn step(&self, at: usize) -> String {
         match &self.values {
             AxisValues::Listed(values) => values[at].clone(),
@@ -94,7 +95,7 @@ impl SweptKey {
         }
     }
 
-    /// The value at a share of all values, 0 to less than 1, in TOML; of variants, the name.
+    /// The value at a share of the range, 0 to less than 1, in TOML; for variants, the name.
     pub(super) fn at_share(&self, share: f64) -> String {
         match &self.values {
             AxisValues::Listed(_) | AxisValues::Variants(_) => {
@@ -122,13 +123,13 @@ impl SweptKey {
         };
         match is_whole {
             true => format!("{}", value.round() as i64),
-            // The last digits of a step are noise, and would be in every name.
+            // The last digits are rounding noise, and would appear in every name.
             false => format!("{}", rounded(value)),
         }
     }
 }
 
-/// Twelve digits of a number.
+/// Rounds to twelve significant digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.11e}").parse().unwrap_or(value)
 }
@@ -162,7 +163,7 @@ fn variants(key: &str, items: &[TomlEntry]) -> Result<AxisValues, Error> {
     Ok(AxisValues::Variants(variants))
 }
 
-/// Lists the keys of a table and of those in it as overrides; an empty text takes a key away.
+/// Lists the keys of a table and of its nested tables as overrides; an empty text removes a key.
 fn flatten<'a>(
     table: impl Iterator<Item = (&'a String, &'a TomlEntry)>,
     above: &str,

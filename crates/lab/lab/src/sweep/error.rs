@@ -15,7 +15,7 @@ pub enum SweepError {
     /// The file is not TOML, or a key or value in it is wrong.
     #[error(transparent)]
     Setting(#[from] undertone_settings::Error),
-    /// The seeds are no list of seeds.
+    /// The seeds are not a list of seeds.
     #[error("{place}: sweep.seeds: {source}")]
     Seeds {
         /// File and line of the key.

@@ -1,4 +1,4 @@
-//! Sweep files: `[sweep]` says what is run, `[keys]` which keys take which values.
+//! Sweep files: `[sweep]` defines what is run, `[keys]` the keys that vary and their values.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::error::SweepError;
 use super::limits::MAX_POINTS;
 use crate::scenario::{BUILT_IN, parse_seeds, read_bounded};
 
-/// Place where the keys are listed.
+/// Advice in error messages: where the keys are listed.
 const REFERENCE: &str = "see docs/scenarios.md, Sweeps";
 
 /// Choice of the points among all combinations of values.
@@ -24,7 +24,8 @@ pub enum Sampling {
         /// Seed of the draw.
         seed: u64,
     },
-    /// Points of which each key takes a value in each of as many equal parts of its range.
+    /// Latin hypercube: each key's range is split into as many equal parts as there are points, and each part is
+    /// used once.
     LatinHypercube {
         /// Number of points.
         points: u32,
@@ -71,7 +72,8 @@ impl Sweep {
         Self::parse(&read_bounded(path)?, &path.to_string_lossy(), folder)
     }
 
-    /// Reads a sweep from text; `place` names its file in messages, and `folder` is the base of file names in it.
+    /// Reads a sweep from text; `place` names its file in messages, and file names in it are relative to
+    /// `folder`.
     ///
     /// # Errors
     /// Returns the first mistake found.
@@ -134,7 +136,7 @@ impl Sweep {
     }
 }
 
-/// Collects the keys of a table; a table that is no range holds further keys.
+/// Collects the keys of a table; a nested table that is not a range holds further keys.
 fn collect(
     table: &TomlTable,
     above: &str,

@@ -1,4 +1,4 @@
-//! Folder of a sweep: a Parquet file for each run, named by what was run.
+//! Folder of a sweep: a Parquet file for each run, named by a hash of what was run.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -13,12 +13,12 @@ use undertone_sim::Outcome;
 use crate::report::{DeliveriesError, Summary, write_deliveries};
 use crate::scenario::ResolvedScenario;
 
-/// Hexadecimal digits of a name; 128 bits meet no other by chance.
+/// Hexadecimal digits of a name; 128 bits make a collision by chance negligible.
 const NAME_DIGITS: usize = 32;
-/// Key of the figures among the metadata of a file.
+/// Key of the figures in a file's metadata.
 pub(crate) const FIGURES: &str = "undertone.figures";
 
-/// Figures of one run, for tables without reading its rows.
+/// Figures of one run, available without reading its rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFigures {
     /// Deliveries that a network without faults would make.
@@ -85,7 +85,7 @@ pub fn run_name(resolved: &ResolvedScenario, seed: u64, version: &str) -> String
 /// Writes the file of a run: its rows, with its figures as metadata.
 ///
 /// # Errors
-/// Fails if `out` does.
+/// Fails if writing to `out` fails.
 pub fn write_rows<W: Write + Send>(
     outcome: &Outcome,
     summary: &Summary,
@@ -141,7 +141,7 @@ impl SweepFolder {
         self.path.join(format!("{name}.parquet"))
     }
 
-    /// Figures of a run that was made; `None` for one that is not here, or whose file is not whole.
+    /// Figures of a run; `None` if it is not in the folder, or its file is incomplete.
     pub fn figures(&self, name: &str) -> Option<RunFigures> {
         let reader = SerializedFileReader::new(File::open(self.file(name)).ok()?).ok()?;
         let metadata = reader.metadata().file_metadata().key_value_metadata()?;
@@ -149,7 +149,7 @@ impl SweepFolder {
         serde_json::from_str(figures.value.as_ref()?).ok()
     }
 
-    /// Writes the rows of a run. A file has its name only when it is whole.
+    /// Writes the rows of a run. The file gets its name only when it is complete.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
@@ -171,7 +171,7 @@ impl SweepFolder {
         Ok(figures)
     }
 
-    /// Keeps the rows of a run that were written elsewhere by [`write_rows`].
+    /// Stores the rows of a run that [`write_rows`] produced elsewhere.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
@@ -181,7 +181,8 @@ impl SweepFolder {
         self.complete(name, &partial)
     }
 
-    /// Path of a file that is not whole. Another process may write the same run.
+    /// Path of an incomplete file. Contains the process id, because another process may write the same
+    /// run.
     fn partial(&self, name: &str) -> PathBuf {
         self.path
             .join(format!("{name}.{}.partial", std::process::id()))

@@ -1,4 +1,4 @@
-//! Points of a sweep: which values go together, and which runs a part of the machines makes.
+//! Points of a sweep: combinations of values, and the division of runs among machines.
 
 use std::str::FromStr;
 
@@ -14,7 +14,7 @@ use crate::scenario::{Loaded, ScenarioSource};
 /// One combination of values, with its scenario.
 #[derive(Clone, Debug)]
 pub struct SweepPoint {
-    /// Values of the keys of the sweep, in the order of these; texts without their quotes.
+    /// Values of the sweep's keys, in the order of the keys; texts without their quotes.
     pub values: Vec<String>,
     /// All overrides of the scenario.
     pub set: Vec<String>,
@@ -31,7 +31,7 @@ impl Sweep {
         self.points_of(&ScenarioSource::named(&self.scenario)?)
     }
 
-    /// Returns all points of another scenario than the one that the sweep names.
+    /// Returns all points, for another scenario than the one that the sweep names.
     ///
     /// # Errors
     /// As [`Sweep::points`].
@@ -96,7 +96,7 @@ impl Sweep {
         (0..points).map(|_| point()).collect()
     }
 
-    /// Divides the range of each key into as many parts as there are points, and takes a value of each part once.
+    /// Divides the range of each key into as many parts as there are points, and takes one value from each part.
     fn latin(&self, points: usize, seed: u64) -> Vec<Vec<String>> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut combinations = vec![Vec::new(); points];
@@ -114,7 +114,7 @@ impl Sweep {
     }
 }
 
-/// A value as a table shows it: a plain text without its quotes.
+/// A value as shown in a table: plain text without its quotes.
 fn shown(value: &str) -> String {
     let inner = value.strip_prefix('"').and_then(|v| v.strip_suffix('"'));
     let plain = inner.filter(|text| !text.contains(['"', '\\']));
@@ -140,7 +140,7 @@ pub struct SweepShard {
     pub of: usize,
 }
 
-/// Error for a text that names no part.
+/// Returned for a text that does not name a part.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{text:?} is no part of a sweep: expected I/N with I from 1 to N, such as 2/8")]
 pub struct ShardError {
@@ -152,7 +152,7 @@ impl SweepShard {
     /// The only part.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
-    /// Whether the part has the run of this number.
+    /// Whether the part contains the run with this index, from 0.
     pub fn has(&self, run: usize) -> bool {
         run % self.of.max(1) == self.number - 1
     }

@@ -1,4 +1,4 @@
-//! Result of a sweep: the table of what is there, and the runs that failed.
+//! Result of a sweep: the table of the runs in its folder, and the runs that failed.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,29 +19,29 @@ const TABLE: &str = "sweep.csv";
 /// File that says which rows belong to which point.
 const INDEX: &str = "runs.csv";
 
-/// Everything that is in the folder of a sweep.
+/// Summary of the folder of a sweep.
 #[derive(Debug, Serialize)]
 pub struct SweepReport {
-    /// Runs of all parts.
+    /// Number of runs, over all parts.
     pub runs: usize,
-    /// Runs that were made now.
+    /// Number of runs made by this invocation.
     pub made: usize,
-    /// Runs that are not there.
+    /// Number of runs missing from the folder.
     pub left: usize,
     /// Runs that could not be made, violated a rule, or delivered nothing.
     pub failures: Vec<FailedRun>,
     /// Medians over seeds of every point.
     pub table: SweepTable,
-    /// Mechanisms of the runs that are there that were outside what was checked.
+    /// Unvalidated mechanisms of the runs in the folder.
     pub validity: Vec<OutsideOfRuns>,
     /// The table as a file, and the index of the runs.
     pub files: [PathBuf; 2],
-    /// The runs that are there.
+    /// The runs in the folder.
     #[serde(skip)]
     pub there: Vec<SweepRun>,
 }
 
-/// One run that is there.
+/// One run in the folder.
 #[derive(Clone, Debug)]
 pub struct SweepRun {
     /// Number of its point, from 0.
@@ -55,7 +55,7 @@ pub struct SweepRun {
 }
 
 impl SweepReport {
-    /// Sums up everything that is in the folder, and writes the table and the index into it.
+    /// Summarises the runs in the folder, and writes the table and the index into it.
     ///
     /// # Errors
     /// Fails if these two files cannot be written.

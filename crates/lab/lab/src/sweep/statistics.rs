@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::points::below;
 use crate::report::{Sorted, median};
 
-/// Resamples of a band.
+/// Number of bootstrap resamples.
 const RESAMPLES: usize = 2_000;
 /// Share of the resampled medians that lie within a band.
 const CONFIDENCE: f64 = 0.95;
-/// Seed of the resampling; the same values have the same band.
+/// Seed of the resampling, fixed so that the same values have the same band.
 const SEED: u64 = 1;
 
 /// Median with the band in which it lies with a confidence of 95 %.

@@ -48,7 +48,7 @@ const COLUMNS: [SweepColumn; 6] = [
 pub struct SweepRow {
     /// Values of the keys.
     pub values: Vec<String>,
-    /// Number of runs that are there.
+    /// Number of runs in the folder.
     pub runs: usize,
     /// Medians, one for each column; `None` if no run has the figure.
     pub figures: Vec<Option<Band>>,
@@ -88,7 +88,7 @@ impl SweepTable {
         });
     }
 
-    /// The table as CSV: for each figure its median, and the ends of its band.
+    /// The table as CSV: for each figure, its median and the ends of its band.
     pub fn csv(&self) -> String {
         let figures = self.columns.iter().flat_map(|name| {
             [
@@ -131,7 +131,7 @@ fn csv_line(cells: &[String]) -> String {
 }
 
 impl SweepTable {
-    /// The table in words, as people read it.
+    /// The table for the terminal.
     pub fn in_words(&self) -> Table {
         let keys = self.keys.iter().map(String::as_str);
         let header = keys.chain(["runs"]).chain(self.columns.iter().copied());
@@ -154,7 +154,7 @@ impl Display for SweepTable {
     }
 }
 
-/// A median with its band, in four digits.
+/// A median with its band, to four digits.
 fn shown(band: Option<&Band>) -> String {
     let Some(band) = band else {
         return "-".to_owned();

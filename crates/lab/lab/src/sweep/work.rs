@@ -1,4 +1,4 @@
-//! Runs of a sweep: which are missing, and making them on several threads.
+//! Runs of a sweep: finds the missing ones, and makes them on several threads.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -43,7 +43,7 @@ pub struct WorkDone {
 pub struct SweepProgress {
     /// Runs that have ended.
     pub ended: usize,
-    /// Those of them that could not be made.
+    /// How many of them could not be made.
     pub failed: usize,
     /// Runs that were to be made.
     pub all: usize,
@@ -52,7 +52,7 @@ pub struct SweepProgress {
 }
 
 impl SweepProgress {
-    /// Time that the other runs will take if they are like those that have ended, seconds.
+    /// Estimated time for the remaining runs, from the mean of those that have ended, seconds.
     pub fn left_s(&self) -> f64 {
         let left = (self.all - self.ended) as f64 / self.ended.max(1) as f64;
         self.elapsed.as_secs_f64() * left
@@ -80,7 +80,7 @@ enum RunEnd {
     Interrupted,
 }
 
-/// The runs of a part of a sweep that are not there yet.
+/// The missing runs of a part of a sweep.
 #[derive(Debug)]
 pub struct SweepWork<'a> {
     folder: &'a SweepFolder,
@@ -90,8 +90,8 @@ pub struct SweepWork<'a> {
 }
 
 impl<'a> SweepWork<'a> {
-    /// Finds the runs of a part that are missing; points with the same parameters have the same runs. `commit` is that of
-    /// the program.
+    /// Finds the missing runs of a part. Points with the same parameters share their runs. `commit` is that of the
+    /// program.
     pub fn new(
         sweep: &'a Sweep,
         points: &'a [SweepPoint],
@@ -128,11 +128,11 @@ impl<'a> SweepWork<'a> {
         &self.missing
     }
 
-    /// Makes the missing runs, `threads` at a time, until all are made or `progress` breaks off. It is called on this
-    /// thread when a run has ended, and several times a second meanwhile.
+    /// Makes the missing runs, `threads` at a time, until all are made or `progress` breaks off. `progress` is called
+    /// on this thread whenever a run has ended, and several times a second in between.
     ///
     /// # Errors
-    /// Fails when a file cannot be written; then no further run is begun.
+    /// Fails when a file cannot be written; no further run is then started.
     pub fn run(
         &self,
         threads: usize,
@@ -191,7 +191,7 @@ impl<'a> SweepWork<'a> {
         }
     }
 
-    /// Follows the threads to their end, and reports how far they are.
+    /// Collects the threads' results until they end, and reports the progress.
     fn follow(
         &self,
         receiver: &Receiver<RunEnd>,

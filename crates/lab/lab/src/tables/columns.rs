@@ -1,4 +1,4 @@
-//! Columns of Arrow tables from values of Rust.
+//! Columns of Arrow tables, built from Rust values.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use crate::report::ColumnValues;
 
-/// A table while its columns are added.
+/// A table under construction.
 #[derive(Default)]
 pub(super) struct Columns {
     fields: Vec<Field>,
@@ -81,8 +81,8 @@ impl Columns {
         self.push(name, kind, is_nullable, array)
     }
 
-    /// Values of a scenario's key as they are written: whole numbers, numbers, true and false, or texts, whichever all of
-    /// them are.
+    /// Adds the values of a scenario's key. Their type is the first that fits all of them: integer, floating point,
+    /// boolean, text.
     pub(super) fn key(self, name: &str, values: &[&str]) -> Self {
         fn all<T: std::str::FromStr>(values: &[&str]) -> Option<Vec<T>> {
             values.iter().map(|value| value.parse().ok()).collect()

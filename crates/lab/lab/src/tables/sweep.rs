@@ -30,7 +30,7 @@ pub fn sweep_points(report: &SweepReport) -> RecordBatch {
     columns.table(HashMap::new())
 }
 
-/// One row per run that is there: values of its point, seed, figures, and the file with its deliveries.
+/// One row per run in the folder: values of its point, seed, figures, and the file with its deliveries.
 pub fn sweep_runs(report: &SweepReport) -> RecordBatch {
     let runs = || report.there.iter();
     let figures = || runs().map(|run| &run.figures);

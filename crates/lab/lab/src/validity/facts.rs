@@ -1,10 +1,10 @@
-//! Facts of a run that rules of validity ask for, derived from its scenario.
+//! Facts about a run, derived from its scenario, that the rules of validity use.
 
 use undertone_gossip::{FloodPublish, PROTOCOLS};
 use undertone_sim::Scenario;
 use undertone_sim::scenario::{Publishers, Spacing, Topology};
 
-/// Facts of one run.
+/// Facts about one run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunFacts<'a> {
     pub(super) scenario: &'a Scenario,
@@ -14,9 +14,9 @@ pub(super) struct RunFacts<'a> {
     pub(super) copies: u64,
     /// Rate of the slowest uplink, bytes per second.
     pub(super) uplink_bytes_per_s: u64,
-    /// Whether messages that count are the first that their publisher's connections carry.
+    /// Whether counted messages may find their publisher's connections cold.
     pub(super) has_cold_messages: bool,
-    /// Whether peers announce messages that they need no copy of.
+    /// Whether peers send IDONTWANT.
     pub(super) has_idontwant: bool,
     /// Mean time between two messages, nanoseconds; `None` for a single message.
     pub(super) spacing_ns: Option<u64>,
@@ -57,7 +57,7 @@ impl<'a> RunFacts<'a> {
         }
     }
 
-    /// Share of a publisher's uplink that its messages would take if they all came from one node, 1 for all of it.
+    /// Share of one uplink that all messages would take if one node published them; 1 is all of it.
     pub(super) fn load(&self) -> f64 {
         let sent =
             (self.longest_bytes * self.copies) as f64 / self.uplink_bytes_per_s.max(1) as f64;
@@ -76,9 +76,9 @@ fn connections(scenario: &Scenario) -> u64 {
         Topology::Dials(dials) => (2 * u64::from(*dials)).min(all),
         Topology::Regular(degree) => u64::from(*degree),
         Topology::Line | Topology::Ring => 2,
-        // The node in the middle has them all.
+        // The publisher is taken to be the centre of the star, which has all connections.
         Topology::Star | Topology::FullMesh => all,
-        // What the connection manager of each node dials, and as many that dial it.
+        // Ten that a connection manager dials, and as many that dial the node.
         Topology::Discovery(_) => all.min(20),
         Topology::Edges(edges) => 2 * edges.len() as u64 / nodes.max(1),
     }

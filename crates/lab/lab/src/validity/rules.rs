@@ -1,4 +1,4 @@
-//! Rules of validity, one for each mechanism that was not checked, or is known to be off.
+//! Rules of validity, one for each mechanism that was not validated or is known to deviate.
 
 use undertone_sim::scenario::{Dialling, FaultKind, TcpProfile, Topology};
 
@@ -8,21 +8,22 @@ use super::facts::RunFacts;
 /// Profiles of routers that were compared with nodes of their implementations, see `docs/network-model.md`.
 const COMPARED_PROFILES: [&str; 3] = ["undertone", "rust", "js"];
 
-/// Receive window with which streams of every yamux begin, bytes.
+/// Initial receive window of a stream in every yamux implementation, bytes.
 const YAMUX_BYTES: u64 = 256 << 10;
 const KB: u64 = 1_000;
-/// Rate of 100 Mbit/s, from which a link counts as fast.
+/// Rate up to which a link counts as slow: 100 Mbit/s, in bytes per second.
 const FAST_BYTES_PER_S: u64 = 12_500_000;
-/// Connections from which on the order in which they share an uplink decides the first message.
+/// Number of connections from which the order in which they share an uplink decides the first message.
 const MANY_CONNECTIONS: u64 = 50;
-/// Share of an uplink from which on messages of several senders meet in queues.
+/// Share of an uplink above which messages of several senders meet in queues.
 const BUSY: f64 = 0.5;
-/// Packets that handshakes open a window to, about; below, their number decides how many rounds a first message takes.
+/// Range of message sizes, bytes, for which the packets that a handshake has sent decide how many rounds a first
+/// message takes.
 const FEW_PACKETS_BYTES: u64 = 10 * KB;
 const MANY_PACKETS_BYTES: u64 = 150 * KB;
-/// Degree of the runs with nodes that dial one by one that were compared.
+/// Mesh degree of the validated runs whose nodes dial one by one.
 const COMPARED_DEGREE: usize = 6;
-/// Send buffer of a new connection in Shadow.
+/// Send buffer of a new connection in Shadow, bytes.
 const SHADOW_BUFFER_BYTES: u64 = 128 << 10;
 
 /// The rules, in the order in which results list them.
@@ -157,7 +158,7 @@ pub const RULES: &[ValidityRule] = &[
 
 fn fails(run: &RunFacts<'_>) -> bool {
     let mut kinds = run.scenario.faults.iter().map(|fault| fault.kind);
-    // What nodes do of themselves is not the network's.
+    // Faults of nodes that leave connections and links intact are exempt.
     kinds.any(|kind| {
         !matches!(
             kind,

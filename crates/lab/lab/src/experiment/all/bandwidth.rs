@@ -25,7 +25,7 @@ const V2: &str = "waku-v2";
 #[derive(Clone, Copy, Debug, Default)]
 struct Bandwidth {
     kbps: f64,
-    /// Share of frames with messages, of other frames, and of everything below frames.
+    /// Parts of `kbps`: frames with messages, other frames, and everything below frames.
     messages: f64,
     control: f64,
     transport: f64,
@@ -211,7 +211,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     Ok(findings)
 }
 
-/// Measures the steady state, as the difference between a run and one with twice the messages.
+/// Measures the steady state as the difference between a run and one with twice the messages.
 fn measure(
     context: &mut Context<'_>,
     name: &str,
@@ -252,7 +252,7 @@ fn measure(
     })
 }
 
-/// Sizes at which two lines through the measured points cross.
+/// Network size at which the lines through the two sets of points cross; empty if they do not.
 fn crossover(v1: &[(u32, u32, Bandwidth)], v2: &[(u32, u32, Bandwidth)]) -> Vec<f64> {
     let differences: Vec<(f64, f64)> = v1
         .iter()

@@ -1,4 +1,4 @@
-//! Share of control traffic over size of messages, their rate, and size of the network.
+//! Share of control traffic by message size, message rate and network size.
 
 use undertone_sim::outcome::{Counters, KindCounter};
 

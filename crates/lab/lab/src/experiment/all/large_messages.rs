@@ -51,7 +51,8 @@ const VARIANTS: [Variant; 6] = [
     },
 ];
 
-/// Ten messages on idle connections, then ten more on the connections that the first ones have opened.
+/// Ten messages on cold connections, then ten more on the connections that the first ones have warmed
+/// up.
 const TWICE: [&str; 2] = ["traffic.messages=20", "traffic.warm_up_messages=10"];
 const VOLUME: f64 = 0.15;
 const LATENCY: f64 = 0.30;

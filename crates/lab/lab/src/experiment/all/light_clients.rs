@@ -17,20 +17,20 @@ const SCENARIO: &str = "light-clients";
 const CLIENTS: [u32; 5] = [1, 10, 50, 100, 400];
 const SIZES_BYTES: [u32; 5] = [200, 2_000, 10_000, 50_000, 100_000];
 const RATES_PER_S: [u32; 5] = [1, 5, 10, 20, 50];
-/// Shares of streams that break; the first two are those of the quick form.
+/// Shares of streams that break; the quick scale uses the first two.
 const LOSSES: [f64; 4] = [0.0, 0.10, 0.02, 0.05];
-/// Number of clients of a service node where another quantity is varied.
+/// Clients per service node in the series that vary another quantity.
 const FEW: u32 = 10;
 /// Reason why messages of light clients can be lost, for the record.
 const LATE: &str = "A lightpush request whose stream breaks is waited for 20 s, and a network with a rate limit \
     refuses a message that is 20 s old: it cannot be tried again. Its sender is told that it failed.";
 const NOT_PUBLISHED: &str = "not published";
 
-/// Clients of a service node and size of messages of the scenario, for the points that are the scenario itself.
+/// The scenario's own clients per service node and message size: points with these values reuse its run.
 const SAME_CLIENTS: u32 = FEW;
 const SAME_BYTES: u32 = 2_000;
 
-/// One run with what is varied in it.
+/// One run, with the value `x` of the varied quantity.
 #[derive(Clone, Debug)]
 struct LightClientsRun {
     x: f64,
@@ -92,7 +92,7 @@ fn simulate(
     })
 }
 
-/// Number of deliveries to light clients that are lost because the message reached no relay; every client subscribes to
+/// Number of deliveries to light clients that are lost because the message reached no relay. Every client subscribes to
 /// every message.
 fn never_published(run: &Simulated) -> u64 {
     let reached: BTreeSet<u32> = run.outcome.deliveries.iter().map(|d| d.message).collect();
@@ -118,7 +118,7 @@ fn milliseconds(ms: f64) -> String {
     }
 }
 
-/// The four ways of a message, by publisher and receiver.
+/// The four paths of a message, by kind of publisher and receiver.
 fn ways(run: &LightClientsRun, findings: &mut Findings) {
     let ways = &run.services.ways;
     let mut table = Table::new(
@@ -183,7 +183,7 @@ fn ratio(bytes: &BytesPerMessage) -> f64 {
     bytes.light_client / bytes.relay
 }
 
-/// Columns that all tables share behind what is varied.
+/// Columns that all tables share, after the column of the varied quantity.
 const COLUMNS: [&str; 9] = [
     "relay: median ms",
     "p95",
@@ -409,7 +409,7 @@ fn rates(context: &mut Context<'_>, findings: &mut Findings) -> Result<(), Exper
     Ok(())
 }
 
-/// Packets and streams that are lost, and machines that sleep: what filter misses, stores make good.
+/// Lost packets, broken streams and sleeping machines: stores recover what filter misses.
 fn losses(context: &mut Context<'_>, findings: &mut Findings) -> Result<(), ExperimentError> {
     let mut losses = context.by_scale(&LOSSES[..2], &LOSSES[..]).to_vec();
     losses.sort_by(f64::total_cmp);

@@ -1,21 +1,22 @@
-//! Runs of the scenario `load` at points of size, rate and number of nodes, for the experiments that share it.
+//! Runs of the scenario `load` with a given message size, rate and number of nodes, for the experiments that share it.
 
 use super::super::{Context, ExperimentError, Simulated};
 use crate::report::DatasetChoice;
 
 const SCENARIO: &str = "load";
-/// Time over which messages are published, seconds, unless the deliveries would be too many.
+/// Time during which messages are published, seconds; shorter if the deliveries would be too many.
 const SECONDS: u32 = 20;
-/// Number of messages of one run at least, unless the deliveries would be too many.
+/// Minimum number of messages in a run, unless the deliveries would be too many.
 const MESSAGES_MIN: u32 = 10;
 
-/// One point: size of the network, size of messages and their rate.
+/// One point: network size, message size and message rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LoadPoint {
     pub(super) nodes: u32,
     pub(super) bytes: u32,
     pub(super) rate_per_s: f64,
-    /// Number of deliveries at most, so that a run of 100,000 nodes ends within minutes: fewer messages are published then.
+    /// Maximum number of deliveries; fewer messages are published to stay below it. It lets a run of 100,000 nodes end
+    /// within minutes.
     pub(super) deliveries_max: u32,
 }
 

@@ -13,8 +13,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// Size in 1000 bytes, the scenario as run with its seeds at full scale, and the scenario with the other delay. The nodes at
-/// each hop of 2 KB are judged by the band of the seeds.
+/// Size in 1000 bytes, scenario as run, its seeds at full scale, and the scenario with the other delay. The 2 KB run
+/// has enough seeds for the band that judges the nodes at each hop.
 const RUNS: [(usize, &str, u64, &str); 4] = [
     (2, "paper-2kb", BAND_SEEDS as u64, "paper-2kb-150ms"),
     (25, "paper-25kb", 5, "paper-25kb-75ms"),
@@ -100,7 +100,7 @@ fn judge(findings: &mut Findings, scenario: &str, runs: &[Simulated]) {
         .extend(figures.filter_map(|row| judged(scenario, &row)));
 }
 
-/// A compared figure for the record; `None` for one that no rule concerns.
+/// A compared figure for the record; `None` if no rule applies to it.
 fn judged(scenario: &str, row: &ComparedFigure) -> Option<Figure> {
     let criterion = match row.rule? {
         ComparisonRule::Tolerance(share) => Criterion::Within(share),

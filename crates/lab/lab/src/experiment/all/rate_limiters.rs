@@ -105,7 +105,8 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     Ok(findings)
 }
 
-/// Mean number of first copies at an honest node that are not of the scenario's own messages.
+/// Mean number of spam messages that reached an honest node: first copies that are not of the
+/// scenario's own messages.
 fn spam(run: &Simulated) -> f64 {
     let nodes = &run.outcome.nodes;
     let honest = nodes.split_last().map_or(&[][..], |(_, honest)| honest);

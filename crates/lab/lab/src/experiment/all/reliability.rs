@@ -1,4 +1,4 @@
-//! Share of deliveries made, and made in time, over size of messages, their rate, and size of the network.
+//! Share of deliveries made, and made in time, by message size, message rate and network size.
 
 use super::super::{Context, Experiment, ExperimentError, Findings, Simulated};
 use super::load::LoadPoint;
@@ -15,20 +15,20 @@ const SIZES_BYTES: [u32; 4] = [200, 2_000, 20_000, 100_000];
 const RATES_PER_S: [f64; 4] = [1.0, 10.0, 50.0, 100.0];
 const QUICK_SIZES_BYTES: [u32; 2] = [200, 20_000];
 const QUICK_RATES_PER_S: [f64; 2] = [1.0, 20.0];
-/// Networks in which only the corners of sizes and rates below are run, and the one of the grid first.
+/// Network sizes. The first one has the full grid of sizes and rates, the others only the points of [`LARGE`].
 const NODES: [u32; 3] = [1_000, 10_000, 100_000];
 const QUICK_NODES: [u32; 2] = [50, 100];
-/// Size and rate of points in larger networks.
+/// Message sizes and rates that are run in the larger networks.
 const LARGE: [(u32, f64); 3] = [(2_000, 1.0), (2_000, 10.0), (20_000, 10.0)];
 const QUICK_LARGE: [(u32, f64); 1] = [(2_000, 10.0)];
-/// Number of deliveries of one run at most: at 100 messages a second a network of 1000 nodes is loaded for five seconds.
+/// Maximum number of deliveries in a run: at 100 messages a second, a network of 1000 nodes is loaded for five seconds.
 const DELIVERIES_MAX: u32 = 500_000;
-/// Payload of a second of messages at most, bytes: what a link of the scenario carries. With more, no message could arrive at
+/// Maximum payload published per second, bytes: what a link of the scenario carries. With more, no message could reach
 /// every node in time, whatever the protocol.
 const PAYLOAD_MAX_BYTES_PER_S: f64 = 20e6 / 8.0;
-/// Latency up to which a delivery counts as made in time, milliseconds.
+/// Maximum latency of a delivery made in time, milliseconds.
 const IN_TIME_MS: f64 = 1000.0;
-/// Size and rate below which nothing may be lost, whatever the size of the network.
+/// Message size and rate up to which nothing may be lost, whatever the network size.
 const EASY: (u32, f64) = (2_000, 10.0);
 const NOT_PUBLISHED: &str = "not published";
 
@@ -101,7 +101,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
 
     let easy = known.iter().filter(|(point, _)| is_easy(point));
     let missing: f64 = easy.map(|(_, share)| share.expected - share.made).sum();
-    // The share made would be rounded to 1.
+    // Given as the share missing, because the share made would be rounded to 1.
     let worst_percent = known.iter().fold(0.0_f64, |worst, (_, share)| {
         worst.max(100.0 * (1.0 - share.made / share.expected))
     });

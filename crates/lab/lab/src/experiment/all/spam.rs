@@ -26,11 +26,12 @@ const FAMILIES: [(&str, &[&str]); 3] = [
         &["relay.score.enabled=false"],
     ),
 ];
-/// Time at which spam begins and the last honest message is published in the scenario, seconds.
+/// Time at which the spam begins and the scenario's last honest message is published, seconds.
 const BEGINS_S: f64 = 20.0;
 /// Messages per second of the spammer, as published: 3000 a minute.
 const RATE_PER_S: f64 = 50.0;
-/// Share by which the real spammer's rate may differ from it; below, the machine is too slow for the experiment.
+/// Relative difference allowed between the real spammer's rate and `RATE_PER_S`; below that, the machine is too slow
+/// for the experiment.
 const RATE_WITHIN: f64 = 0.1;
 /// Times of the samples after the first message over the limit, seconds.
 const AFTER_S: [f64; 9] = [0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0];
@@ -45,7 +46,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     for (family, set) in FAMILIES {
         let mut line = Vec::new();
         for after_s in AFTER_S {
-            // A run is the same up to its end, whatever that is.
+            // Each sample is a run that ends at its time; runs are identical until they end.
             let at = format!("traffic.drain_s={}", BEGINS_S + after_s - 15.0);
             let set = [set, &["traffic.messages=1", at.as_str()]].concat();
             let run = context.simulate("spam", &set, 1)?.remove(0);
@@ -124,8 +125,8 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     Ok(findings)
 }
 
-/// Judges real nodes by the run of the plan. On a machine that cannot send as fast as was published, what a slow attack may
-/// change is shown and not judged.
+/// Judges a run of real nodes. If the machine cannot send at the published rate, figures that a slower attack may
+/// change are shown and not judged.
 fn judge(findings: &mut Findings, plan: &SpamPlan, run: &SpamRun) {
     let rate = run.rate_per_s();
     let too_slow = rate.filter(|rate| *rate < RATE_PER_S * (1.0 - RATE_WITHIN));

@@ -17,7 +17,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 struct RouterVersion {
     name: &'static str,
     set: &'static [&'static str],
-    /// Total GB, mean over messages of the last arrival in ms, duplicates, for 3000 nodes, as read off the charts.
+    /// Published for 3000 nodes, as read off the charts: total GB, mean over messages of the last arrival in ms,
+    /// duplicates.
     published: Option<(f64, f64, f64)>,
 }
 
@@ -61,8 +62,8 @@ const DUPLICATES: f64 = 0.20;
 const LATENCY: f64 = 0.30;
 const VOLUME: f64 = 0.20;
 
-/// Mean over messages of the time until the last node has them: what the publication averages as latency. Its series have
-/// the messages that warm up the connections in it.
+/// Mean over messages of the time until the last node has the message, which the publication averages as latency. Its
+/// series include the messages that warm up the connections.
 fn last_arrival_ms(summary: &Summary, with_warm_up: bool) -> Option<f64> {
     let counted = summary
         .per_message

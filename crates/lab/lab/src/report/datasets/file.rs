@@ -18,7 +18,7 @@ use super::super::files::{WriteError, at};
 use super::super::summary::Summary;
 use super::{ColumnValues, DatasetChoice, DatasetTable};
 
-/// Writes the chosen datasets of a run into the folder, each to the file of its name.
+/// Writes the chosen datasets of a run into the folder, one file each.
 ///
 /// # Errors
 /// Returns [`WriteError`] for the first file that cannot be written.

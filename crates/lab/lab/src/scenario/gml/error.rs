@@ -43,7 +43,7 @@ pub enum GmlError {
         /// Description of the problem.
         problem: &'static str,
     },
-    /// No path joins two places; from a place to itself, Shadow requires an edge too.
+    /// No path joins two places. Shadow requires an edge from each place to itself, too.
     #[error("no path leads from node {from} to node {to}")]
     NoPath {
         /// Id of the node where the path begins.

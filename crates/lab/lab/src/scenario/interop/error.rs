@@ -3,7 +3,7 @@
 use serde_json::Value;
 use thiserror::Error;
 
-/// Length from which a value is cut short in an error, characters.
+/// Length to which a value is cut in an error, characters.
 const LONGEST_VALUE: usize = 60;
 
 /// Reason why a script cannot be simulated, with its place in the file.
@@ -16,22 +16,22 @@ pub enum InteropError {
         /// Description with line and column.
         problem: String,
     },
-    /// A value is missing or of another kind than expected.
+    /// A value is missing or has an unexpected type.
     #[error("{place} = {value}: expected {expected}")]
     Value {
         /// Place of the value, such as `script[3].connectTo`.
         place: String,
-        /// The value as JSON, shortened; `null` for one that is missing.
+        /// The value as JSON, shortened; `null` if missing.
         value: String,
         /// Description of what is accepted.
         expected: String,
     },
-    /// A word is not known.
+    /// A word is unknown.
     #[error("{place}: {word:?} is not known{}", hint(nearest.as_deref()))]
     Unknown {
         /// Place of the word.
         place: String,
-        /// Word that is not known.
+        /// The unknown word.
         word: String,
         /// Nearest known word.
         nearest: Option<String>,
@@ -43,13 +43,13 @@ pub enum InteropError {
         place: String,
         /// Mechanism that is missing.
         what: &'static str,
-        /// Advice for what can be done instead.
+        /// What can be done instead.
         remedy: &'static str,
     },
-    /// There is more of something than is read.
+    /// The script has more items of a kind than are accepted.
     #[error("{place}: {count} {what}; at most {max} are read")]
     TooMany {
-        /// Place of what is too much.
+        /// Place of the items.
         place: String,
         /// Number of items.
         count: usize,
@@ -74,7 +74,7 @@ fn hint(nearest: Option<&str>) -> String {
     })
 }
 
-/// A value as JSON, of which the beginning suffices to find it.
+/// A value as JSON, shortened; its beginning suffices to find it.
 pub(super) fn shortened(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(LONGEST_VALUE) {

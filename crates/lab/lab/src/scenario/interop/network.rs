@@ -1,11 +1,12 @@
 //! Network of gossipsub-interop: delays between regions, and rates of two kinds of nodes.
 //!
-//! Its generator draws a region and a kind for each node, with weights. Here a hundred places have the same shares, and
-//! node n is at place n modulo 100. Source: libp2p/test-plans at f4942573ddf9, gossipsub-interop/network_graph.py.
+//! The generator of gossipsub-interop draws a region and a kind for each node, with weights. Here a hundred places have
+//! the same proportions, and node n is at place n modulo 100. Source: libp2p/test-plans at f4942573ddf9,
+//! gossipsub-interop/network_graph.py.
 
 use serde_json::{Value, json};
 
-/// Regions with their share of a hundred nodes, of which the second number has the higher rate.
+/// Regions with their number of nodes in a hundred, and how many of those have the higher rate.
 const REGIONS: [(usize, usize, usize); 8] = [
     (AUSTRALIA, 3, 1),
     (EUROPE, 49, 10),
@@ -36,7 +37,7 @@ const ONE_WAY_MS: [[u32; 8]; 8] = [
     [220, 95, 175, 110, 130, 160, 7, 190],
     [190, 140, 175, 145, 100, 100, 195, 7],
 ];
-/// Rates of the two kinds of nodes, up and down, Mbit/s.
+/// Rates of the two kinds of nodes, the same up and down, Mbit/s.
 const FAST_MBIT_PER_S: u32 = 1024;
 const SLOW_MBIT_PER_S: u32 = 50;
 

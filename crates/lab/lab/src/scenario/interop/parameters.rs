@@ -6,18 +6,18 @@ use undertone_settings::nearest;
 use super::InteropError;
 use super::error::shortened;
 
-/// Unit of a parameter in the script and here.
+/// Conversion of a parameter's unit from the script to `[relay]`.
 #[derive(Clone, Copy)]
 enum Unit {
-    /// The same number.
+    /// Same unit in both.
     Same,
-    /// Nanoseconds there, milliseconds here.
+    /// From nanoseconds to milliseconds.
     Ms,
-    /// Nanoseconds there, seconds here.
+    /// From nanoseconds to seconds.
     S,
 }
 
-/// Parameters with the key of `[relay]` for each; those of a table within it have a dot.
+/// Parameters and their keys in `[relay]`; a dot separates a nested table from its key.
 const PARAMETERS: &[(&str, &str, Unit)] = &[
     ("D", "d", Unit::Same),
     ("Dlo", "d_low", Unit::Same),
@@ -73,8 +73,8 @@ const PARAMETERS: &[(&str, &str, Unit)] = &[
     ),
 ];
 
-/// Parameters without a counterpart: of connections that the script makes itself, of warnings, and the number of
-/// IDONTWANT messages, of which the ids are limited instead.
+/// Parameters without a counterpart. They concern connections that the script makes itself, warnings, and the
+/// number of IDONTWANT messages; here the number of ids in them is limited instead.
 const WITHOUT_EFFECT: &[&str] = &[
     "SlowHeartbeatWarning",
     "Connectors",
@@ -88,7 +88,8 @@ const WITHOUT_EFFECT: &[&str] = &[
 /// Parameter that may differ between nodes.
 const DELAY: &str = "HeartbeatInitialDelay";
 
-/// Reads parameters as keys of `[relay]`, with the time to the first heartbeat in milliseconds, if it is given.
+/// Reads parameters as keys of `[relay]`. Also returns the time to the first heartbeat in milliseconds, if
+/// present.
 pub(super) fn read(
     place: &str,
     parameters: &Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Instructions of a script, carried out for all nodes at once.
+//! Instructions of a script, executed for all nodes at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,13 +8,13 @@ use undertone_settings::nearest;
 use super::error::shortened;
 use super::{InteropError, parameters};
 
-/// Instructions of a script at most; a thousand nodes have some three thousand.
+/// Maximum number of instructions; a script for a thousand nodes has about three thousand.
 const INSTRUCTIONS_MAX: usize = 1_000_000;
-/// Nodes at most.
+/// Maximum number of nodes.
 const NODES_MAX: u64 = 100_000;
-/// Instructions within one another at most.
+/// Maximum nesting depth of instructions.
 const DEPTH_MAX: usize = 8;
-/// Messages at most, of which all nodes may publish one at a time.
+/// Maximum number of messages; one instruction can make every node publish one.
 const MESSAGES_MAX: usize = 1_000_000;
 
 const KINDS: [&str; 9] = [
@@ -35,7 +35,7 @@ pub(super) struct ScriptMessage {
     pub(super) at_s: u64,
     pub(super) node: u32,
     pub(super) bytes: u64,
-    /// Position of the topic among those that are subscribed to.
+    /// Index of the topic in [`Script::topics`].
     pub(super) topic: usize,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Script {
     pub(super) topics: Vec<String>,
     pub(super) validation_s: f64,
     pub(super) messages: Vec<ScriptMessage>,
-    /// Time up to which the script waits, seconds.
+    /// Time until which the script waits, seconds.
     pub(super) end_s: u64,
 }
 
@@ -89,21 +89,22 @@ impl Script {
 #[derive(Debug, Default)]
 struct ScriptReader {
     script: Script,
-    /// Parameters of the router with the place where they stand first.
+    /// Parameters of the router, and the place where they first occur.
     relay: Option<(String, Map<String, Value>)>,
     delays_ms: Vec<f64>,
     pairs: BTreeSet<(u32, u32)>,
-    /// Nodes that subscribe to each topic; all if there is none.
+    /// Nodes that subscribe to each topic; `None` stands for all.
     subscribers: BTreeMap<String, Option<BTreeSet<u32>>>,
     publications: Vec<(ScriptMessage, String, String)>,
-    /// Time up to which all nodes have waited, and each of them, seconds.
+    /// Time until which all nodes have waited, and time until which single nodes have, seconds.
     now_s: u64,
     own_s: BTreeMap<u32, u64>,
     validation: Option<(String, f64)>,
 }
 
 impl ScriptReader {
-    /// Counts the nodes that an instruction names, and sees that it is not too deep.
+    /// Raises the number of nodes to cover those that an instruction names, and checks its nesting
+    /// depth.
     fn count(&mut self, place: &str, at: &Value, depth: usize) -> Result<(), InteropError> {
         at_most(
             place,
@@ -134,7 +135,7 @@ impl ScriptReader {
         self.script.nodes = self.script.nodes.max(node as u32 + 1);
     }
 
-    /// Carries out an instruction for a node, or for all of them.
+    /// Executes an instruction for one node, or for all of them.
     fn follow(&mut self, place: &str, at: &Value, node: Option<u32>) -> Result<(), InteropError> {
         match kind(place, at)? {
             "ifNodeIDEquals" => {

@@ -1,7 +1,7 @@
-//! Tables and keys that the same code reads from a file and writes to one.
+//! Tables and keys, for code that both reads and writes them.
 //!
-//! A method of a [`Key`] is given the parameter. Of a file that is read it takes the value, if the key is there; into a
-//! table that is written it puts the value. So each key stands once, with its type, bounds and unit.
+//! Methods of a [`Key`] take a reference to the parameter. When reading, they set it from the file if the key is there.
+//! When writing, they put its value into the table. So each key is defined once, with its type, bounds and unit.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,9 +14,9 @@ use super::values::{count, entry, list, shortest, text, time};
 
 /// A table of a file.
 pub(super) enum Table<'a> {
-    /// One that is read.
+    /// A table that is being read.
     Read(Section<'a>),
-    /// One that is written.
+    /// A table that is being written.
     Written(&'a RefCell<TomlTable>),
 }
 
@@ -38,7 +38,7 @@ impl Table<'_> {
         matches!(self, Self::Read(section) if section.is_present())
     }
 
-    /// A key of the table; [`keys!`](undertone_settings::keys) calls it.
+    /// Returns a key of the table; [`keys!`](undertone_settings::keys) calls it.
     pub(super) fn key(&self, name: &'static str) -> Key<'_> {
         match self {
             Self::Read(section) => Key::Read(section.key(name)),
@@ -46,7 +46,7 @@ impl Table<'_> {
         }
     }
 
-    /// Refuses a file with other keys.
+    /// When reading, refuses keys other than these.
     pub(super) fn check_known(&self, keys: &[&'static str]) -> Result<(), Error> {
         match self {
             Self::Read(section) => section.check_known(keys),
@@ -54,7 +54,7 @@ impl Table<'_> {
         }
     }
 
-    /// Refuses a file with a key that was not read; `why` is the reason shown.
+    /// When reading, refuses keys that are set but were not read; `why` is the reason shown.
     pub(super) fn check_all_read(&self, why: &'static str) -> Result<(), Error> {
         match self {
             Self::Read(section) => section.check_all_read(why),
@@ -69,7 +69,7 @@ impl Table<'_> {
     }
 }
 
-/// A key that stands for one field of a `T`; [`fields!`] lists them.
+/// A key for one field of a `T`; [`fields!`] lists them.
 pub(super) struct FieldKey<T> {
     /// Name of the key.
     pub(super) key: &'static str,
@@ -77,8 +77,8 @@ pub(super) struct FieldKey<T> {
     pub(super) both: fn(Key<'_>, &mut T) -> Result<(), Error>,
 }
 
-/// Lists keys that stand for one [`FieldKey`] each, with the method of [`Key`] that reads and writes them:
-/// `fields![whole(0, 9): d, d_low = degrees.low; flag(): enabled]`. A key without a path is the field of the same name.
+/// Lists keys as one [`FieldKey`] each, with the method of [`Key`] that reads and writes them: `fields![whole(0, 9): d,
+/// d_low = degrees.low; flag(): enabled]`. A key without a path belongs to the field of the same name.
 macro_rules! fields {
     ($($method:ident $arguments:tt: $($key:ident $(= $($path:ident).+)?),+ $(,)?);+ $(;)?) => {
         &[$($($crate::scenario::tables::key::FieldKey {
@@ -101,7 +101,7 @@ pub(super) use fields;
 /// A key of a table.
 #[derive(Clone, Copy)]
 pub(super) enum Key<'a> {
-    /// One that is read, set or not.
+    /// A key that is being read; it may be absent.
     Read(SectionKey<'a>),
     /// One that is written.
     Written {
@@ -111,7 +111,7 @@ pub(super) enum Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// The key in the file that is read, if it sets it.
+    /// Returns the key in the file; `None` if it is not set, or when writing.
     pub(super) fn source(self) -> Option<SectionKey<'a>> {
         match self {
             Self::Read(key) => Some(key).filter(SectionKey::is_set),
@@ -124,7 +124,7 @@ impl<'a> Key<'a> {
         self.source().is_some()
     }
 
-    /// Refuses a file without the key.
+    /// When reading, refuses a file without the key.
     pub(super) fn required(self, expected: impl Into<String>) -> Result<Self, Error> {
         match self {
             Self::Read(key) if !key.is_set() => Err(key.bad(expected)),
@@ -132,13 +132,13 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// Refuses a file without the key, which is one of several words.
+    /// When reading, refuses a file without the key; its value is one of `words`.
     pub(super) fn required_word<T>(self, words: &[(&str, T)]) -> Result<Self, Error> {
         let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
         self.required(format!("one of {}", words.join(", ")))
     }
 
-    /// Refuses the value that was read if it does not go with others.
+    /// When reading, refuses the value if `is_wrong`, because it contradicts others.
     pub(super) fn refuse_if(
         self,
         is_wrong: bool,
@@ -150,7 +150,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// Reads a value, `None` if it stays as it is, or writes it; `None` leaves the key out.
+    /// Reads or writes a value. `read` returns `None` to keep the value, `write` returns `None` to leave the key out.
     pub(super) fn both<T>(
         self,
         value: &mut T,
@@ -175,7 +175,7 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// A value that may be missing; `initial` is what it is before its keys are read.
+    /// Reads or writes an optional value, starting from `initial` if it was missing.
     pub(super) fn some<T>(
         self,
         value: &mut Option<T>,
@@ -188,7 +188,7 @@ impl<'a> Key<'a> {
         Ok(())
     }
 
-    /// A table.
+    /// Reads or writes a table.
     pub(super) fn table<E: From<Error>>(
         self,
         both: impl FnOnce(&Table<'_>) -> Result<(), E>,
@@ -200,7 +200,7 @@ impl<'a> Key<'a> {
         Ok(())
     }
 
-    /// A table of nothing but fields.
+    /// Reads or writes a table that has only these fields.
     pub(super) fn fields<T>(self, fields: &[FieldKey<T>], target: &mut T) -> Result<(), Error> {
         self.table(|table| {
             undertone_settings::keys!(table, fields =>);
@@ -208,7 +208,7 @@ impl<'a> Key<'a> {
         })
     }
 
-    /// A list of tables, left out if it is empty; `initial` is what an item is before its keys are read.
+    /// Reads or writes a list of tables, left out if empty. Each item starts as `initial`.
     pub(super) fn each<T: Clone>(
         self,
         items: &mut Vec<T>,
@@ -231,7 +231,7 @@ impl<'a> Key<'a> {
         Ok(())
     }
 
-    /// Tables with names of their own, left out if there are none; `initial` is what one is before its keys are read.
+    /// Reads or writes tables with names chosen by the file, left out if there are none. Each starts as `initial`.
     pub(super) fn named<T: Clone>(
         self,
         items: &mut BTreeMap<String, T>,
@@ -299,7 +299,7 @@ impl<'a> Key<'a> {
         self.both(value, |key| key.flag(), write)
     }
 
-    /// The meaning of one of several words.
+    /// One of several values, each named by a word.
     pub(super) fn word<T: Clone + PartialEq>(
         self,
         words: &[(&str, T)],
@@ -308,7 +308,8 @@ impl<'a> Key<'a> {
         self.word_by(words, value, T::eq)
     }
 
-    /// The variant of an enum that one of several words stands for, with the content that it has unless keys say.
+    /// The variant of an enum named by one of several words. Its content comes from `words`; further keys may change
+    /// it.
     pub(super) fn variant<T: Clone>(self, words: &[(&str, T)], value: &mut T) -> Result<(), Error> {
         let is_same = |a: &T, b: &T| discriminant(a) == discriminant(b);
         self.word_by(words, value, is_same)

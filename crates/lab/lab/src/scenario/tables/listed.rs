@@ -1,11 +1,11 @@
-//! `traffic.listed`: messages with times, publishers, sizes and topics of their own.
+//! `traffic.listed`: messages, each with its own time, publisher, size and topic.
 
 use undertone_settings::{Error, S, SectionKey, TomlEntry, TomlValue};
 use undertone_sim::scenario::{ListedMessage, Publishers, Spacing, Traffic};
 
 use super::values::{count, list, time};
 
-/// Most messages of a scenario.
+/// Maximum number of messages in a scenario.
 pub(super) const MAX_MESSAGES: u64 = 10_000_000;
 /// Longest payload, bytes.
 pub(super) const MAX_PAYLOAD_BYTES: u64 = 64 << 20;
@@ -60,7 +60,8 @@ pub(super) fn write(listed: &[ListedMessage]) -> TomlValue {
     }))
 }
 
-/// Number and sizes of the messages, for what reads only those.
+/// Summarises the messages as [`Traffic`], for code that needs only their number, sizes and
+/// spacing.
 pub(super) fn traffic(listed: &[ListedMessage]) -> Traffic {
     let times = || listed.iter().map(|message| message.at_ns);
     let (first_ns, last_ns) = (times().min().unwrap_or(0), times().max().unwrap_or(0));

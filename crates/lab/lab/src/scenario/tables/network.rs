@@ -19,10 +19,10 @@ const TCP_PROFILES: &[(&str, TcpProfile)] = &[
     ("shadow", TcpProfile::Shadow),
 ];
 
-/// Names of the send buffers, and whether the stack tunes them.
+/// Names of the send buffers, and whether the stack tunes their size.
 const SEND_BUFFERS: &[(&str, bool)] = &[("fixed", false), ("tuned", true)];
 
-/// Queues; RFC 8289 recommends 5 ms for the target, Shadow has 10 ms.
+/// Queues. RFC 8289 recommends a target of 5 ms; Shadow uses 10 ms.
 const QUEUES: &[(&str, Qdisc)] = &[
     (
         "codel",
@@ -123,7 +123,7 @@ pub(super) fn network(
     Ok(())
 }
 
-/// Handshakes by name; the first is a number of packets.
+/// Handshakes by name. The first stands for a constant number of packets.
 fn handshakes() -> Vec<(&'static str, Option<&'static HandshakeProfile>)> {
     let measured = HANDSHAKES.iter().map(|known| (known.name, Some(known)));
     std::iter::once(("constant", None))
@@ -131,7 +131,8 @@ fn handshakes() -> Vec<(&'static str, Option<&'static HandshakeProfile>)> {
         .collect()
 }
 
-/// The rate of all hosts, and of every place of a graph; the key's value is used where the graph states none.
+/// Reads or writes the rate of all hosts, and returns that of every place of a graph. Places for which the
+/// graph states none have the key's value.
 fn rates(key: Key<'_>, of_graph: &[Option<u64>], own: &mut u64) -> Result<Vec<u64>, Error> {
     if of_graph.is_empty() || of_graph.contains(&None) {
         key.required(format!("megabits per second, 0.001 to {MAX_MBIT}"))?;
@@ -142,7 +143,7 @@ fn rates(key: Key<'_>, of_graph: &[Option<u64>], own: &mut u64) -> Result<Vec<u6
     Ok(rates)
 }
 
-/// The delay between any two hosts, or the bounds of what is drawn.
+/// The delay between any two hosts, or the bounds from which it is drawn.
 fn delay(one_way_ms: Key<'_>, bounds: (Key<'_>, Key<'_>), delay: &mut Delay) -> Result<(), Error> {
     let (min_one_way_ms, max_one_way_ms) = bounds;
     if min_one_way_ms.is_set() || max_one_way_ms.is_set() {

@@ -30,7 +30,7 @@ fn mbit(bytes_per_s: u64) -> TomlValue {
     shortest(bytes_per_s as f64 / BYTES_PER_MBIT)
 }
 
-/// Places with all that a network graph can say about them.
+/// Places with everything that a network graph can state about them.
 #[derive(Default)]
 pub(super) struct PlaceMatrix {
     /// One-way delays, `[from][to]`, nanoseconds.
@@ -42,7 +42,7 @@ pub(super) struct PlaceMatrix {
 }
 
 impl PlaceMatrix {
-    /// The places of a network that has some.
+    /// The places of a network; `None` if it has none.
     pub(super) fn of(network: &Network) -> Option<Self> {
         let Delay::Places { one_way_ns } = &network.delay else {
             return None;
@@ -112,7 +112,7 @@ pub(super) fn places(table: &Table<'_>, places: &mut PlaceMatrix) -> Result<(), 
     )
 }
 
-/// Reads the delays between places, whose number they say.
+/// Reads the matrix of delays; its size is the number of places.
 fn read_delays(one_way_ms: SectionKey<'_>) -> Result<Vec<Vec<u64>>, Error> {
     let expected =
         || format!("1 to {MAX_MATRIX_PLACES} rows of milliseconds, row = from, column = to");

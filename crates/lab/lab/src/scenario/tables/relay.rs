@@ -62,7 +62,7 @@ const LIMITS: &[FieldKey<Limits>] = fields![
         prune_backoff_s_max;
 ];
 
-/// How own messages are flooded; nim-libp2p assumes an uplink of 100 Mbit/s.
+/// How a node's own messages are flooded; nim-libp2p assumes an uplink of 100 Mbit/s.
 const FLOOD: &[(&str, FloodPublish)] = &[
     ("off", FloodPublish::Off),
     ("on", FloodPublish::On),
@@ -83,12 +83,12 @@ const NOT_OF_ROUTER: &[(&str, &str)] = &[
     ("fragments", "--gossip-fragment-bytes"),
 ];
 
-/// The table of a scenario.
+/// Reads or writes the table `[relay]` of a scenario.
 pub(super) fn relay(key: Key<'_>, setup: &mut RelaySetup) -> Result<(), ScenarioError> {
     key.table(|table| relay_without(table, &[], setup))
 }
 
-/// Reads the parameters of a router from a file of their own.
+/// Reads router parameters from a file that has nothing else.
 pub(super) fn read_parameters(key: Key<'_>) -> Result<Config, ScenarioError> {
     let key = key.required("a table [relay] of keys")?;
     let mut setup = Scenario::plain(2).relay;
@@ -96,7 +96,7 @@ pub(super) fn read_parameters(key: Key<'_>) -> Result<Config, ScenarioError> {
     Ok(setup.gossip)
 }
 
-/// The table, in which the keys of `refused` must not stand.
+/// Reads or writes the table, and refuses the keys of `refused`.
 fn relay_without(
     table: &Table<'_>,
     refused: &[(&'static str, &str)],
@@ -165,7 +165,7 @@ fn relay_without(
     })
 }
 
-/// The keys of the table that [`read_parameters`] reads, as text.
+/// The keys of the table that [`read_parameters`] accepts, as text.
 pub(super) fn parameters_text(relay: Option<&TomlEntry>) -> String {
     let mut text = DocumentMut::new();
     let mut table = InlineTable::new();

@@ -10,13 +10,13 @@ use super::key::{FieldKey, Key, Table, fields};
 use super::places::rate;
 use super::values::{shortest, text};
 
-/// Most light clients that the reader accepts.
+/// Maximum number of light clients.
 const MAX_CLIENTS: u64 = 1_000_000;
-/// Most content topics.
+/// Maximum number of content topics.
 const MAX_TOPICS: u64 = 10_000;
-/// Service nodes with which a client keeps each subscription, unless the file says (LIP p2p-reliability).
+/// Default number of service nodes with which a client keeps each subscription (LIP p2p-reliability).
 const DEFAULT_FILTER_PEERS: u32 = 2;
-/// One in so many messages is published by a light client, unless the file says.
+/// By default, one in this many messages is published by a light client.
 const DEFAULT_PUBLISH_ONE_IN: u32 = 2;
 
 /// Work of the light clients: whether they subscribe, and whether they publish.
@@ -176,7 +176,7 @@ fn positive_time(key: Key<'_>, ns: &mut u64) -> Result<(), Error> {
     key.refuse_if(*ns == 0, "seconds, more than 0")
 }
 
-/// The limits of the simulated services, each stated.
+/// The limits of the simulated services as text, with unlimited ones stated, too.
 fn written_rates(rates: &RateLimits) -> String {
     let limits = [
         ("store", LimitedService::Store),
@@ -193,7 +193,7 @@ fn written_rates(rates: &RateLimits) -> String {
     limits.map(item).join(";")
 }
 
-/// Begin and length of what happens for a time.
+/// Reads or writes the start and the duration of an event.
 fn times(at_s: Key<'_>, at_ns: &mut u64, for_s: Key<'_>, for_ns: &mut u64) -> Result<(), Error> {
     let at_s = at_s.required("seconds from the start of the run")?;
     at_s.time(S, at_ns)?;

@@ -12,7 +12,7 @@ const DIALLING: &[(&str, Dialling)] = &[
     ("one-by-one", Dialling::OneByOne),
 ];
 
-/// Largest full mesh, nodes; connections are held in memory, so the size must be limited.
+/// Maximum size of a full mesh, nodes; its connections must fit into memory.
 const MAX_FULL_MESH_NODES: u32 = 5_000;
 
 const DISCOVERY: &[FieldKey<Discovery>] = fields![
@@ -75,7 +75,7 @@ pub(super) fn topology(table: &Table<'_>, scenario: &mut Scenario) -> Result<(),
             })?;
         }
     }
-    // Where the nodes find each other, their connection managers decide.
+    // With discovery, the nodes' connection managers decide whom to dial.
     if scenario.topology.discovery().is_none() {
         dialling.word(DIALLING, &mut scenario.dialling)?;
     }

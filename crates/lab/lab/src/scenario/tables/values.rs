@@ -1,8 +1,8 @@
-//! Values as files write them.
+//! Values in the form that files have.
 
 use undertone_settings::{Origin, TomlEntry, TomlValue};
 
-/// Largest whole number below which every one is exact as a floating-point number.
+/// Whole numbers below this are exact as floating-point numbers.
 const EXACT: f64 = 9e15;
 
 /// A time in nanoseconds, in units of `unit_ns` nanoseconds.
@@ -19,7 +19,7 @@ pub(super) fn text(value: impl Into<String>) -> TomlValue {
     TomlValue::Text(value.into())
 }
 
-/// A number, written as a whole one if it is one.
+/// A number, written without a fraction if it is whole.
 pub(super) fn shortest(value: f64) -> TomlValue {
     if value.fract() == 0.0 && value.abs() < EXACT {
         TomlValue::Integer(value as i64)

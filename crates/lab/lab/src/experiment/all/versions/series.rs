@@ -1,5 +1,5 @@
-//! GossipSub v1.2 over message sizes and over numbers of publishers: nim's router over its muxer beside the published charts,
-//! and this router on the same network.
+//! GossipSub v1.2 by message size and by number of publishers: nim-libp2p's router over its muxer compared with the
+//! published charts, and this project's router on the same network.
 
 use super::super::super::{Context, ExperimentError, Findings};
 use super::last_arrival_ms;
@@ -8,16 +8,16 @@ use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
 
 /// Number of nodes of the published runs.
 const NODES: u32 = 1_500;
-/// Agreement that is asked for.
+/// Required agreement with the published value, as a share of it.
 const WITHIN: f64 = 0.15;
 
 /// Messages that warm up the connections, before those of the series.
 const WARM_UP: u32 = 2;
 
-/// Time from the first publisher that has dialled its peers to the last, milliseconds: 2.4 s among 25 and 3.5 s among 50 of the
-/// authors' own nodes (docs/network-model.md).
+/// Time between the first and the last publisher to finish dialling its peers, milliseconds: 2.4 s among 25 and 3.5 s
+/// among 50 of the authors' own nodes (docs/network-model.md).
 const DIALLING_MS: f64 = 3_500.0;
-/// The part of it that each further publisher adds until all of it has passed, milliseconds.
+/// Share of that time that each publisher adds, at most, milliseconds.
 const DIALLING_OF_EACH_MS: f64 = 100.0;
 
 const WHY_SIZE: &str = "1400 and 1800 KB are more than the authors' published node can send, 1 MiB, so that another one was \
@@ -33,12 +33,12 @@ struct SeriesPoint {
     series: &'static str,
     publishers: u32,
     payload_kb: u32,
-    /// Time between publishers by the schedule of each, which begins when it has dialled its peers.
+    /// Scheduled time between publishers. Each publisher's schedule begins when it has dialled its peers.
     spacing_ms: f64,
     total_gb: Option<f64>,
-    /// Mean over messages of the time until the last node has them. The column is called the mean latency; the publication
-    /// averages "network-wide dissemination time", and its script `summary_latency_large.awk` the latest arrival, that of the
-    /// messages that warm up the connections too.
+    /// Mean over messages of the time until the last node has the message. The column is called mean latency. The
+    /// publication averages "network-wide dissemination time"; its script `summary_latency_large.awk` averages the
+    /// latest arrival, including the messages that warm up the connections.
     last_arrival_ms: Option<f64>,
     duplicates: Option<f64>,
     iwants_per_message: Option<f64>,
@@ -79,7 +79,7 @@ impl SeriesPoint {
         ]
     }
 
-    /// The reason why last arrivals differ.
+    /// The reason why last arrivals differ from the published ones.
     fn why_latency(&self) -> &'static str {
         match self.series {
             "size" => WHY_SIZE,
@@ -87,7 +87,8 @@ impl SeriesPoint {
         }
     }
 
-    /// Mean time between messages. In the series over sizes it is that of the schedule: 10 s, beside which dialling is short.
+    /// Mean time between messages. In the series by size it is the scheduled 10 s, compared with which dialling is
+    /// short.
     fn real_spacing_ms(&self) -> f64 {
         if self.series == "size" {
             return self.spacing_ms;
