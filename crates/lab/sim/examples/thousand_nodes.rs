@@ -1,4 +1,4 @@
-//! A thousand relays with GossipSub in virtual time: ten messages of 2 kB, and how fast they arrive.
+//! A thousand GossipSub relays in virtual time: ten messages of 2 kB, and how fast they arrive.
 //!
 //! `cargo run -p undertone-sim --example thousand_nodes`
 
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     scenario.traffic.publishers = Publishers::Random;
     scenario.traffic.spacing = Spacing::Constant(1_000_000_000);
 
-    // The outcome follows from the scenario and the seed; the number of threads does not change it.
+    // The outcome depends only on the scenario and the seed, not on the number of threads.
     let threads = std::thread::available_parallelism()?.get();
     let outcome = run(&scenario, RunOptions::new(1).threads(threads), &mut |_| {})?;
 
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         outcome.deliveries.len(),
         outcome.expected
     );
-    // The rules that every run is checked against, such as "a message is delivered at most once".
+    // Every run is checked against rules such as "a message is delivered at most once".
     assert!(outcome.violations.is_empty(), "{:?}", outcome.violations);
     assert_eq!(outcome.deliveries.len() as u64, outcome.expected);
     Ok(())

@@ -1,4 +1,4 @@
-//! Traffic accounting: the kinds of entries in a frame and the bytes of each.
+//! Traffic accounting: the kinds of entries in a frame, and the bytes of each.
 
 use undertone_wire::{FieldReader, FieldValue, read_varint};
 
@@ -55,7 +55,7 @@ fn add(kind: &mut KindCounter, bytes: u64) {
 }
 
 /// Passes number, body, and length including the header of each length-delimited field to `each`, up to the
-/// first error; the messages of this program have neither errors nor other fields.
+/// first error. Messages of this program have neither errors nor other kinds of fields.
 fn fields<'a>(message: &'a [u8], mut each: impl FnMut(u32, &'a [u8], u64)) {
     let mut reader = FieldReader::new(message);
     let mut start = 0;

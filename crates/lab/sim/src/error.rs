@@ -6,7 +6,7 @@ use crate::ranks::RankError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimError {
-    /// A value that is not allowed.
+    /// A parameter has a value that is not allowed.
     #[error("{what} is {value}, but {rule}")]
     Invalid {
         /// Name of the parameter.
@@ -16,7 +16,7 @@ pub enum SimError {
         /// Rule that the value violates.
         rule: &'static str,
     },
-    /// The run is one of several ranks, which cannot go on together.
+    /// The run has several ranks, which cannot go on together.
     #[error(transparent)]
     Ranks(#[from] RankError),
     /// The router's parameters contradict each other.

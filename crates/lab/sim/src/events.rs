@@ -1,9 +1,8 @@
 //! Event queue of one thread.
 //!
-//! Events are ordered by time, then by the node that scheduled them, then by the order in which it
-//! did. This order does not depend on the distribution of nodes over threads. Events of the near
-//! future are in a heap; later ones are in buckets by due time, so that the heap stays small however
-//! many nodes there are.
+//! Events are ordered by time, then by the node that scheduled them, then by the order in which it did so. This
+//! order does not depend on how nodes are distributed over threads. Events of the current bucket are sorted; later
+//! ones wait in buckets by due time, so that the sorted part stays small however many nodes there are.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -15,7 +14,7 @@ const BOX_NS: u64 = 20_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EventKey {
     pub(crate) at_ns: u64,
-    /// Node that scheduled the event (high half), and how many it had scheduled before (low half).
+    /// Node that scheduled the event (high half), and the number of events it had scheduled before (low half).
     pub(crate) scheduler: u64,
 }
 
@@ -36,17 +35,17 @@ pub(crate) struct Scheduled<T> {
     pub(crate) event: T,
 }
 
-/// Entry of the queue: due time, node, and where the content is.
+/// Entry of the queue: due time, node, and index of the content in `slots`.
 type Entry = (EventKey, u32, u32);
 
 /// Scheduled events of one thread.
 #[derive(Debug)]
 pub(crate) struct EventQueue<T> {
-    /// Events of the present bucket that were scheduled before it began, the next one last.
+    /// Events of the current bucket that were scheduled before it began, the next one last.
     sorted: Vec<Entry>,
-    /// Events of the present bucket that were scheduled since it began.
+    /// Events of the current bucket that were scheduled since it began.
     late: BinaryHeap<Reverse<Entry>>,
-    /// End of the present bucket.
+    /// End of the current bucket.
     near_until_ns: u64,
     boxes: BTreeMap<u64, Vec<Entry>>,
     /// Content of the events, indexed by the last number of an entry.
@@ -87,7 +86,7 @@ impl<T> EventQueue<T> {
         }
     }
 
-    /// Begins the next bucket that has an event when the present one is done.
+    /// When the current bucket is empty, moves on to the next one with an event.
     fn fill(&mut self) {
         while self.sorted.is_empty()
             && self.late.is_empty()
@@ -99,7 +98,7 @@ impl<T> EventQueue<T> {
         }
     }
 
-    /// The next entry, and whether it is one of `late`.
+    /// The next entry, and whether it is from `late`.
     fn first(&mut self) -> Option<(Entry, bool)> {
         self.fill();
         match (self.sorted.last(), self.late.peek()) {
@@ -132,7 +131,7 @@ impl<T> EventQueue<T> {
         Some(Scheduled { key, node, event })
     }
 
-    /// Node and content of an event that will be due soon, `ahead` events from now if none is scheduled before it.
+    /// Node and content of an upcoming event, `ahead` events from now unless others are scheduled before it.
     pub(crate) fn upcoming(&self, ahead: usize) -> Option<(u32, &Option<T>)> {
         let at = self.sorted.len().checked_sub(ahead + 1)?;
         let (_, node, slot) = self.sorted[at];
@@ -202,7 +201,7 @@ mod tests {
             let event = node * 10;
             events.push(Scheduled { key, node, event });
         }
-        // The first is taken, with which the bucket begins.
+        // Taking the first event starts the bucket.
         assert_eq!(events.pop(u64::MAX).map(|first| first.node), Some(4));
         for (ahead, node) in [(0, 3), (1, 2), (3, 0)] {
             let found = events.upcoming(ahead);

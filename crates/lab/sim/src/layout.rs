@@ -1,6 +1,7 @@
 //! Division of a network's nodes among processes and their threads.
 
-/// Part of a network that one of several processes (ranks) simulates: every `ranks`-th node, beginning with `rank`.
+/// The part of a network that one of several processes (ranks) simulates: every `ranks`-th node, starting with
+/// `rank`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RankPart {
     rank: usize,
@@ -38,7 +39,8 @@ impl RankPart {
     }
 }
 
-/// Division of the nodes among all threads of all ranks. The threads are numbered from the first of rank 0 on.
+/// Division of the nodes among all threads of all ranks. Threads are numbered across ranks, starting with those of
+/// rank 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) part: RankPart,
@@ -50,7 +52,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Layout of ranks with these numbers of threads, none of them 0, as seen by one of the ranks.
+    /// Layout for ranks with these numbers of threads, none of them 0, as seen by rank `rank`.
     pub(crate) fn new(rank: usize, threads: Vec<usize>) -> Self {
         let mut total = 0;
         let firsts = threads.iter().map(|count| {
@@ -65,7 +67,7 @@ impl Layout {
         }
     }
 
-    /// Layout of one process.
+    /// Layout for a single process.
     pub(crate) fn alone(threads: usize) -> Self {
         Self::new(0, vec![threads])
     }

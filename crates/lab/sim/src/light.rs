@@ -1,4 +1,4 @@
-//! Light clients: nodes without a relay, on emulated machines of their own.
+//! Light clients: nodes without a relay, each on an emulated machine of its own.
 
 mod answers;
 mod channel;
@@ -22,7 +22,7 @@ use undertone_services::sending::SendId;
 /// Event of a light client.
 #[derive(Debug)]
 pub(crate) enum LightEvent {
-    /// A service node has accepted a connection; `remote_conn` is its index of it.
+    /// A service node has accepted a connection; `remote_conn` is the service node's index of it.
     Accepted {
         node: u32,
         conn: ConnIx,
@@ -30,9 +30,9 @@ pub(crate) enum LightEvent {
     },
     /// A service node refuses a connection.
     Refused { conn: ConnIx },
-    /// The time is over in which a service node can say which network it belongs to.
+    /// The time for a service node to send its metadata is over.
     Greeted(ConnIx),
-    /// Service nodes are to be asked for others.
+    /// Service nodes are due to be asked for others.
     FindPeers,
     /// A stream is negotiated, and its request can be written.
     StreamOpen(u32),
@@ -50,9 +50,9 @@ pub(crate) enum LightEvent {
     Sleep,
     /// The machine wakes up.
     WakeUp,
-    /// The whole history is to be read.
+    /// A reading of the whole history is due.
     Read,
-    /// The page under way is asked for once more.
+    /// The pending page is due to be requested again.
     ReadOn,
     /// The next request of a flood is due.
     Flood,

@@ -7,7 +7,7 @@ use undertone_rln::{
 
 use crate::seeds::derive;
 
-/// The Merkle root that every proof names.
+/// The Merkle root in every proof.
 pub(crate) fn root() -> Fr {
     Fr::from(1u64)
 }
@@ -43,8 +43,8 @@ impl SimMember {
         }
     }
 
-    /// Makes the proof of a message, correct in everything but the zk-SNARK. Returns `None` when the
-    /// message ids of the epoch are used up, unless the member spams: then it uses the last one again.
+    /// Makes the proof of a message, correct except for the zk-SNARK. Returns `None` when the message
+    /// ids of the epoch are used up. A member that spams uses the last one again.
     pub(crate) fn prove(
         &mut self,
         generation: Generation,

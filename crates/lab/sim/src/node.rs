@@ -1,4 +1,4 @@
-//! One simulated node: the relay of real nodes on an emulated machine.
+//! One simulated node: the relay code of real nodes on an emulated machine.
 
 pub(crate) mod check;
 pub(crate) mod event;
@@ -51,8 +51,9 @@ pub(crate) struct Node {
     pub(crate) host: Host<Bytes>,
     pub(crate) counters: Counters,
     pub(crate) deliveries: Vec<DeliveredMessage>,
-    /// For messages published in fragments: reassembly, and by message time the node that sent the first
-    /// fragment. The senders of first fragments form no cycle, so hops can be traced back through them.
+    /// For messages published in fragments: reassembly, and the node that sent the first fragment, by
+    /// message timestamp. The senders of first fragments form no cycle, so hops can be traced back
+    /// through them.
     reassembly: Option<Box<(Reassembly, BTreeMap<i64, u32>)>>,
     /// Hash over all frames received and messages delivered.
     pub(crate) trace: u64,
@@ -61,11 +62,11 @@ pub(crate) struct Node {
     in_transit: FewMap<ConnIx, VecDeque<u64>>,
     /// Length above which a frame counts as long, bytes.
     long_frame_bytes: u64,
-    /// Connections to be made, as (time, index), the next one last.
+    /// Pending connections, as (time, index), the next one last.
     to_connect: Vec<(u64, ConnIx)>,
-    /// Membership of a node that has published.
+    /// Membership, created when the node first publishes.
     member: Option<Box<SimMember>>,
-    /// The worker that verifies proofs, while there are any.
+    /// The worker that verifies proofs, while it has any.
     verifier: Option<Box<VerifierModel>>,
     mux_overhead_bytes: u32,
     spams: bool,
@@ -76,21 +77,21 @@ pub(crate) struct Node {
     wake_ns: u64,
     cpu_free_ns: u64,
     pub(crate) checks: RuleChecks,
-    /// Traffic of each connection of the node, if that is recorded.
+    /// Traffic of each of the node's connections, if recorded.
     pub(crate) record: Option<Box<NodeTraffic>>,
-    /// Services for light clients, if the node has any.
+    /// Services for light clients, if the node offers any.
     pub(crate) service: Option<Box<ServiceSide>>,
-    /// Connection manager of a node that finds its peers.
+    /// Connection manager, if nodes discover their peers.
     finder: Option<Box<PeerFinder>>,
 }
 
-/// Services of a node with what waits for them and for their clients.
+/// Services of a node, with their pending inputs and their clients' pending frames.
 #[derive(Debug)]
 pub(crate) struct ServiceSide {
     pub(crate) machine: SimService,
-    /// Events of the present step that the services have not taken.
+    /// Events of the current step that the services have not handled yet.
     inbox: VecDeque<ServiceInput>,
-    /// Frames that wait for a client's connection, with their length, and the client for a push.
+    /// Frames waiting for a client's connection, with their length, and the client for a push.
     waiting: BTreeMap<ConnIx, VecDeque<(Bytes, u64, Option<u32>)>>,
 }
 

@@ -51,14 +51,14 @@ pub struct FirstCopy {
     pub received_ns: u64,
 }
 
-/// Computes deliveries from first copies, ordered by message, then receiver. The hops of a delivery
-/// follow from the senders of the first copies, back to the publisher. All nodes but publishers must be below
-/// `nodes`, all messages in `messages`.
+/// Computes deliveries from first copies, ordered by message, then receiver. A delivery's hops are counted by
+/// following the senders of first copies back to the publisher. All nodes except publishers must be below
+/// `nodes`, and all messages must be in `messages`.
 pub fn trace_back(messages: &[Message], nodes: u32, mut firsts: Vec<FirstCopy>) -> Vec<Delivery> {
     const UNKNOWN: u32 = u32::MAX;
     firsts.sort_unstable_by_key(|first| (first.message, first.receiver));
     let mut deliveries = Vec::with_capacity(firsts.len());
-    // A light client publishes through a node, which then has the message from it.
+    // A light client publishes through a node, which then counts as having received the message from it.
     let publishers = messages.iter().map(|message| message.publisher + 1);
     let nodes = publishers.max().unwrap_or(0).max(nodes);
     let mut parents = vec![UNKNOWN; nodes as usize];
@@ -139,7 +139,7 @@ impl Counters {
         ]
     }
 
-    /// Adds what another node, or the same one at another time, sent of each kind.
+    /// Adds another node's sent traffic by kind, or that of the same node at another time.
     pub(crate) fn add_kinds(&mut self, other: &Self) {
         for (sum, more) in [
             (&mut self.messages, other.messages),
@@ -167,7 +167,7 @@ pub struct MeshDegree {
     pub max: u32,
 }
 
-/// Violation of a rule that every run must keep.
+/// Violation of a rule that must hold in every run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Time of the violation, nanoseconds.
@@ -200,16 +200,16 @@ pub struct Outcome {
     pub mesh_degree: MeshDegree,
     /// Number of peers of each node at the end of the run.
     pub connections: Vec<u32>,
-    /// Whether the run was stopped before its end; its rules were not checked at the end then.
+    /// Whether the run was stopped before its end; the rules for the end were then not checked.
     pub interrupted: bool,
     /// SHA-256 over a trace of every node; equal for equal scenario and seed. `None` for a run on real
     /// clocks, which cannot be repeated exactly, and for one that was stopped.
     pub trace_hash: Option<[u8; 32]>,
-    /// Violations of rules; only the first ones are kept.
+    /// Violations of rules; only the first ones are kept per thread.
     pub violations: Vec<Violation>,
     /// Services and light clients; `None` for a network of relays alone.
     pub services: Option<ServicesOutcome>,
-    /// Records that the run was asked for; `None` if there were none.
+    /// Records requested for the run; `None` if there were none.
     pub recorded: Option<Box<Recorded>>,
 }
 

@@ -1,8 +1,8 @@
 //! Running one simulation on several processes (ranks), such as those of MPI on a cluster.
 //!
-//! Each rank simulates a part of the nodes on threads of its own. At the end of each window of time all ranks exchange
-//! the events that nodes of one rank caused at nodes of another, and the time of their next event. A rank is known here
-//! by the trait [`Ranks`] alone, so that this crate knows nothing of the library that carries the bytes.
+//! Each rank simulates a part of the nodes on its own threads. At the end of each time window, all ranks exchange the
+//! events that their nodes cause at nodes of other ranks, and the time of their next event. This crate sees ranks only
+//! through the trait [`Ranks`], so it does not depend on the library that transports the bytes.
 
 pub(crate) mod agreement;
 pub(crate) mod claims;
@@ -14,8 +14,8 @@ pub(crate) mod numbers;
 pub(crate) mod reader;
 pub(crate) mod results;
 
-/// One of several processes that run a simulation together, as it sees the others. All of them call the same methods in
-/// the same order.
+/// The view that one of several processes has of a joint simulation. All of them must call the same methods in the same
+/// order.
 pub trait Ranks {
     /// Number of this rank, from 0.
     fn rank(&self) -> usize;
@@ -23,11 +23,11 @@ pub trait Ranks {
     /// Number of all ranks.
     fn count(&self) -> usize;
 
-    /// Gives each rank its letter, and returns the letters of all ranks to this one, both by the number of the rank.
-    /// Waits until every rank has called it. The letter of a rank to itself comes back unchanged.
+    /// Sends a letter to each rank, and returns the letters from all ranks, both indexed by rank. Waits until every
+    /// rank has called it. A rank's letter to itself comes back unchanged.
     ///
     /// # Errors
-    /// Returns [`RankError`] when letters cannot be exchanged any more.
+    /// Returns [`RankError`] when letters can no longer be exchanged.
     fn exchange(&mut self, letters: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, RankError>;
 }
 
@@ -41,7 +41,7 @@ pub enum RankError {
         /// Number of the rank.
         rank: usize,
     },
-    /// Another rank runs something else.
+    /// Another rank runs a different program, scenario or seed.
     #[error(
         "rank {rank} runs another {what} than rank 0; all must have the same arguments, files and program"
     )]
@@ -51,7 +51,7 @@ pub enum RankError {
         /// Subject of the difference.
         what: &'static str,
     },
-    /// A letter that cannot be read.
+    /// A letter cannot be read.
     #[error("what rank {rank} sent cannot be read: {what}")]
     Malformed {
         /// Number of the rank that sent the letter.
@@ -59,7 +59,7 @@ pub enum RankError {
         /// Part of the letter.
         what: &'static str,
     },
-    /// Letters that are too long for one exchange.
+    /// The letters are too long for one exchange.
     #[error(
         "letters of {bytes} bytes are too long for one exchange; more ranks exchange less each"
     )]
@@ -67,7 +67,7 @@ pub enum RankError {
         /// Length of the letters, bytes.
         bytes: u64,
     },
-    /// A rank that is gone without a word.
+    /// A rank has ended without a message.
     #[error("a rank is gone")]
     Gone,
 }

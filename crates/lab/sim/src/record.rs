@@ -1,4 +1,4 @@
-//! Records of nodes during a run, and how they are joined at its end.
+//! Traffic records of nodes during a run, and how they are joined at its end.
 
 mod entries;
 
@@ -42,7 +42,7 @@ pub(crate) struct NodeTraffic {
 }
 
 impl NodeTraffic {
-    /// An empty record; `None` if nothing is to be recorded of nodes.
+    /// An empty record; `None` if no traffic of nodes is to be recorded.
     pub(crate) fn new(options: RecordOptions) -> Option<Box<Self>> {
         options.is_by_connection().then(|| {
             Box::new(Self {
@@ -61,7 +61,7 @@ impl NodeTraffic {
         &mut self.connections[conn]
     }
 
-    /// Notes a frame that is written to a connection, where it takes `bytes` with its overhead.
+    /// Records a frame written to a connection, where it takes `bytes` with its overhead.
     pub(crate) fn sends(&mut self, now_ns: u64, conn: u32, frame: &[u8], bytes: u64) {
         let options = self.options;
         let connection = self.connection(conn);
@@ -84,7 +84,7 @@ impl NodeTraffic {
         }
     }
 
-    /// Notes a frame that the relay is given.
+    /// Records a frame passed to the relay.
     pub(crate) fn receives(&mut self, now_ns: u64, conn: u32, frame: &[u8]) {
         if self.options.copies {
             let seen = |entry| SeenCopy {
@@ -114,14 +114,15 @@ impl TrafficRecord {
         }))
     }
 
-    /// Notes a frame that is written to a connection.
+    /// Records a frame written to a connection.
     pub(crate) fn sends(&mut self, now_ns: u64, frame: &[u8]) {
         let interval = self.intervals.entry(now_ns / self.every_ns).or_default();
         account::count(interval, frame);
     }
 }
 
-/// Joins the records of all nodes; `None` if nothing was to be recorded. Nodes are in the order of their numbers.
+/// Joins the records of all nodes; `None` if nothing was to be recorded. `nodes` are in the order of their
+/// numbers.
 pub(crate) fn collect(
     world: &World,
     shards: &[NodeShard],
@@ -192,7 +193,7 @@ fn copies(world: &World, nodes: &[&Node], deliveries: &[Delivery]) -> Vec<CopyRe
             let there = there.and_then(|record| record.connections.get(end.remote_conn.0 as usize));
             let mut arrived = there.map_or(&[][..], |record| &record.received);
             for copy in &sent.sent {
-                // A connection keeps the order, so a copy that is missing at the front never arrived.
+                // A connection keeps the order, so a copy missing at the front never arrived.
                 let received = arrived.first().filter(|seen| seen.entry == copy.entry);
                 if received.is_some() {
                     arrived = &arrived[1..];
@@ -221,7 +222,7 @@ fn copies(world: &World, nodes: &[&Node], deliveries: &[Delivery]) -> Vec<CopyRe
     copies
 }
 
-/// Numbers of messages by their timestamp, from the fragments that have the number.
+/// Numbers of messages by their timestamp, taken from the messages or fragments that contain the number.
 fn numbers(nodes: &[&Node]) -> BTreeMap<i64, u64> {
     let mut numbers = BTreeMap::new();
     for record in nodes.iter().filter_map(|node| node.record.as_deref()) {
@@ -235,7 +236,7 @@ fn numbers(nodes: &[&Node]) -> BTreeMap<i64, u64> {
     numbers
 }
 
-/// Fills in what follows from the deliveries: hops, and which copies were the first.
+/// Derives hops and first copies from the deliveries.
 fn complete(world: &World, copies: &mut [CopyRecord], deliveries: &[Delivery]) {
     let of = |message: u32, receiver: u32| {
         let found = deliveries.binary_search_by_key(&(message, receiver), |delivery| {
@@ -253,7 +254,7 @@ fn complete(world: &World, copies: &mut [CopyRecord], deliveries: &[Delivery]) {
         if let Some(received_ns) = copy.received_ns
             && copy.to != publisher
         {
-            // Of copies that were received at the same time, the first is that of the delivery.
+            // Of copies received at the same time, the first is the one that was delivered.
             let is_other = of(copy.message, copy.to).is_none_or(|d| d.from != copy.from);
             let candidate = (received_ns, is_other, at);
             let key = (copy.message, copy.fragment, copy.to);

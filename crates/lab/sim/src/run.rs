@@ -32,8 +32,8 @@ pub fn run(
     })
 }
 
-/// Runs a scenario to its end, or until `progress` breaks off. The result of a run that was stopped has what happened
-/// until then, and no trace hash.
+/// Runs a scenario to its end, or until `progress` breaks off. The outcome of a stopped run covers the time until then,
+/// and has no trace hash.
 ///
 /// # Errors
 /// Returns [`SimError`] when the scenario is invalid, before anything is run.
@@ -50,8 +50,8 @@ pub fn run_until(
     Ok(result::collect(&world, ran))
 }
 
-/// Runs a scenario on several processes, each of which calls this with the same scenario and seed. Rank 0 returns the whole
-/// result, the same as that of a run in one process; the others return the deliveries and counters of their own relays.
+/// Runs a scenario on several processes, each of which calls this with the same scenario and seed. Rank 0 returns the
+/// whole result, the same as from a single process. The others return the deliveries and counters of their own relays.
 ///
 /// # Errors
 /// Returns [`SimError`] when the scenario is invalid, when its shortest delay is too short for several processes, or when

@@ -1,7 +1,7 @@
 //! Input of a simulation: plain data, in nanoseconds, bytes and bytes per second.
 //!
-//! The laboratory knows the origin of these numbers and the file format for them; a run is identified by
-//! this value, the seed and the commit.
+//! The laboratory knows the origin of these numbers and their file format. A run is identified by this value, the seed
+//! and the commit.
 
 mod discovery;
 mod network;
@@ -23,7 +23,7 @@ pub use traffic::{Fault, FaultKind, ListedMessage, Publishers, Spacing, Traffic}
 /// Largest number of nodes of a network.
 pub const MAX_NODES: u32 = 4_000_000;
 
-/// One simulated network, its traffic and its faults. [`Scenario::plain`] is the starting point of all.
+/// One simulated network, its traffic and its faults. Create one with [`Scenario::plain`] and change its fields.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Scenario {
@@ -47,22 +47,21 @@ pub struct Scenario {
     pub services: Option<ServicesSetup>,
     /// Messages published during the run.
     pub traffic: Traffic,
-    /// Messages with times, publishers and topics of their own; if there are any, `traffic` only states their number and
+    /// Messages, each with its own time, publisher and topic. If there are any, `traffic` only states their number and
     /// sizes.
     pub listed: Vec<ListedMessage>,
     /// Faults injected during the run.
     pub faults: Vec<Fault>,
     /// Time from which nodes start, from the start of the simulation, nanoseconds.
     pub start_ns: u64,
-    /// Length of the interval in which nodes start, evenly at random, so that
-    /// their heartbeats differ, nanoseconds.
+    /// Length of the interval in which nodes start, evenly at random so that their heartbeats differ, nanoseconds.
     pub start_spread_ns: u64,
     /// Time from the last message or fault to the end of the run, nanoseconds.
     pub drain_ns: u64,
     /// Number of messages at the start that only warm up the connections and do not
     /// count in the statistics.
     pub warm_up_messages: u32,
-    /// Time from each of these messages to the next one, nanoseconds; `None` for that of the traffic.
+    /// Time from each of these messages to the next one, nanoseconds; `None` for the spacing of the traffic.
     pub warm_up_spacing_ns: Option<u64>,
 }
 

@@ -1,4 +1,5 @@
-//! Derivation of seeds: every part of a run has its own, so that no part disturbs another.
+//! Derivation of seeds. Every part of a run has its own seed, so that a change in one part does not
+//! affect another.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};

@@ -1,4 +1,4 @@
-//! Services of a simulated node: the machines that ship, driven in virtual time.
+//! Services of a simulated node: the shipped state machines, driven in virtual time.
 
 pub(crate) mod archive;
 pub(crate) mod frames;

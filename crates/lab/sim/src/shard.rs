@@ -13,12 +13,13 @@ use crate::node::find::FindEvent;
 use crate::scenario::FaultKind;
 use crate::world::World;
 
-/// Number of events between the one handled and the one whose node is fetched into the cache, and, when that has been fetched,
-/// what the node refers to. Anything from 2 and 1 to 16 and 8 is as good (docs/benchmarks.md).
+/// Prefetching distances in events: the node of the event `NODE_AHEAD` from now is fetched into the cache, then, at
+/// `RELAY_AHEAD`, the data that the node refers to. Anything from 2 and 1 to 16 and 8 performs as well
+/// (docs/benchmarks.md).
 const NODE_AHEAD: usize = 4;
 const RELAY_AHEAD: usize = 2;
 
-/// Bytes of a frame that are fetched ahead: its control entries, or the start of a message.
+/// Bytes of a frame that are prefetched: its control entries, or the start of a message.
 const FRAME_START_BYTES: usize = 512;
 
 /// A shard: the nodes of one thread of this process.
@@ -32,7 +33,7 @@ pub(crate) struct NodeShard {
     pub(crate) clients: Vec<LightNode>,
     pub(crate) events: EventQueue<Event>,
     pub(crate) scratch: Scratch,
-    /// Events for the nodes of other threads, by their number among those of all processes.
+    /// Events for nodes of other threads, indexed by the thread's number among those of all processes.
     pub(crate) outbox: Vec<Vec<Scheduled<Event>>>,
     pub(crate) handled: u64,
 }
@@ -126,14 +127,14 @@ impl NodeShard {
         self.layout.threads_of(self.layout.part.rank())
     }
 
-    /// Whether a node is one of the shard's.
+    /// Whether a node belongs to this shard.
     pub(crate) fn holds(&self, node: u32) -> bool {
         let all = self.layout.thread_of(node) == self.number();
         all && self.layout.slot(node) < self.nodes.len() + self.clients.len()
     }
 
-    /// Asks the processor for the memory of the next events' nodes. In a large network that is in no cache, and an event would
-    /// wait for it line by line.
+    /// Prefetches the memory of the next events' nodes. In a large network it is in no cache, and an event would wait
+    /// for it line by line.
     fn prefetch_upcoming(&self) {
         if let Some((node, event)) = self.events.upcoming(NODE_AHEAD) {
             prefetch(event);
@@ -183,7 +184,7 @@ impl NodeShard {
     }
 }
 
-/// A node among the shards of its process; `None` for a light client.
+/// Finds a node among the shards of its process; `None` for a light client.
 pub(crate) fn node(shards: &[NodeShard], id: u32) -> Option<&Node> {
     let layout = &shards.first()?.layout;
     let thread = layout.thread_of(id).checked_sub(layout.first())?;

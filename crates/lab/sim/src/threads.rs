@@ -27,7 +27,7 @@ pub(crate) const LOOKAHEAD_MIN_NS: u64 = 500_000;
 /// Virtual time between two progress reports of a single thread.
 const STEP_NS: u64 = 100_000_000;
 
-/// Number of threads to use for a scenario. A browser has no threads to start.
+/// Number of threads worth using for a scenario. A browser cannot start threads.
 pub(crate) fn worth(world: &World, threads: usize) -> usize {
     if world.shortest_delay_ns() < LOOKAHEAD_MIN_NS || cfg!(target_family = "wasm") {
         1
@@ -79,7 +79,7 @@ fn run_alone(world: &World, mut shard: NodeShard, progress: OnProgress<'_>) -> R
             deliveries: shard.scratch.deliveries,
         });
         if flow.is_break() {
-            // What is left to do at the end is nothing.
+            // At the end nothing is left to interrupt.
             stopped_ns = Some(now_ns).filter(|now_ns| *now_ns < world.end_ns);
             break;
         }
@@ -122,8 +122,8 @@ fn run_together(
 
 /// Makes one shard and runs it in lockstep with the others; the first thread leads.
 ///
-/// The thread that runs the shard also makes it, so that an allocator with a heap for each thread need not have all threads
-/// share the heap of one.
+/// Each shard is created by the thread that runs it. With an allocator that has a heap per thread, the threads then do
+/// not share one heap.
 fn run_shard(
     world: &World,
     sync: &SyncPoint,
@@ -132,7 +132,7 @@ fn run_shard(
 ) -> NodeShard {
     let lookahead_ns = world.shortest_delay_ns();
     let mut shard = None;
-    // In the first window nothing happens, so that all learn of the earliest event.
+    // The first window is empty; it lets all threads learn of the earliest event.
     let mut until_ns = 0;
     loop {
         let ran = catch_unwind(AssertUnwindSafe(|| {

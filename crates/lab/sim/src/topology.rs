@@ -25,13 +25,13 @@ pub(crate) struct ConnEnd {
 /// Connections of a whole network, in the order in which they are made.
 #[derive(Debug)]
 pub(crate) enum Edges {
-    /// For each node, a fixed number of places for the nodes that it dialled; those it did not need are [`NOBODY`].
+    /// For each node, a fixed number of slots for the nodes that it dialled; unused slots are [`NOBODY`].
     Dialled { dials: usize, others: Vec<u32> },
     /// Pairs of dialler and dialled.
     Listed(Vec<(u32, u32)>),
 }
 
-/// Mark of a place in [`Edges::Dialled`] that holds no node.
+/// Marks an unused slot in [`Edges::Dialled`].
 const NOBODY: u32 = u32::MAX;
 
 impl Edges {
@@ -137,10 +137,10 @@ pub(crate) fn edges(
     }))
 }
 
-/// Nodes that a node may dial: those that have a topic in common with it, itself included.
+/// Nodes that a node may dial: those that share a topic with it, itself included.
 struct Known<'a> {
     setup: &'a RelaySetup,
-    /// Number of them, by the node's number modulo the number of topics.
+    /// Number of such nodes, indexed by the node's number modulo the number of topics.
     counts: Vec<u32>,
 }
 
@@ -169,10 +169,11 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Lets every node dial others at random that it knows and is not connected to yet; a node that was dialled
-/// does not dial back.
+/// Makes every node dial random others that it knows and is not connected to yet. A node that was dialled does not
+/// dial back.
 ///
-/// Every process of a run over several computes the whole network, so this takes four bytes for each connection.
+/// In a run on several processes, each computes the whole network, so memory is limited to four bytes per
+/// connection.
 fn dial_at_random(nodes: u32, dials: u32, known: &Known<'_>, rng: &mut SeededRng) -> Edges {
     let width = dials as usize;
     let mut others = vec![NOBODY; nodes as usize * width];

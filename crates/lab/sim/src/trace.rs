@@ -1,4 +1,4 @@
-//! Hash over the events of a node, by which two runs are compared.
+//! Hash over the events of a node, for comparing runs.
 
 /// Mixes an event into the trace of a node.
 pub(crate) fn mix(trace: &mut u64, words: [u64; 3], bytes: &[u8]) {

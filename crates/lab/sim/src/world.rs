@@ -16,7 +16,7 @@ use crate::scenario::{Delay, Dialling, Fault, FaultKind, Qdisc, Scenario, TcpPro
 use crate::seeds::SeededRng;
 use crate::topology::ConnEnd;
 
-/// Wall time at the start of every run, Unix nanoseconds; just after an epoch began.
+/// Wall-clock time at the start of every run, Unix nanoseconds, just after the beginning of an epoch.
 pub(crate) const UNIX_NS_AT_ZERO: u64 = 1_699_999_800 * 1_000_000_000;
 
 /// Cluster of the simulated network.
@@ -26,7 +26,7 @@ pub(crate) const CLUSTER: u16 = 66;
 /// of a muxer, the choice of the stream's protocol.
 const CONNECTING_ROUND_TRIPS: u64 = 5;
 
-/// Generation of external nullifiers used by all nodes; any would do, as there is only one network.
+/// Generation of external nullifiers used by all nodes; with only one network, any would do.
 pub(crate) const GENERATION: Generation = Generation::Hashed;
 
 /// Largest difference between a message's timestamp and a node's clock on a network with a rate limit, nanoseconds.
@@ -61,12 +61,12 @@ pub(crate) struct World {
     pub(crate) content_topics: Vec<Arc<str>>,
     /// Start time of each light client.
     pub(crate) client_starts_ns: Vec<u64>,
-    /// Time of the last message, after which services and light clients have no trouble.
+    /// Time of the last message; after it, services and light clients have no trouble.
     calm_ns: u64,
     /// Configuration of the machines of nodes without rates of their own.
     host: Arc<link::StackConfig>,
     pub(crate) relay: SharedRelayConfig,
-    /// Records to be made besides deliveries.
+    /// Records to make besides deliveries.
     pub(crate) record: RecordOptions,
     partitions: Vec<Partition>,
 }
@@ -223,13 +223,14 @@ impl World {
         turn_ns.max(starts_ns[1])
     }
 
-    /// Packets and bytes that an end of a connection has sent during its set-up; `None` if the scenario gives one number for all.
+    /// Packets and bytes that an end of a connection has sent during its set-up; `None` if the scenario has a constant
+    /// number.
     pub(crate) fn sent_before(&self, is_dialler: bool) -> Option<link::SentBefore> {
         let handshake = self.scenario.network.handshake?;
         Some(handshake.sent_before(&tcp_profile(&self.scenario), is_dialler))
     }
 
-    /// Time from a dial to the moment at which the dialled node has made its end of the connection, nanoseconds.
+    /// Time from a dial until the dialled node has its end of the connection, nanoseconds.
     pub(crate) fn dial_ns(&self, from: u32, to: u32) -> u64 {
         self.connecting_ns(from, to) - self.delay_ns(to, from)
     }
@@ -260,7 +261,7 @@ impl World {
     /// Deliveries that a network without faults would make.
     pub(crate) fn expected(&self) -> u64 {
         let nodes = self.scenario.nodes;
-        // Of a light client's message, every relay is a receiver.
+        // A light client's message is received by every relay.
         let of_topic: Vec<u32> = (0..self.topics.len())
             .map(|topic| self.subscribers(topic))
             .collect();
@@ -281,7 +282,7 @@ impl World {
         all_alike + (0..nodes % alike).filter(joins).count() as u32
     }
 
-    /// Positions of the topics that a node subscribes to.
+    /// Indices of the topics that a node subscribes to.
     pub(crate) fn joined(&self, node: u32) -> impl Iterator<Item = u16> {
         let joins = move |topic: &u16| self.scenario.relay.joins(node, u32::from(*topic));
         (0..).take(self.topics.len()).filter(joins)
@@ -307,7 +308,7 @@ impl World {
         Some(number as usize % self.content_topics.len().max(1))
     }
 
-    /// Position of the pubsub topic of a message among `topics`. With services, a content topic belongs to one.
+    /// Index of a message's pubsub topic in `topics`. With services, a content topic belongs to one pubsub topic.
     pub(crate) fn topic_of(&self, message: u32) -> usize {
         if let Some(listed) = self.scenario.listed.get(message as usize) {
             return listed.topic as usize;
@@ -336,7 +337,8 @@ impl World {
         now_ns > self.calm_ns
     }
 
-    /// Partitions by number, each with the time at which its dead connections are noticed; of scenarios with discovery only.
+    /// Numbers of partitions, each with the time at which its dead connections are noticed. Only scenarios with
+    /// discovery have any.
     pub(crate) fn noticed_cuts_ns(&self) -> impl Iterator<Item = (u32, u64)> {
         let after_ns = self.scenario.topology.discovery();
         let after_ns = after_ns.map(|discovery| discovery.cut_noticed_after_ns);
@@ -347,7 +349,7 @@ impl World {
         })
     }
 
-    /// Time at which connections that the partition with this end cuts are noticed to be dead, if they are.
+    /// Time at which the dead connections of the partition with this end are noticed, if they are.
     pub(crate) fn noticed_cut_ns(&self, until_ns: u64) -> Option<u64> {
         let mut cuts = self.noticed_cuts_ns();
         let of = |number: u32| self.partitions[number as usize].until_ns == until_ns;
@@ -367,8 +369,8 @@ impl World {
         }
     }
 
-    /// Absences of nodes, as (node, time at which it leaves, time at which it comes back), in the order of time. A node is
-    /// not away twice at a time.
+    /// Absences of nodes as (node, time it leaves, time it returns), in order of time. The absences of a node do not
+    /// overlap.
     pub(crate) fn absences(&self) -> Vec<(u32, u64, u64)> {
         let churn = self.scenario.topology.discovery();
         let churn = churn.and_then(|discovery| discovery.churn);
@@ -407,7 +409,7 @@ impl World {
     }
 }
 
-/// Light clients start after the relays, spread over as long a time.
+/// Start times of light clients: after the relays, spread over an interval of the same length.
 fn client_starts_ns(scenario: &Scenario, seed: u64) -> Vec<u64> {
     let mut rng = SeededRng::new(seed, "client starts", 0);
     let (start_ns, spread_ns) = (scenario.start_ns, scenario.start_spread_ns);

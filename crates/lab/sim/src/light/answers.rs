@@ -1,4 +1,4 @@
-//! Answers of service nodes, as the machines of a client take them.
+//! Decodes answers of service nodes for a client's state machines.
 
 use bytes::Bytes;
 use undertone_message::WakuMetadata;
@@ -43,7 +43,7 @@ pub(super) fn history(body: &Bytes) -> Result<HistoryPage, ServicePeerFailure> {
     }
 }
 
-/// Reads the answer to a message that was to be published.
+/// Reads the answer to a lightpush request.
 pub(super) fn push(version: PushVersion, body: &[u8]) -> Result<Option<u32>, PushFailure> {
     let limits = LightpushCodecLimits::default();
     let (is_success, status, text, peers) = match version {
@@ -68,13 +68,13 @@ pub(super) fn push(version: PushVersion, body: &[u8]) -> Result<Option<u32>, Pus
     }
 }
 
-/// Reads the answer to a question for metadata.
+/// Reads the answer to a metadata request.
 pub(super) fn metadata(our_cluster: u16, body: &[u8]) -> Option<MetadataVerdict> {
     let theirs = WakuMetadata::decode(body).ok()?;
     Some(metadata::judge(our_cluster, &theirs))
 }
 
-/// Reads the answer to a question for other service nodes.
+/// Reads the answer to a peer exchange request.
 pub(super) fn peers(body: &Bytes) -> Vec<u32> {
     let response = PeerExchangeResponse::decode(body, &PeerExchangeCodecLimits::default());
     let enrs = response.map(|response| response.enrs).unwrap_or_default();

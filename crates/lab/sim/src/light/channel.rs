@@ -1,4 +1,4 @@
-//! Member of a channel of scalable data sync: its machine, driven as by real nodes.
+//! Member of a channel of scalable data sync: its state machine, driven as in real nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,12 +25,12 @@ use crate::world::{UNIX_NS_AT_ZERO, World};
 /// Name of the channel that all members share.
 const CHANNEL: &str = "simulated";
 
-/// Length of the shortest payload that can name the message before it, bytes.
+/// Shortest payload that can name the preceding message, bytes.
 const ORDERED_BYTES: usize = 16;
 
 /// Content of a message of the channel, empty for a sync message; `None` for any other payload.
 ///
-/// Payloads of other messages are a number and zeros, which is no message of this channel.
+/// Payloads of other messages are a number followed by zeros, which does not decode as a message of this channel.
 pub(crate) fn channel_content(payload: &[u8]) -> Option<Vec<u8>> {
     // The field of the sender's id comes first.
     payload.first().filter(|tag| **tag == 10)?;
@@ -41,24 +41,24 @@ pub(crate) fn channel_content(payload: &[u8]) -> Option<Vec<u8>> {
     is_ours.then(|| message.content.unwrap_or_default())
 }
 
-/// Member of the channel, and what its driver remembers.
+/// Member of the channel, with the state of its driver.
 #[derive(Debug)]
 pub(super) struct ChannelMember {
     machine: Channel,
-    /// Own messages under way, by their number in the send queue.
+    /// Own messages being sent, by their number in the send queue.
     followed: BTreeMap<SendId, Id>,
-    /// Own sync message under way: further ones would say the same.
+    /// Own sync message being sent; further ones would be redundant until then.
     pending_sync: Option<SendId>,
-    /// Message that the application had or sent last.
+    /// Message that the application received or sent last.
     last: Option<u32>,
     /// Messages that the member no longer waits for.
     lost: BTreeSet<u32>,
-    /// Number of questions to stores.
+    /// Number of requests to stores.
     retrievals: usize,
 }
 
 impl ChannelMember {
-    /// Member that has seen no message; `None` if the scenario has no channel.
+    /// A member that has seen no message; `None` if the scenario has no channel.
     pub(super) fn new(world: &World, now: Time, id: u32) -> Option<Self> {
         world.scenario.services.as_ref().filter(|s| s.channel)?;
         let mut config = SdsConfig::new(CHANNEL, id.to_string());
@@ -88,7 +88,8 @@ impl LightNode {
         self.client.as_mut()?.channel.as_deref_mut()
     }
 
-    /// Sends a message of the run in the channel. Its payload names the message that the application had last.
+    /// Sends a message of the run in the channel. Its payload names the message that the application received or sent
+    /// last.
     pub(super) fn publish_in_channel(&mut self, step: &mut Step<'_>, number: u32, bytes: u32) {
         let mut payload = payload(u64::from(number), bytes);
         let Some(member) = self.member() else {
@@ -102,7 +103,7 @@ impl LightNode {
         self.channel_input(step, Input::Send { id, payload }, false);
     }
 
-    /// Gives the machine an input, and carries out what it asks for.
+    /// Passes an input to the state machine, and executes its outputs.
     pub(super) fn channel_input(&mut self, step: &mut Step<'_>, input: Input, from_store: bool) {
         let now = Time::from_nanos(step.now_ns);
         if let Some(member) = self.member() {
@@ -139,7 +140,7 @@ impl LightNode {
                 }
             }
             Output::SendRefused { .. } => self.counters.sends_refused += 1,
-            // No process ends here; duplicates and what nobody acknowledges are as other counters say.
+            // Members never restart here. The other outputs are covered by other counters.
             Output::Persist
             | Output::PossiblyAcknowledged { .. }
             | Output::Unconfirmed { .. }
@@ -181,12 +182,12 @@ impl LightNode {
             }
             (Ok(send), PublishReason::Sync) => member.pending_sync = Some(send),
             (Ok(_), _) => {}
-            // The machine sends again what nobody acknowledges.
+            // The state machine resends whatever is not acknowledged.
             (Err(_), _) => self.counters.sends_refused += 1,
         }
     }
 
-    /// Takes what became of a message in the send queue.
+    /// Handles a new state of a message in the send queue.
     pub(super) fn channel_sent(&mut self, step: &mut Step<'_>, event: &SendEvent) {
         let Some(member) = self.member() else {
             return;
@@ -208,7 +209,7 @@ impl LightNode {
         }
     }
 
-    /// Asks the next store that is connected for messages by the hashes that other members gave.
+    /// Asks the next connected store for missing messages, by the hashes that other members sent.
     fn retrieve(&mut self, step: &mut Step<'_>, entries: Vec<CausalHistoryEntry>) {
         let hints = entries.into_iter().filter_map(|entry| entry.retrieval_hint);
         let hash = |hint: Vec<u8>| <[u8; 32]>::try_from(hint).ok().map(MessageHash);
@@ -244,7 +245,7 @@ impl LightNode {
         self.ask(step, peer, Asker::Retrieval, StreamService::Store, body);
     }
 
-    /// Takes messages that were missing from a store.
+    /// Handles missing messages that a store has returned.
     pub(super) fn retrieved(&mut self, step: &mut Step<'_>, page: HistoryPage) {
         for entry in page.entries {
             let Some(data) = entry.data else { continue };
@@ -258,8 +259,8 @@ impl LightNode {
         }
     }
 
-    /// Checks that the application has had the message that the sender had last, unless the channel says that something is
-    /// missing.
+    /// Checks that the application already has the message that the sender received or sent last, unless the channel
+    /// reports a gap.
     fn check_order(&mut self, step: &mut Step<'_>, payload: &[u8], gaps: &[Id]) {
         let before = payload.get(8..ORDERED_BYTES);
         let before = before.and_then(|bytes| bytes.try_into().ok());

@@ -1,4 +1,4 @@
-//! Machines of a light client that is honest: what they are told, and what they ask for.
+//! State machines of an honest light client, with their inputs and dials.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,13 +32,13 @@ use crate::outcome::LightArrival;
 use crate::seeds::derive;
 use crate::world::{MAX_CLOCK_GAP_NS, UNIX_NS_AT_ZERO, World};
 
-/// Machines of a client, as they ship, and its membership.
+/// A client's state machines, as shipped, and its membership.
 #[derive(Debug)]
 pub(super) struct HonestClient {
     pub(super) light: LightClient,
     pub(super) sender: MessageSender,
     pub(super) member: Option<SimMember>,
-    /// Peers that each machine has asked a connection to.
+    /// Peers that each state machine has asked to connect to.
     pub(super) light_dials: BTreeSet<usize>,
     pub(super) sender_dials: BTreeSet<usize>,
     /// Membership of the channel, if the scenario has one.
@@ -55,7 +55,7 @@ impl HonestClient {
         config.filter_peers = setup.filter_peers as usize;
         let max_message_bytes = world.scenario.relay.max_message_bytes;
         let rln = world.scenario.rln.as_ref();
-        // As for real nodes, whose stores do not take messages that are further off.
+        // As in real nodes, whose stores reject messages with a larger difference.
         let tolerance = Duration::from_nanos(MAX_CLOCK_GAP_NS.min(CLOCK_TOLERANCE_NS));
         let mut sending = SenderConfig::for_network(rln.is_some(), tolerance);
         sending.limits.max_message_bytes = max_message_bytes;
@@ -94,7 +94,7 @@ impl HonestClient {
     }
 }
 
-/// Service node at a position, as a client believes it to be.
+/// Service node at an index, as a client sees it.
 fn service_peer(world: &World, at: usize) -> ServicePeer {
     let setup = world.scenario.services.as_ref();
     ServicePeer {
@@ -137,7 +137,7 @@ impl LightNode {
         self.epoch(step);
     }
 
-    /// Tells the sender what the rate limit leaves in the epoch that begins.
+    /// Tells the sender the rate limit's budget for the epoch that begins.
     pub(super) fn epoch(&mut self, step: &mut Step<'_>) {
         let (Some(client), Some(rln)) = (&mut self.client, &step.world.scenario.rln) else {
             return;
@@ -155,7 +155,7 @@ impl LightNode {
 
     pub(super) fn publish(&mut self, step: &mut Step<'_>, number: u32) {
         let Some(client) = &mut self.client else {
-            // The client starts a moment later.
+            // The client has not started yet.
             let at_ns = step.now_ns + 1_000_000_000;
             return self.schedule_own(step, at_ns, Event::Publish(number));
         };
@@ -216,7 +216,8 @@ impl LightNode {
         self.client.as_ref()?.next_timeout()
     }
 
-    /// Tells the machines that a service node can be asked, and of the service node if peer exchange named it.
+    /// Tells the state machines that a service node is connected. One found by peer exchange is introduced to
+    /// them first.
     pub(super) fn connected(&mut self, step: &mut Step<'_>, peer: usize) {
         let slot = &mut self.peers[peer];
         slot.is_greeted = true;
@@ -280,7 +281,7 @@ impl LightNode {
         }
     }
 
-    /// Takes the answer of a stream.
+    /// Handles the answer on a stream.
     pub(super) fn answered(&mut self, step: &mut Step<'_>, stream: u32, body: &Bytes) {
         let Some(open) = self.take_stream(stream) else {
             return;
@@ -346,7 +347,7 @@ impl LightNode {
         self.channel_input(step, received, is_from_store);
     }
 
-    /// Gives the application a message; returns its number, unless the run has no such message.
+    /// Delivers a message to the application. Returns its number, unless the run has no such message.
     pub(super) fn given(
         &mut self,
         step: &mut Step<'_>,

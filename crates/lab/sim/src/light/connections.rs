@@ -7,11 +7,11 @@ use crate::light::node::LightNode;
 use crate::node::event::{Event, ServiceEvent, Step};
 use crate::world::World;
 
-/// Round trips from dialling to the first request: as between relays, TCP, the choice of security, its handshake, the
-/// choice of a muxer; the last is for the stream, whose protocol each request chooses.
+/// Round trips from dialling to the first request: as between relays, TCP, the choice of security, its handshake, and
+/// the choice of a muxer. The choice of the stream's protocol is not included; each request pays for it.
 const CONNECTING_ROUND_TRIPS: u64 = 4;
 
-/// Time after which a connection that is being made counts as failed, nanoseconds.
+/// Time after which a connection attempt counts as failed, nanoseconds.
 pub(super) const CONNECT_NS: u64 = 15_000_000_000;
 
 /// State of the connection to a service node.
@@ -29,18 +29,18 @@ pub(super) struct PeerSlot {
     pub(super) state: SlotState,
     /// Whether the service node has noticed the client's sleep and closed the connection.
     noticed: bool,
-    /// Whether the service node has said on the connection which network it belongs to, or need not.
+    /// Whether the service node has sent its metadata on the connection, or need not.
     pub(super) is_greeted: bool,
-    /// Whether the machines know the service node. One that peer exchange named is told to them when it has accepted a
-    /// connection.
+    /// Whether the state machines know the service node. One found by peer exchange is introduced to them once it has
+    /// accepted a connection.
     pub(super) is_offered: bool,
-    /// Whether the client has given up a service node that peer exchange named.
+    /// Whether the client has given up on a service node found by peer exchange.
     pub(super) is_given_up: bool,
 }
 
 impl PeerSlot {
-    /// Service nodes that the client of a number knows: some that follow each other, so that all serve as many clients.
-    /// One that floods has a single victim.
+    /// Service nodes that a client knows: consecutive ones starting from its number, so that all serve equally many
+    /// clients. A client that floods has a single victim.
     pub(super) fn all(world: &World, number: u32) -> Vec<Self> {
         let Some(setup) = &world.scenario.services else {
             return Vec::new();
@@ -63,7 +63,7 @@ impl PeerSlot {
             .collect()
     }
 
-    /// Service node that peer exchange named.
+    /// A service node found by peer exchange.
     pub(super) fn named(node: u32) -> Self {
         Self {
             node,
@@ -77,7 +77,7 @@ impl PeerSlot {
 }
 
 impl LightNode {
-    /// Connects to a peer, unless a connection is there or being made. Returns whether there is one that can be used.
+    /// Connects to a peer, unless already connected or connecting. Returns whether there is a usable connection.
     pub(super) fn connect(&mut self, step: &mut Step<'_>, peer: usize) -> bool {
         let Some(slot) = self.peers.get_mut(peer) else {
             return false;
@@ -117,7 +117,7 @@ impl LightNode {
     ) {
         let dialled = self.conns.get(&conn).copied();
         let Some(peer) = dialled.filter(|at| self.is_dialling(*at, conn)) else {
-            // Too late: another connection is being made meanwhile.
+            // Too late: the client has started another attempt or given up.
             let at_ns = step.now_ns + step.world.delay_ns(self.id, node);
             return self.schedule(step, at_ns, node, Event::Closed(remote_conn));
         };
@@ -159,7 +159,7 @@ impl LightNode {
         }
     }
 
-    /// Loses a connection, of which the service node learns; not in the calm at the end of the run.
+    /// Loses a connection and informs the service node; does nothing in the calm at the end of the run.
     pub(super) fn connection_lost(&mut self, step: &mut Step<'_>, conn: ConnIx) {
         let peer = self.conns.get(&conn);
         let slot = peer.and_then(|at| self.peers.get(*at));
@@ -191,7 +191,7 @@ impl LightNode {
         }
     }
 
-    /// Lets the service nodes notice that this machine sleeps.
+    /// Makes the service nodes notice, after `after_ns`, that this machine sleeps.
     pub(super) fn noticed(&mut self, step: &mut Step<'_>, after_ns: u64) {
         let mut closed = Vec::new();
         for slot in &mut self.peers {
@@ -206,7 +206,7 @@ impl LightNode {
         }
     }
 
-    /// Finds that connections were closed by service nodes while this machine slept.
+    /// Closes the connections that service nodes closed while this machine slept.
     pub(super) fn drop_noticed(&mut self, step: &mut Step<'_>) {
         let mut closed = Vec::new();
         for slot in &mut self.peers {

@@ -10,10 +10,10 @@ use crate::light::{LightEvent, answers};
 use crate::node::event::{Event, Step};
 use crate::services::frames::StreamService;
 
-/// Time between two questions, in which nodes that were named are dialled, nanoseconds.
+/// Time between two requests, during which the nodes named are dialled, nanoseconds.
 const AGAIN_NS: u64 = 30_000_000_000;
 
-/// Wait for a connection to the service node that is to be asked, nanoseconds.
+/// Time to wait for a connection to the service node to ask, nanoseconds.
 const CONNECTING_NS: u64 = 1_000_000_000;
 
 impl LightNode {
@@ -52,14 +52,14 @@ impl LightNode {
         self.schedule_own(step, at_ns, Event::Light(LightEvent::FindPeers));
     }
 
-    /// Dials the nodes that a service node has named, as far as the client wants more.
+    /// Dials nodes that a service node has named, until the client has as many as it wants.
     pub(super) fn peers_told(&mut self, step: &mut Step<'_>, body: &Bytes) {
         let setup = step.world.scenario.services.as_ref();
         let wanted = setup.map_or(0, |setup| setup.peers_per_client as usize);
         for node in answers::peers(body) {
             let present = self.peers.iter().filter(|slot| !slot.is_given_up);
             let is_known = present.clone().any(|slot| slot.node == node);
-            // A number that no node has is an address at which nobody listens.
+            // A number without a node stands for an address at which nobody listens.
             let exists = node < step.world.scenario.nodes;
             if is_known || !exists || present.count() >= wanted {
                 continue;

@@ -1,4 +1,4 @@
-//! Attackers among light clients: they send one service node more requests than it wants.
+//! Attackers among light clients: each floods one service node with requests.
 
 use bytes::Bytes;
 use undertone_message::WakuMessage;
@@ -19,7 +19,7 @@ use crate::node::input::{UNCOUNTED, payload};
 use crate::scenario::{FloodedService, RequestFlood};
 use crate::services::frames::StreamService;
 
-/// Content topics of a request of a flood, the most that a request may have.
+/// Content topics in a request of a flood, the maximum that a request may have.
 const FLOOD_TOPICS: u64 = 100;
 
 /// Payload of a message of a flood, bytes.
@@ -30,7 +30,7 @@ fn flood_of(step: &Step<'_>) -> Option<RequestFlood> {
 }
 
 impl LightNode {
-    /// Connects to the victim in time for the flood.
+    /// Schedules the start of the flood.
     pub(super) fn start_flood(&mut self, step: &mut Step<'_>) {
         let Some(flood) = flood_of(step) else { return };
         let at_ns = flood.at_ns.max(step.now_ns);

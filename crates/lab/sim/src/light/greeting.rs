@@ -1,4 +1,4 @@
-//! Metadata of service nodes: a client leaves one of another cluster before it asks for anything else.
+//! Metadata of service nodes: a client leaves one of another cluster before making any other request.
 
 use undertone_link::ConnIx;
 use undertone_message::WakuMetadata;
@@ -11,11 +11,11 @@ use crate::light::{LightEvent, answers};
 use crate::node::event::{Event, Step};
 use crate::services::frames::StreamService;
 
-/// Time for a service node to tell its metadata, after which it is used all the same, as by real nodes; nanoseconds.
+/// Time for a service node to send its metadata, nanoseconds. After that it is used anyway, as in real nodes.
 const GREETING_NS: u64 = 3_000_000_000;
 
 impl LightNode {
-    /// Asks a service node for its metadata; without that question, the connection can be used at once.
+    /// Asks a service node for its metadata. If clients do not ask, the connection is usable at once.
     pub(super) fn greet(&mut self, step: &mut Step<'_>, peer: usize, conn: ConnIx) {
         let setup = step.world.scenario.services.as_ref();
         // As light nodes do, the client names its cluster and no shard.
@@ -34,14 +34,14 @@ impl LightNode {
         }
     }
 
-    /// Uses a connection whose other end has not told its metadata.
+    /// Starts to use a connection whose other end has not sent its metadata.
     pub(super) fn greeted_enough(&mut self, step: &mut Step<'_>, conn: ConnIx) {
         if let Some((peer, ..)) = self.ungreeted(conn) {
             self.connected(step, peer);
         }
     }
 
-    /// Takes the metadata of the node at the other end of a connection.
+    /// Handles the metadata of the node at the other end of a connection.
     pub(super) fn metadata_told(&mut self, step: &mut Step<'_>, conn: ConnIx, body: &[u8]) {
         let Some((peer, node, remote_conn)) = self.ungreeted(conn) else {
             return;
@@ -56,7 +56,7 @@ impl LightNode {
         self.closed(step, conn);
     }
 
-    /// Peer, node and far end of a connection on which the service node has not told its metadata.
+    /// Peer, node, and the far end's index of a connection on which the service node has not sent its metadata.
     fn ungreeted(&self, conn: ConnIx) -> Option<(usize, u32, ConnIx)> {
         let peer = *self.conns.get(&conn)?;
         let slot = self.peers.get(peer)?;

@@ -1,4 +1,4 @@
-//! One light client: its machine, its connections, and what its application does.
+//! One light client: its machine, its connections, and its application.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,8 @@ use crate::services::frames::StreamFrame;
 use crate::trace;
 use crate::world::World;
 
-/// Wait after a timer that is due in spite of a tick, nanoseconds; time never stands still.
+/// Delay before the next wake-up if a timer is still due after a tick, nanoseconds; otherwise time
+/// would stand still.
 const TICK_NS: u64 = 1_000_000;
 
 /// State of one light client.
@@ -31,19 +32,19 @@ pub(crate) struct LightNode {
     pub(crate) readings: Vec<FinishedReading>,
     /// Hash over all frames received and messages delivered.
     pub(crate) trace: u64,
-    /// Machines of a client; `None` before the start, and for one that floods.
+    /// The client's state machines; `None` before the start, and for one that floods.
     pub(super) client: Option<Box<HonestClient>>,
     pub(super) reading: Option<Box<ReadingClient>>,
     /// Service nodes that the client knows.
     pub(super) peers: Vec<PeerSlot>,
-    /// Number of questions for other service nodes.
+    /// Number of peer exchange requests.
     pub(super) exchanges: usize,
-    /// Open connections, and those being made, with the positions of their peers.
+    /// Open connections and pending ones, with the indices of their peers.
     pub(super) conns: BTreeMap<ConnIx, usize>,
     pub(super) next_conn: u32,
     pub(super) streams: BTreeMap<u32, OpenStream>,
     pub(super) next_stream: u32,
-    /// Messages that the application has, for the rule that it gets each once.
+    /// Messages that the application has, to check that it gets each only once.
     pub(crate) delivered: BTreeSet<u32>,
     pub(super) floods: bool,
     pub(super) flooded: u64,
@@ -91,7 +92,7 @@ impl LightNode {
         if let Some(until_ns) = self.asleep_until_ns
             && !matches!(event, Event::Light(LightEvent::WakeUp))
         {
-            // The network keeps what is sent to a machine that sleeps, and timers run when it wakes up.
+            // The network holds data for a sleeping machine, and timers fire when it wakes up.
             match event {
                 Event::Wake => self.wake_ns = u64::MAX,
                 event => self.schedule_own(step, until_ns, event),
@@ -112,7 +113,7 @@ impl LightNode {
             Event::Publish(number) => self.publish(step, number),
             Event::Closed(conn) => self.closed(step, conn),
             Event::Light(event) => self.light_event(step, event),
-            // Only relays are given these.
+            // Only relays receive these.
             Event::Connect
             | Event::Proved { .. }
             | Event::Verified(_)
@@ -222,7 +223,7 @@ impl LightNode {
                     self.schedule(step, at_ns, to, Event::Arrival(arrival));
                 }
                 link::Output::Received { conn, frame } => received.push((conn, frame)),
-                // A client writes little, and sockets take it.
+                // A client writes little, which sockets always accept.
                 link::Output::Begun { .. } | link::Output::Writable(_) => {}
             }
         }
@@ -240,7 +241,7 @@ impl LightNode {
         match StreamFrame::decode(frame) {
             Some(StreamFrame::Answer { stream, body }) => self.answered(step, stream, &body),
             Some(StreamFrame::Push { body }) => self.pushed(step, peer, &body),
-            // Of clients, or between stores.
+            // Sent by clients, or between stores.
             Some(
                 StreamFrame::Request { .. }
                 | StreamFrame::Reconcile { .. }
@@ -250,7 +251,7 @@ impl LightNode {
         }
     }
 
-    /// A time drawn with this mean, as between the events of a Poisson process, nanoseconds.
+    /// A random time, exponentially distributed with this mean, nanoseconds.
     pub(super) fn exponential_ns(&mut self, mean_ns: u64) -> u64 {
         (-(1.0 - self.rng.unit()).ln() * mean_ns as f64) as u64
     }

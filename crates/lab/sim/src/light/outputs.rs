@@ -1,4 +1,4 @@
-//! Outputs of a client's machines, and how the client carries them out.
+//! Outputs of a client's state machines, and how the client executes them.
 
 use undertone_message::WakuMessage;
 use undertone_rln::{Epoch, signal_hash};
@@ -17,7 +17,7 @@ use crate::services::frames::StreamService;
 use crate::world::GENERATION;
 
 impl LightNode {
-    /// Carries out what the machines ask for, until they ask for nothing.
+    /// Executes the outputs of the state machines until there are no more.
     pub(super) fn drive(&mut self, step: &mut Step<'_>) {
         loop {
             let Some(client) = &mut self.client else {
@@ -90,7 +90,7 @@ impl LightNode {
                 message,
                 ..
             } => self.prove(step, id, attempt, &message),
-            // Roots do not change here; the age of a message is the sender's own matter.
+            // Roots do not change here, and the sender itself checks the message's age.
             sending::Output::CheckProof { id, .. } => {
                 self.tell_sender(step.now_ns, sending::Input::ProofFresh(id));
             }
@@ -145,7 +145,7 @@ impl LightNode {
                 }
                 self.channel_sent(step, &event);
             }
-            // No process ends here, and a client has no relay.
+            // Clients never restart here and have no relay.
             sending::Output::Persist { .. }
             | sending::Output::Erase(_)
             | sending::Output::Relay { .. }

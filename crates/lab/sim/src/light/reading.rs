@@ -1,4 +1,4 @@
-//! Readings of the whole history by a client, page by page, with the reader that believes no server.
+//! Readings of the whole history by a client, page by page, with a reader that trusts no server.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,10 @@ use crate::node::event::{Event, Step};
 use crate::node::input::number_in;
 use crate::services::frames::StreamService;
 
-/// Wait before a page is asked for again, nanoseconds.
+/// Delay before a page is requested again without a connection, nanoseconds.
 const AGAIN_NS: u64 = 1_000_000_000;
 
-/// Reading that has come to the end of history.
+/// A reading that has reached the end of history.
 #[derive(Clone, Debug)]
 pub(crate) struct FinishedReading {
     pub(crate) node: u32,
@@ -27,7 +27,7 @@ pub(crate) struct FinishedReading {
     pub(crate) messages: BTreeSet<u64>,
 }
 
-/// Client that reads history again and again.
+/// A client that reads the history repeatedly.
 #[derive(Debug)]
 pub(super) struct ReadingClient {
     every_ns: u64,
@@ -37,13 +37,13 @@ pub(super) struct ReadingClient {
     current: Option<CurrentReading>,
 }
 
-/// Reading that is under way.
+/// A reading in progress.
 #[derive(Debug)]
 struct CurrentReading {
     peer: usize,
     reader: HistoryReader,
     started_ns: u64,
-    /// Time at which the page under way is given up.
+    /// Time at which the pending request for a page is given up.
     until_ns: u64,
     is_asked: bool,
     pages: u32,
@@ -64,7 +64,7 @@ impl LightNode {
             begun: 0,
             current: None,
         }));
-        // Clients do not read in step.
+        // Clients start to read at different times.
         let at_ns = step.now_ns + self.rng.below(every_ns);
         self.schedule_own(step, at_ns, Event::Light(LightEvent::Read));
     }
@@ -103,7 +103,7 @@ impl LightNode {
         self.read_on(step);
     }
 
-    /// Asks for the next page, or again for one that did not come.
+    /// Requests the next page, or one that did not arrive once more.
     pub(super) fn read_on(&mut self, step: &mut Step<'_>) {
         let reading = self.reading.as_ref();
         let Some(current) = reading.and_then(|reading| reading.current.as_ref()) else {
@@ -113,7 +113,7 @@ impl LightNode {
             return;
         }
         let peer = current.peer;
-        // An answer that comes after all would be to another page.
+        // A late answer would be taken for that to the new request.
         self.streams.retain(|_, open| open.asker != Asker::Reading);
         let is_up = self.connect(step, peer);
         let wait_ns = if is_up { ANSWER_NS } else { AGAIN_NS };
@@ -191,7 +191,7 @@ impl LightNode {
         }
     }
 
-    /// Gives a page up whose connection is lost; it is asked for again.
+    /// Gives up the pending page when its connection is lost; it is requested again.
     pub(super) fn reading_disconnected(&mut self, step: &mut Step<'_>, peer: usize) {
         let reading = self.reading.as_mut();
         if let Some(current) = reading.and_then(|reading| reading.current.as_mut())

@@ -1,4 +1,4 @@
-//! Streams of a light client: requests on their way, and the answers to them.
+//! Streams of a light client: its open requests and their answers.
 
 use bytes::Bytes;
 use undertone_link::{self as link, ConnIx, Priority};
@@ -12,10 +12,10 @@ use crate::node::check::violated;
 use crate::node::event::{Event, Step};
 use crate::services::frames::{StreamFrame, StreamService};
 
-/// Time within which every request is answered, nanoseconds: the longest that clients wait.
+/// Longest time that clients wait for an answer, nanoseconds.
 pub(super) const ANSWER_NS: u64 = 20_000_000_000;
 
-/// Asker of a request.
+/// Origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asker {
     /// The light client asks a filter peer.
@@ -24,21 +24,21 @@ pub(super) enum Asker {
     History(RequestNo),
     /// The sender publishes.
     Push(PushVersion, RequestNo),
-    /// The sender asks a store what it has.
+    /// The sender asks a store which messages it has.
     Confirmation(RequestNo),
     /// The application reads the whole history.
     Reading,
-    /// The client asks which network a service node belongs to.
+    /// The client asks a service node for its metadata.
     Metadata(ConnIx),
     /// The client asks for other service nodes.
     PeerExchange,
-    /// A member of a channel asks for messages that it misses.
+    /// A member of a channel asks for missing messages.
     Retrieval,
-    /// An attacker does not wait for answers.
+    /// An attacker, which does not wait for answers.
     Flood,
 }
 
-/// Stream with a request that is not answered.
+/// Stream with an unanswered request.
 #[derive(Debug)]
 pub(super) struct OpenStream {
     pub(super) conn: ConnIx,
@@ -48,13 +48,13 @@ pub(super) struct OpenStream {
     sent_ns: u64,
     /// The request, until the stream is negotiated.
     body: Option<Bytes>,
-    /// Whether the stream breaks before the answer is through.
+    /// Whether the stream breaks before the answer has arrived.
     breaks: bool,
 }
 
 impl LightNode {
-    /// Sends a request to a peer on a stream of its own; without a connection, or if the stream breaks, nothing comes
-    /// back.
+    /// Sends a request to a peer on a stream of its own. Without a connection, or if the stream breaks, there is no
+    /// answer.
     pub(super) fn ask(
         &mut self,
         step: &mut Step<'_>,
@@ -118,7 +118,7 @@ impl LightNode {
         }
     }
 
-    /// Takes the answer of a stream off it; `None` if the stream broke or its connection was lost.
+    /// Removes an answered stream; `None` if it broke or its connection was lost.
     pub(super) fn take_stream(&mut self, stream: u32) -> Option<OpenStream> {
         let open = self.streams.remove(&stream)?;
         if open.breaks {
@@ -128,7 +128,7 @@ impl LightNode {
         Some(open)
     }
 
-    /// Counts an answer as a service or a refusal, and checks that honest clients are served during a flood.
+    /// Counts an answer as given or refused, and checks that honest clients are served during a flood.
     pub(super) fn count_answer(&mut self, step: &mut Step<'_>, open: &OpenStream, refused: bool) {
         let Some(at) = open.service.counted() else {
             return;
@@ -160,7 +160,7 @@ impl LightNode {
         violated(step.scratch, step.now_ns, self.id, rule);
     }
 
-    /// Whether a flood was on at a time, and no service node had trouble that excuses it.
+    /// Whether there was a flood at a time, and no trouble of a service node to excuse missing answers.
     fn is_flooded(&self, step: &Step<'_>, at_ns: u64) -> bool {
         let Some(setup) = &step.world.scenario.services else {
             return false;

@@ -19,14 +19,14 @@ const VIOLATIONS_MAX: usize = 100;
 /// Time for which an IDONTWANT is remembered here, nanoseconds; shorter than in any router.
 const REMEMBERED_NS: u64 = 1_000_000_000;
 
-/// Time for which a request is remembered at least, nanoseconds; longer than the router waits for the
+/// Minimum time for which a request is remembered, nanoseconds; longer than the router waits for the
 /// transfer of any frame.
 const ASKED_NS: u64 = 60_000_000_000;
 
 /// Number of remembered requests above which expired ones are dropped.
 const ASKED_MAX: usize = 4_096;
 
-/// First bytes of a message id, which stand for it: ids are hashes.
+/// First bytes of a message id. They suffice to identify it, as ids are hashes.
 type IdStart = [u8; 8];
 
 fn start_of(id: &MessageId) -> IdStart {
@@ -39,15 +39,15 @@ pub(crate) struct RuleChecks {
     delivered: FewMap<u32, ()>,
     /// Ids named in IDONTWANT by each peer, with the time of the message.
     unwanted: FewMap<(ConnIx, IdStart), u64>,
-    /// The same in the order of the messages; an id that was named again has a later entry.
+    /// The same entries in order of time; an id that was named again has a later entry.
     unwanted_order: VecDeque<(u64, (ConnIx, IdStart))>,
     /// Ids requested by IWANT, with the time of the last request.
     asked: FewMap<MessageId, u64>,
     last_asked_ns: u64,
-    /// Number of ids requested in spite of transfers in progress, and the time at which it last grew.
+    /// Number of ids requested despite transfers in progress, and the time at which it last grew.
     iwant_after_deadline: (u64, u64),
-    /// Peers whose transfer did not hold a request back because of their low score, with the
-    /// time of the request.
+    /// Peers whose transfers did not delay a request, because of their low score, with the time of the
+    /// request.
     unheard: FewMap<ConnIx, u64>,
     /// Time of the last change of a mesh.
     pub(crate) mesh_changed_ns: u64,
@@ -103,7 +103,7 @@ impl RuleChecks {
     }
 
     /// Records a request (IWANT) that is queued for a peer. `impatiently` is the number of ids requested
-    /// so far in spite of transfers in progress; `unheard` are the peers whose transfers do not count
+    /// so far despite transfers in progress. `unheard` are the peers whose transfers do not count
     /// because of their low score.
     pub(super) fn asks(
         &mut self,
@@ -118,7 +118,7 @@ impl RuleChecks {
         if self.iwant_after_deadline.0 != impatiently {
             self.iwant_after_deadline = (impatiently, now_ns);
         }
-        // All requests of the same time come from one decision.
+        // All requests at the same time come from one decision.
         if self.iwant_after_deadline.1 == now_ns {
             return;
         }
@@ -133,7 +133,7 @@ impl RuleChecks {
         }
     }
 
-    /// Whether anything was requested at that time or later.
+    /// Whether anything was requested at `at_ns` or later.
     pub(super) fn has_asked_since(&self, at_ns: u64) -> bool {
         !self.asked.is_empty() && self.last_asked_ns >= at_ns
     }

@@ -1,4 +1,4 @@
-//! Events of a simulated node, and what the node has at hand while it handles one.
+//! Events of a simulated node, and the context in which it handles one.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ use crate::world::{GENERATION, World};
 pub(crate) enum Event {
     /// The node starts its relay.
     Start,
-    /// Connections that are due are ready for frames.
+    /// Connections that are due become ready for frames.
     Connect,
     /// A transmission arrives from another host.
     Arrival(Arrival<Bytes>),
@@ -40,35 +40,35 @@ pub(crate) enum Event {
     Verified(ProofTicket),
     /// The verifier has finished its current job.
     VerifierDone(Vec<ProofTicket>),
-    /// The node publishes the message of this number.
+    /// The node publishes the message with this number.
     Publish(u32),
     /// The node publishes a spam message and schedules the next one.
     Spam { interval_ns: u64, count: u64 },
-    /// The fault of this number happens to the node.
+    /// The fault with this number happens to the node.
     Fault(u32),
     /// The other end of a connection has closed it.
     Closed(ConnIx),
-    /// Something happens to a node that finds its peers.
+    /// An event of peer discovery.
     Find(FindEvent),
-    /// Something happens to the services of the node.
+    /// An event of the node's services.
     Service(ServiceEvent),
-    /// Something happens to a light client.
+    /// An event of a light client.
     Light(LightEvent),
 }
 
-// Millions of events wait at a time in a large network; what is long and rare is apart.
+// Millions of events are queued in a large network, so rare large contents are boxed.
 const _: () = assert!(size_of::<Event>() <= 48);
 
-/// Event of a node's services that is scheduled.
+/// Scheduled event of a node's services.
 #[derive(Debug)]
 pub(crate) enum ServiceEvent {
     /// A client dials; `conn` is the client's index of the connection.
     Dial { client: u32, conn: ConnIx },
-    /// The archive is done with a query.
+    /// The archive has finished a query.
     Queried(RequestNo),
-    /// The trouble of this number begins.
+    /// The trouble with this number begins.
     TroubleBegins(u32),
-    /// The trouble of this number ends.
+    /// The trouble with this number ends.
     TroubleEnds(u32),
 }
 
@@ -92,11 +92,11 @@ pub(crate) struct Scratch {
     pub(crate) relay_outputs: VecDeque<Output>,
     pub(crate) received: VecDeque<(ConnIx, Bytes)>,
     pub(crate) writable: Vec<ConnIx>,
-    /// Events that the current node has scheduled.
+    /// Events scheduled by the current node.
     pub(crate) scheduled: Vec<Scheduled<Event>>,
     pub(crate) violations: Vec<Violation>,
     pub(crate) deliveries: u64,
-    /// Traffic over time, if that is recorded.
+    /// Traffic over time, if recorded.
     pub(crate) traffic: Option<Box<TrafficRecord>>,
 }
 

@@ -1,6 +1,6 @@
-//! Nodes that find each other: the connection manager of real nodes, with an offer service and dials in virtual time.
+//! Discovery of peers: the connection manager of real nodes, with an offer service and dials in virtual time.
 //!
-//! Every pair of nodes has a connection of its own in the world, which is closed until one of the two dials.
+//! In the world, every pair of nodes has a connection, which is closed until one of them dials.
 
 use multiaddr::{Multiaddr, PeerId};
 use rand_chacha::ChaCha8Rng;
@@ -16,7 +16,7 @@ use crate::node::event::{Event, Step};
 use crate::seeds::{SeededRng, derive};
 use crate::world::{CLUSTER, World};
 
-/// Event of a node that finds its peers.
+/// Event of peer discovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FindEvent {
     /// The offer service answers.
@@ -27,13 +27,13 @@ pub(crate) enum FindEvent {
     Accepted { by: u32 },
     /// The dialled node is away.
     Refused { by: u32 },
-    /// Connections that the partition of this number cuts are noticed to be dead.
+    /// The dead connections cut by the partition with this number are noticed.
     CutNoticed { partition: u32 },
     /// The node leaves, and comes back later.
     Leave,
 }
 
-/// Connection manager of a node, and the service that it asks.
+/// Connection manager of a node, and state of its requests to the offer service.
 #[derive(Debug)]
 pub(crate) struct PeerFinder {
     manager: ConnectionManager,
@@ -110,7 +110,7 @@ impl Node {
         }
     }
 
-    /// Gives the manager an input and carries out what it asks for.
+    /// Passes an input to the manager and executes its outputs.
     fn find(&mut self, step: &mut Step<'_>, input: Input) {
         let Some(finder) = &mut self.finder else {
             return;
@@ -123,7 +123,7 @@ impl Node {
                 Output::Dial { peer, .. } => self.dial(step, number(&peer)),
                 Output::Close { peer, .. } => self.hang_up(step, self.conn_to(number(&peer))),
                 Output::Discover(_) => self.ask(step),
-                // Nothing outlives a restart here, and the service names no strangers.
+                // Nothing survives a restart here, and the offer service names no strangers.
                 Output::Remember(_) | Output::Forget(_) | Output::Refused { .. } => {}
             }
         }
@@ -142,7 +142,7 @@ impl Node {
         }
     }
 
-    /// Offers the nodes that the service names; it reaches no node beyond a cut.
+    /// Passes the nodes that the service names to the manager. The service cannot name nodes beyond a cut.
     fn answered(&mut self, step: &mut Step<'_>) {
         let world = step.world;
         let offered = world.scenario.topology.discovery();
@@ -166,7 +166,7 @@ impl Node {
     }
 
     fn dial(&mut self, step: &mut Step<'_>, to: u32) {
-        // What is dialled beyond a cut is never heard of; the manager gives up by itself.
+        // A dial across a cut gets no answer; the manager gives up by itself.
         if step.world.cut_until_ns(step.now_ns, self.id, to).is_none() {
             let takes_ns = step.world.dial_ns(self.id, to);
             let dialled = FindEvent::Dialled { by: self.id };
@@ -183,7 +183,7 @@ impl Node {
             let refused = FindEvent::Refused { by: self.id };
             return self.schedule(step, at_ns, by, Event::Find(refused));
         }
-        // Scheduled before anything is sent, so that the other end is open when that arrives.
+        // Scheduled before anything is sent, so that the other end is open when data arrives.
         let accepted = FindEvent::Accepted { by: self.id };
         self.schedule(step, at_ns, by, Event::Find(accepted));
         self.opened(step, by, Direction::Inbound);
@@ -202,7 +202,7 @@ impl Node {
 
     fn opened(&mut self, step: &mut Step<'_>, remote: u32, direction: Direction) {
         let conn = self.conn_to(remote);
-        // Two nodes that dial each other at once have one connection.
+        // Two nodes that dial each other at once share one connection.
         if !self.host.is_open(conn) {
             self.open(step, conn, direction);
         }
@@ -230,7 +230,7 @@ impl Node {
         self.stop(step);
     }
 
-    /// Index of the connection to another node: every node has one to each, in the order of their numbers.
+    /// Index of the connection to another node: every node has one to each other, in the order of their numbers.
     fn conn_to(&self, remote: u32) -> ConnIx {
         ConnIx(remote - u32::from(remote > self.id))
     }
@@ -244,7 +244,7 @@ fn facts(world: &World, node: u32) -> PeerFacts {
     }
 }
 
-/// Identity of a node: its number.
+/// Peer id of a node, made from its number.
 fn identity(node: u32) -> PeerId {
     let [a, b, c, d] = node.to_be_bytes();
     PeerId::from_bytes(&[0, 4, a, b, c, d]).expect("a multihash of four bytes")
@@ -257,7 +257,7 @@ fn number(peer: &PeerId) -> u32 {
     }
 }
 
-/// Address of a node: each in a network of its own.
+/// Address of a node, each in a network of its own.
 fn address(node: u32) -> Multiaddr {
     let (a, b) = ((node / 250) as u8, (node % 250) as u8);
     let host = std::net::Ipv4Addr::new(20, a, b, 1);

@@ -24,10 +24,10 @@ const CONTENT_TOPIC: &str = "/undertone/1/sim/proto";
 /// Number in the payload of messages that do not count in the statistics.
 pub(crate) const UNCOUNTED: u64 = u64::MAX;
 
-/// Position of the fragment index in a request number, above all numbers of messages and of spam.
+/// Bit position of the fragment index in a request number, above all numbers of messages and of spam.
 const PART_SHIFT: u32 = 48;
 
-/// Length of the shortest payload, which holds just the message's number, bytes.
+/// Shortest payload, bytes; it holds just the message's number.
 pub(crate) const PAYLOAD_BYTES_MIN: u32 = 8;
 
 /// Payload of a message: its number, then zeros.
@@ -267,7 +267,7 @@ impl Node {
             return;
         }
         self.spams = true;
-        // Request numbers above the numbers of counted messages, so that both kinds may wait for proofs at once.
+        // Request numbers above those of counted messages, so that both kinds can wait for proofs at once.
         let request = u64::from(u32::MAX) + 1 + count;
         let topic = step.world.joined(self.id).next().map_or(0, usize::from);
         self.publish_payload(step, (UNCOUNTED, request), 64, (topic, None));

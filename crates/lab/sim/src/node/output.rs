@@ -308,7 +308,7 @@ impl Node {
         let message = number as u32;
         let setup = step.world.scenario.services.as_ref();
         if setup.is_some_and(|setup| setup.channel) && self.checks.has(message) {
-            // A member of the channel has sent it again, as another message of the relay.
+            // A member of the channel has sent it again, in another relay message.
             return;
         }
         self.checks

@@ -1,4 +1,4 @@
-//! Services of a node: what they are told, and what they ask of the node.
+//! Services of a node: their inputs and actions.
 
 use undertone_gossip::{PeerIx, RequestId};
 use undertone_link::{self as link, ConnIx, Priority};
@@ -13,7 +13,7 @@ use crate::node::event::{Event, ServiceEvent, Step};
 use crate::node::input::{UNCOUNTED, number_in};
 use crate::services::io::{ServiceAction, ServiceInput};
 
-/// Bit in the numbers of relay requests that the services make.
+/// Bit that marks the request numbers of messages published by the services.
 const OF_SERVICE: u64 = 1 << 60;
 
 impl Node {
@@ -27,7 +27,7 @@ impl Node {
         self.service.as_ref()?.machine.client_of(conn)
     }
 
-    /// Takes what became of a dial to another store; other events are for light clients only.
+    /// Handles the result of a dial to another store; other events are for light clients only.
     pub(super) fn store_dialled(&mut self, event: LightEvent) {
         match event {
             LightEvent::Accepted {
@@ -44,14 +44,14 @@ impl Node {
         }
     }
 
-    /// Leaves an event for the services, which take it at the end of the step.
+    /// Queues an event for the services, which handle it at the end of the step.
     pub(super) fn for_service(&mut self, input: ServiceInput) {
         if let Some(service) = &mut self.service {
             service.inbox.push_back(input);
         }
     }
 
-    /// Lets the services take what the step brought, and does what they ask for.
+    /// Passes the queued events to the services, and executes their actions.
     pub(super) fn serve(&mut self, step: &mut Step<'_>) {
         while let Some(service) = &mut self.service {
             if let Some(action) = service.machine.poll() {
@@ -167,7 +167,7 @@ impl Node {
         self.host_input(step, connect);
     }
 
-    /// Schedules an event for a client, as soon as a packet can be there.
+    /// Schedules an event for a client, at the earliest time at which a packet can arrive there.
     fn tell_client(&mut self, step: &mut Step<'_>, client: u32, event: Event) {
         let at_ns = step.now_ns + step.world.delay_ns(self.id, client);
         self.schedule(step, at_ns, client, event);
@@ -188,7 +188,7 @@ impl Node {
         }
     }
 
-    /// Writes the frames that wait for a client, as far as its connection takes them.
+    /// Writes the frames waiting for a client while its connection accepts them.
     pub(super) fn write_to_client(&mut self, step: &mut Step<'_>, conn: ConnIx) {
         while self.host.is_open(conn) && self.host.is_writable(conn) {
             let Some(service) = &mut self.service else {
@@ -212,7 +212,7 @@ impl Node {
         }
     }
 
-    /// Gives the services a message that the relay found valid.
+    /// Passes a message that the relay found valid to the services.
     pub(super) fn feed_service(
         &mut self,
         step: &mut Step<'_>,
@@ -225,7 +225,7 @@ impl Node {
             return;
         };
         let message = message.clone();
-        // A message that a client published through this node's relay has arrived here, too.
+        // A client's message published through this node's relay has arrived at this node, too.
         let number = number_in(&message.payload);
         if is_own && number != UNCOUNTED {
             let publisher = step.world.messages[number as usize].publisher;
@@ -237,7 +237,7 @@ impl Node {
         self.for_service(ServiceInput::Message { topic, message });
     }
 
-    /// Tells the services what became of a message that the relay was asked to publish.
+    /// Tells the services the result of publishing a message through the relay.
     pub(super) fn published(
         &mut self,
         request: RequestId,
@@ -252,7 +252,7 @@ impl Node {
         self.for_service(ServiceInput::Published { publish, outcome });
     }
 
-    /// Stops the services; clients notice after a time.
+    /// Stops the services. Clients notice after `noticed_after_ns`.
     pub(super) fn stop_service(&mut self, step: &mut Step<'_>, noticed_after_ns: u64) {
         let Some(service) = &mut self.service else {
             return;

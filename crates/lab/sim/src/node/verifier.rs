@@ -15,7 +15,7 @@ pub(crate) struct VerifierModel {
 }
 
 impl VerifierModel {
-    /// Creates a worker that is free.
+    /// Creates an idle worker.
     pub(super) fn new(costs: VerifyCosts) -> Self {
         let mut waiting = Batcher::new(BatchPolicy::default(), costs);
         waiting.good_proof(EVERYBODY);
@@ -26,13 +26,13 @@ impl VerifierModel {
         }
     }
 
-    /// Whether the worker is free and no proof waits. It is then like a new one: with one sender for all proofs, nothing that
-    /// it remembers changes the order.
+    /// Whether the worker is free and no proof waits. It then equals a new one: with one sender for all proofs, nothing
+    /// that it remembers affects the order.
     pub(super) fn is_idle(&self) -> bool {
         !self.busy && self.waiting.waiting() == 0
     }
 
-    /// Adds a proof to those that wait.
+    /// Adds a proof to the waiting ones.
     pub(super) fn push(&mut self, ticket: ProofTicket) {
         self.waiting.push(ticket, EVERYBODY);
     }

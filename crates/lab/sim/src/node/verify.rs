@@ -1,4 +1,4 @@
-//! Proofs that a node verifies, and the time that it takes.
+//! Proofs that a node verifies, and the time this takes.
 
 use undertone_relay::{Input, ProofTicket};
 use undertone_rln::batch::VerifyCosts;

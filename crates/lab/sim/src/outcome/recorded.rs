@@ -1,8 +1,8 @@
-//! What a run records beyond its deliveries, if it is asked to.
+//! Optional records of a run besides its deliveries.
 
 use super::{Counters, KindCounter};
 
-/// Records that a run is asked for; none of them by default. They change nothing that happens.
+/// Records to make during a run; none by default. They do not affect the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordOptions {
@@ -10,19 +10,19 @@ pub struct RecordOptions {
     pub copies: bool,
     /// Whether traffic is counted for each direction of each connection.
     pub links: bool,
-    /// Length of the intervals in which sent traffic is counted by kind, nanoseconds; `None` for no such record.
+    /// Length of the intervals in which sent traffic is counted by kind, nanoseconds; `None` to record none.
     pub traffic_every_ns: Option<u64>,
 }
 
 impl RecordOptions {
-    /// Records nothing, which is where others start from.
+    /// No records; the starting point for other options.
     pub const NONE: Self = Self {
         copies: false,
         links: false,
         traffic_every_ns: None,
     };
 
-    /// Whether nodes have to note what passes through their connections.
+    /// Whether nodes must record the traffic of their connections.
     pub(crate) const fn is_by_connection(&self) -> bool {
         self.copies || self.links
     }
@@ -39,14 +39,14 @@ pub struct CopyRecord {
     pub from: u32,
     /// Node at the other end of the connection.
     pub to: u32,
-    /// Connections from the publisher to the receiver by the way that the copy took; `None` if the sender was never
-    /// given the whole message.
+    /// Number of hops from the publisher to the receiver along the path of this copy; `None` if the sender never
+    /// had the whole message.
     pub hops: Option<u16>,
     /// Length of the message with its envelope in the frame, bytes.
     pub bytes: u32,
     /// Time at which the sender wrote the copy to the connection, nanoseconds.
     pub sent_ns: u64,
-    /// Time at which the receiver's relay was given the copy, nanoseconds; `None` if that did not happen.
+    /// Time at which the receiver's relay got the copy, nanoseconds; `None` if it did not.
     pub received_ns: Option<u64>,
     /// Whether it was the receiver's first copy of the message or fragment.
     pub is_first: bool,
@@ -74,7 +74,7 @@ pub struct LinkRecord {
 pub struct TrafficInterval {
     /// Start of the interval, nanoseconds.
     pub from_ns: u64,
-    /// Traffic by kind; only the kinds are counted.
+    /// Traffic by kind; the other counters are not used.
     pub sent: Counters,
 }
 
@@ -85,6 +85,6 @@ pub struct Recorded {
     pub copies: Vec<CopyRecord>,
     /// Directions of connections on which anything was sent, ordered by sender and receiver.
     pub links: Vec<LinkRecord>,
-    /// Intervals in which anything was sent, in their order.
+    /// Intervals in which anything was sent, in order of time.
     pub traffic: Vec<TrafficInterval>,
 }

@@ -1,4 +1,4 @@
-//! Agreement of all ranks, before a run, that they run the same.
+//! Agreement of all ranks, before a run, that they run the same simulation.
 
 use sha2::{Digest, Sha256};
 use undertone_wire::put_varint;
@@ -8,7 +8,7 @@ use crate::ranks::{RankError, Ranks, letters};
 use crate::run::options::RunOptions;
 use crate::scenario::Scenario;
 
-/// Most threads of a rank.
+/// Maximum number of threads of a rank.
 const THREADS_MAX: usize = 64;
 
 /// Compares version, scenario and seed of all ranks; returns the number of threads of each.

@@ -1,4 +1,5 @@
-//! Claims that a rank makes at the end of a run about nodes of another, which judges them.
+//! Claims that a rank makes at the end of a run about another rank's nodes, and that the other rank
+//! checks.
 
 use undertone_wire::put_varint;
 
@@ -6,7 +7,7 @@ use crate::ranks::numbers::{Numbers, read_all, write_all};
 use crate::ranks::reader::{LetterReader, Unreadable};
 use crate::ranks::{RankError, Ranks, letters};
 
-/// Claims for one rank, and the packets of the rank that makes them.
+/// Claims sent to one rank, and the packet counts of the rank that makes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Claims {
     pub(crate) packets: PacketCount,
@@ -14,7 +15,7 @@ pub(crate) struct Claims {
     pub(crate) readings: Vec<ReadingClaim>,
 }
 
-/// Packets of one rank or of several.
+/// Packet counts of one rank or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketCount {
     pub(crate) sent: u64,
@@ -31,7 +32,8 @@ impl PacketCount {
     }
 }
 
-/// Node `remote` has the node at the other end of its connection `remote_conn` in its mesh.
+/// Claim that node `remote` has `node`, at the other end of its connection `remote_conn`, in its
+/// mesh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MeshClaim {
     pub(crate) node: u32,
@@ -56,7 +58,8 @@ impl Numbers for MeshClaim {
     }
 }
 
-/// The store of `node` had no other messages when a client's reading of its history began.
+/// Claim that a client's reading has every message that the store of `node` had when the reading
+/// began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReadingClaim {
     pub(crate) client: u32,
@@ -111,7 +114,8 @@ impl Claims {
     }
 }
 
-/// Gives each rank its claims; returns those that this rank is to judge, by the rank that makes them.
+/// Sends each rank its claims. Returns the claims that this rank must judge, indexed by the rank that
+/// makes them.
 pub(crate) fn exchange(ranks: &mut dyn Ranks, claims: &[Claims]) -> Result<Vec<Claims>, RankError> {
     let letters = claims.iter().map(Claims::write).collect();
     let received = letters::exchange(ranks, letters)?;

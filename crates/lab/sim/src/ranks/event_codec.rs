@@ -1,7 +1,7 @@
 //! Binary encoding of the events that one node causes at another, for nodes on different ranks.
 //!
-//! A section holds the events for one thread: the frames, each once, then the events, which name frames by number. All
-//! numbers are varints.
+//! A section holds the events for one thread: first the frames, each once, then the events, which refer to frames by
+//! number. All numbers are varints.
 
 use bytes::Bytes;
 use undertone_link::{Arrival, Burst, ConnIx, Segment};
@@ -34,7 +34,7 @@ mod flag {
     pub(super) const ALL: u64 = 15;
 }
 
-/// Writes a section with these events, and nothing if there are none.
+/// Writes a section with these events; writes nothing if there are none.
 pub(crate) fn write(out: &mut Vec<u8>, events: &[Scheduled<Event>]) {
     if events.is_empty() {
         return;
@@ -138,7 +138,7 @@ fn write_burst(out: &mut Vec<u8>, frames: &mut FrameTable, burst: &Burst<Bytes>)
     }
 }
 
-/// Reads a section, and passes on its events.
+/// Reads a section, and passes each event to `each`.
 pub(crate) fn read(
     section: &[u8],
     held: &HeldFrames,

@@ -1,4 +1,4 @@
-//! Frames that cross ranks: each is written once into a section of a letter, and held once by the rank that reads it.
+//! Frames that cross ranks: each is written once per section of a letter, and stored once by the rank that reads it.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,17 +9,17 @@ use undertone_wire::put_varint;
 use crate::ranks::reader::{LetterReader, Unreadable};
 use crate::trace;
 
-/// Length from which frames are held, so that copies that come later share their memory, bytes. Message ids and signal hashes
-/// are cached by the address of the bytes; a shorter frame holds no message or a tiny one.
+/// Minimum length of frames that are kept so that later copies share their memory, bytes. Message ids and signal hashes
+/// are cached by memory address; a shorter frame has no message or a tiny one.
 const HELD_FROM_BYTES: usize = 128;
 
-/// Most bytes that are held; then all are let go, which costs only hashing again.
+/// Maximum total length of kept frames; then all are released, which costs only rehashing.
 const HELD_BYTES_MAX: usize = 64 << 20;
 
 /// Frames of a section that is being written.
 #[derive(Debug, Default)]
 pub(crate) struct FrameTable {
-    /// Numbers of the frames, by address and length. The frames are held, so no address is used twice.
+    /// Numbers of the frames, by address and length. `frames` keeps them alive, so no address is reused.
     numbers: BTreeMap<(usize, usize), u64>,
     frames: Vec<Bytes>,
 }
@@ -44,7 +44,7 @@ impl FrameTable {
     }
 }
 
-/// Frames of other ranks that a process holds, shared by its threads.
+/// Frames of other ranks that a process keeps, shared by its threads.
 #[derive(Debug, Default)]
 pub(crate) struct HeldFrames(Mutex<Held>);
 
@@ -64,7 +64,7 @@ impl HeldFrames {
             .collect()
     }
 
-    /// Returns a frame with this content: the one that is held, if there is one.
+    /// Returns a frame with this content: the kept one if there is one.
     fn shared(&self, content: &[u8]) -> Bytes {
         if content.len() < HELD_FROM_BYTES {
             return Bytes::copy_from_slice(content);

@@ -2,7 +2,7 @@
 
 use crate::ranks::{RankError, Ranks};
 
-/// Most bytes that a rank gives or gets in one exchange.
+/// Maximum number of bytes that a rank sends or receives in one exchange.
 const EXCHANGE_BYTES_MAX: usize = 256 << 20;
 
 /// Exchanges letters that may be too long for one exchange.
@@ -24,7 +24,7 @@ fn exchange_in_pieces(
     for round in 0.. {
         let from = round * piece_bytes;
         let has_more = longest > from + piece_bytes;
-        // The first byte says whether its sender has more for any rank, so all agree on the number of rounds.
+        // The first byte says whether the sender has more for any rank, so all agree on the number of rounds.
         let pieces = letters.iter().map(|letter| {
             let rest = letter.get(from..).unwrap_or_default();
             let piece = &rest[..rest.len().min(piece_bytes)];

@@ -7,9 +7,9 @@ use crate::ranks::reader::{LetterReader, Unreadable};
 /// State of one rank at the end of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
-    /// Time of the earliest event that the rank has, or sends.
+    /// Time of the earliest event that the rank has or sends.
     pub(crate) next_ns: u64,
-    /// Time at which the run was stopped here; the largest number if it was not.
+    /// Time at which the run was stopped here; `u64::MAX` if it was not.
     pub(crate) stopped_ns: u64,
     /// Whether a thread of the rank has failed.
     pub(crate) has_failed: bool,
@@ -42,7 +42,7 @@ impl Note {
         })
     }
 
-    /// State of two ranks together.
+    /// Combined state of two ranks.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             next_ns: self.next_ns.min(other.next_ns),

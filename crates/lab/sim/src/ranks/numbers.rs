@@ -1,4 +1,4 @@
-//! Binary encoding of records of numbers: each lists its fields once, for writing and for reading.
+//! Binary encoding of numeric records: each lists its fields once, for both writing and reading.
 
 use undertone_wire::put_varint;
 
@@ -15,7 +15,7 @@ pub(crate) trait Numbers: Copy {
     /// A record of zeros.
     const ZERO: Self;
 
-    /// Passes every field to `visit`, and takes over what is left there.
+    /// Passes every field to `visit`, and stores the value that `visit` leaves.
     fn visit(&mut self, visit: Visit<'_>);
 }
 

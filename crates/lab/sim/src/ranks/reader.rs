@@ -1,8 +1,9 @@
-//! Reading of letters: every length is checked against what is left before memory is taken for it.
+//! Reading of letters. Every length is checked against the remaining bytes before memory is
+//! allocated for it.
 
 use undertone_wire::read_varint;
 
-/// Returned for a letter that cannot be read, with the part that is wrong.
+/// Returned for a letter that cannot be read; names the malformed part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable(pub(crate) &'static str);
 
@@ -42,7 +43,7 @@ impl<'a> LetterReader<'a> {
         }
     }
 
-    /// Takes the length of a list of which every entry takes a byte at least.
+    /// Takes the length of a list whose entries are at least one byte each.
     pub(crate) fn entries(&mut self, what: &'static str) -> Result<usize, Unreadable> {
         let count = usize::try_from(self.number(what)?).map_err(|_| Unreadable(what))?;
         if count > self.rest.len() {
@@ -51,7 +52,7 @@ impl<'a> LetterReader<'a> {
         Ok(count)
     }
 
-    /// Takes bytes that follow their length.
+    /// Takes a length-prefixed byte string.
     pub(crate) fn bytes(&mut self, what: &'static str) -> Result<&'a [u8], Unreadable> {
         let len = self.entries(what)?;
         let (bytes, rest) = self.rest.split_at(len);

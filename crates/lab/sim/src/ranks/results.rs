@@ -1,4 +1,4 @@
-//! Results of ranks on their way to rank 0, and back: the whole result needs the senders of all first copies.
+//! Transfer of results to rank 0 and back. The whole result needs the senders of all first copies.
 
 use undertone_wire::put_varint;
 
@@ -20,7 +20,7 @@ pub(crate) fn gather(ranks: &mut dyn Ranks, own: Part) -> Result<Vec<Part>, Rank
     Ok(parts)
 }
 
-/// Gives the part of this rank to rank 0.
+/// Sends this rank's part to rank 0.
 pub(crate) fn give(ranks: &mut dyn Ranks, part: &Part) -> Result<(), RankError> {
     let mut letters = vec![Vec::new(); ranks.count()];
     letters[0] = write_part(part);
@@ -28,7 +28,7 @@ pub(crate) fn give(ranks: &mut dyn Ranks, part: &Part) -> Result<(), RankError> 
     Ok(())
 }
 
-/// Gives each rank the trace hash and the hops of the deliveries to its nodes.
+/// Sends each rank the trace hash and the hops of the deliveries to its nodes.
 pub(crate) fn spread(ranks: &mut dyn Ranks, outcome: &Outcome) -> Result<(), RankError> {
     let count = ranks.count();
     let mut hops = vec![Vec::new(); count];
@@ -47,7 +47,7 @@ pub(crate) fn spread(ranks: &mut dyn Ranks, outcome: &Outcome) -> Result<(), Ran
     Ok(())
 }
 
-/// Takes the trace hash and hops for the part of this rank from rank 0.
+/// Receives the trace hash, and the hops for this rank's part, from rank 0.
 pub(crate) fn take(ranks: &mut dyn Ranks, outcome: &mut Outcome) -> Result<(), RankError> {
     let none = vec![Vec::new(); ranks.count()];
     let letters = letters::exchange(ranks, none)?;
@@ -129,7 +129,7 @@ fn read_part(letter: &[u8]) -> Result<Part, Unreadable> {
     for _ in 0..reader.entries("violations")? {
         let (at_ns, node) = (reader.number("violation")?, reader.short("violation")?);
         let rule = str::from_utf8(reader.bytes("rule")?).map_err(|_| Unreadable("rule"))?;
-        // Only the first violations of a thread are kept, so this takes little memory, which is needed to the end.
+        // Only the first violations of a thread are kept, so the leak is small; the text is needed until the end.
         let rule = Box::leak(rule.to_owned().into_boxed_str());
         part.violations.push(Violation { at_ns, node, rule });
     }

@@ -1,4 +1,4 @@
-//! Reader of the messages in a frame, for records.
+//! Reads the messages in a frame, for records.
 
 use undertone_gossip::fragments::overhead_bytes;
 use undertone_relay::FRAGMENT_META;
@@ -9,7 +9,7 @@ use crate::node::input::number_in;
 /// One message in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CopyEntry {
-    /// Number of the message; `None` for a fragment that does not hold it.
+    /// Number of the message; `None` for a fragment that does not contain it.
     pub(super) number: Option<u64>,
     /// Timestamp of the message, which is the same in all of its fragments.
     pub(super) stamp: i64,
@@ -19,7 +19,7 @@ pub(super) struct CopyEntry {
     pub(super) bytes: u32,
 }
 
-/// Messages of a frame, which has a length prefix; those that are not Waku messages are left out.
+/// Messages of a frame with its length prefix; those that are not Waku messages are left out.
 pub(super) fn copies_in(frame: &[u8]) -> impl Iterator<Item = CopyEntry> + '_ {
     let prefix = read_varint(frame).map_or(frame.len(), |(_, prefix)| prefix);
     let mut rpc = FieldReader::new(&frame[prefix..]);

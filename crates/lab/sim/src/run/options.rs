@@ -10,12 +10,12 @@ pub struct RunOptions {
     pub seed: u64,
     /// Number of threads; the outcome does not depend on it.
     pub threads: usize,
-    /// Records to be made besides deliveries; it changes nothing else.
+    /// Records to make besides deliveries; they change nothing else.
     pub record: RecordOptions,
 }
 
 impl RunOptions {
-    /// RunOptions of a run on one thread.
+    /// Options for a run on one thread, without records.
     pub const fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -24,14 +24,14 @@ impl RunOptions {
         }
     }
 
-    /// RunOptions of the same run on this many threads.
+    /// Sets the number of threads.
     #[must_use]
     pub const fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// RunOptions of the same run with records.
+    /// Sets the records to make.
     #[must_use]
     pub const fn record(mut self, record: RecordOptions) -> Self {
         self.record = record;

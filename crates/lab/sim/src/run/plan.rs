@@ -1,4 +1,4 @@
-//! Preparation of a run: validation of the scenario, its messages and start times.
+//! Preparation of a run: validation of the scenario, messages and start times.
 
 mod discovery;
 mod services;
@@ -12,7 +12,7 @@ use crate::seeds::SeededRng;
 use crate::topology;
 use crate::world::World;
 
-/// Computes everything that is fixed before the first event, for the nodes of a part of the network.
+/// Computes everything that is fixed before the first event, for one process's part of the network.
 pub(crate) fn world(scenario: &Scenario, seed: u64, part: RankPart) -> Result<World, SimError> {
     validate(scenario)?;
     let mut rng = SeededRng::new(seed, "topology", 0);
@@ -229,7 +229,7 @@ fn messages(scenario: &Scenario, seed: u64) -> Vec<Message> {
         .collect()
 }
 
-/// Returns the messages that have times of their own.
+/// Returns the messages that the scenario lists one by one.
 fn listed(scenario: &Scenario) -> Vec<Message> {
     let listed = (0..).zip(&scenario.listed);
     listed

@@ -24,7 +24,7 @@ pub(super) fn collect(world: &World, mut ran: Ran) -> Outcome {
         checks::check(world, &mut ran.shards, None)
             .expect("a process alone exchanges no letters, which alone may fail");
     }
-    // What is scheduled has served its purpose; without it, a million nodes and their result fit into less memory.
+    // Remaining events are no longer needed; freeing them lets a million nodes and their result fit into less memory.
     for shard in &mut ran.shards {
         shard.events = EventQueue::new();
     }
@@ -40,7 +40,7 @@ pub(super) fn collect(world: &World, mut ran: Ran) -> Outcome {
     outcome
 }
 
-/// Frees the nodes of all threads at the same time: a million take seconds.
+/// Frees the nodes of all threads in parallel, as freeing a million takes seconds.
 fn drop_shards(shards: Vec<NodeShard>) {
     std::thread::scope(|scope| {
         let mut shards = shards.into_iter();
@@ -52,7 +52,7 @@ fn drop_shards(shards: Vec<NodeShard>) {
     });
 }
 
-/// Collects the result of a run on several ranks: the whole on rank 0, elsewhere what concerns nodes of the rank.
+/// Collects the result of a run on several ranks: the whole result on rank 0, elsewhere that of the rank's own nodes.
 pub(super) fn collect_on_ranks(
     world: &World,
     mut ran: Ran,
@@ -72,12 +72,12 @@ pub(super) fn collect_on_ranks(
     results::give(ranks, &part)?;
     let mut outcome = whole(world, vec![part], ran.stopped_ns);
     results::take(ranks, &mut outcome)?;
-    // Rank 0 alone has all service nodes.
+    // Only rank 0 has all service nodes.
     outcome.services = None;
     Ok(outcome)
 }
 
-/// Puts the parts of all ranks together; that of a single rank is taken as if it were the whole.
+/// Merges the parts of all ranks. A single part is treated as the whole.
 fn whole(world: &World, parts: Vec<Part>, stopped_ns: Option<u64>) -> Outcome {
     let mut violations: Vec<_> = parts.iter().flat_map(|p| p.violations.clone()).collect();
     violations.sort_by_key(|v| (v.at_ns, v.node));
@@ -112,7 +112,8 @@ fn whole(world: &World, parts: Vec<Part>, stopped_ns: Option<u64>) -> Outcome {
     }
 }
 
-/// Goes through the nodes of all ranks in the order of their numbers: the first of each rank, then the second of each.
+/// Iterates over the nodes of all ranks in the order of their numbers: the first of each rank, then the second of
+/// each.
 fn by_node<T>(parts: impl Iterator<Item = impl Iterator<Item = T>>) -> impl Iterator<Item = T> {
     let mut parts: Vec<_> = parts.collect();
     let count = parts.len().max(1);

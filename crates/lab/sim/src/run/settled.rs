@@ -9,8 +9,8 @@ use crate::run::plan::world;
 use crate::scenario::{Fault, Scenario};
 use crate::world::World;
 
-/// Connections, paths between nodes, and messages with their publishers and times. They are the same in
-/// every run of a scenario with a seed, whichever driver runs it.
+/// The fixed parts of a run: connections, paths between nodes, and messages with their publishers and
+/// times. They are the same in every run of a scenario with a seed, whichever driver runs it.
 #[derive(Debug)]
 pub struct Plan {
     world: World,
@@ -23,8 +23,8 @@ pub struct Dial {
     pub from: u32,
     /// Index of the node that is dialled.
     pub to: u32,
-    /// Time at which dialling begins, nanoseconds. By then both nodes have started; with connections made
-    /// one by one, the earlier ones of the dialler are established.
+    /// Time at which dialling begins, nanoseconds. By then both nodes have started. If connections are
+    /// made one by one, the dialler's earlier ones are established.
     pub at_ns: u64,
 }
 

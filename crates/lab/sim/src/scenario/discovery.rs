@@ -1,15 +1,15 @@
-//! Scenario parameters of a network whose nodes find each other.
+//! Scenario parameters of peer discovery.
 
 /// Discovery of peers, in place of a topology: every node asks an offer service for others, and its connection manager decides
 /// whom to dial.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Discovery {
-    /// Nodes that an answer of the offer service names, drawn at random; some of them may be away.
+    /// Number of nodes in an answer of the offer service, drawn at random; some of them may be away.
     pub offered: u32,
-    /// Time from a question to its answer, nanoseconds.
+    /// Time from a request to its answer, nanoseconds.
     pub answer_ns: u64,
-    /// Time after which both ends of a connection that a partition cuts have closed it, nanoseconds. A shorter partition
+    /// Time after which both ends close a connection that is cut by a partition, nanoseconds. A shorter partition
     /// closes none.
     pub cut_noticed_after_ns: u64,
     /// Nodes that leave and come back; `None` if all stay.
@@ -30,8 +30,8 @@ pub struct Churn {
 }
 
 impl Default for Discovery {
-    /// Answers of eight nodes after half a second, as a look-up in discv5 takes; connections that are cut end after 20 s, as real nodes
-    /// end them when TCP gets no acknowledgement; no churn.
+    /// Answers of eight nodes after half a second, which is how long a discv5 look-up takes; cut connections close
+    /// after 20 s, as real nodes close them when TCP gets no acknowledgement; no churn.
     fn default() -> Self {
         Self {
             offered: 8,

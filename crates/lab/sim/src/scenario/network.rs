@@ -7,8 +7,7 @@ use super::discovery::Discovery;
 /// Connections between the nodes. Both directions carry traffic, whichever end dialled.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Topology {
-    /// Every node dials this many others, chosen at random, so that it has about
-    /// twice as many connections.
+    /// Every node dials this many others, chosen at random, so it has about twice as many connections.
     Dials(u32),
     /// Every node has exactly this many connections, chosen at random;
     /// `nodes * degree` must be even.
@@ -23,12 +22,12 @@ pub enum Topology {
     FullMesh,
     /// Exactly these connections, as (dialler, dialled).
     Edges(Vec<(u32, u32)>),
-    /// No connections at the start: the nodes find each other.
+    /// No connections at the start: the nodes discover each other.
     Discovery(Discovery),
 }
 
 impl Topology {
-    /// Discovery of peers, if the nodes find each other.
+    /// Discovery of peers, if the topology is one of discovery.
     pub fn discovery(&self) -> Option<&Discovery> {
         match self {
             Self::Discovery(discovery) => Some(discovery),
@@ -90,7 +89,8 @@ pub enum Qdisc {
 /// Transport model; its parameters are those of `undertone_link`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TcpProfile {
-    /// The TCP of a Linux kernel, behind whose device packets of all connections wait in the order in which they were sent.
+    /// The TCP of a Linux kernel whose device is faster than the uplink: packets of all connections wait behind the
+    /// device, in the order in which they were sent.
     Linux,
     /// The TCP of a Linux kernel whose own device is as fast as the uplink, with send buffers that the kernel tunes.
     LinuxDevice,
@@ -139,15 +139,15 @@ pub struct Network {
     pub queue: Qdisc,
     /// Transport model of all hosts.
     pub tcp: TcpProfile,
-    /// Whether send buffers grow as the stack tunes them; otherwise they hold 4 MiB and take a frame whole.
+    /// Whether send buffers grow under the stack's tuning; otherwise they hold 4 MiB and accept a whole frame.
     pub tuned_send_buffers: bool,
     /// Whether a silence reduces a connection's window towards its initial size (RFC 2861), as Linux does
     /// unless `net.ipv4.tcp_slow_start_after_idle` is 0.
     pub slow_start_after_idle: bool,
-    /// Packets that a connection has carried in each direction before the first frame of the relay
-    /// (handshakes, identification). They have opened its window.
+    /// Packets that a connection has carried in each direction before the relay's first frame (handshakes,
+    /// identification). They have opened its congestion window.
     pub setup_packets: u32,
-    /// Writes of both ends during the set-up, instead of `setup_packets`.
+    /// Writes of both ends during the connection set-up, in place of `setup_packets`.
     pub handshake: Option<&'static HandshakeProfile>,
     /// Bytes that encryption and multiplexing add to each frame.
     pub mux_overhead_bytes: u32,

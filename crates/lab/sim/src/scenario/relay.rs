@@ -5,8 +5,7 @@ use undertone_gossip::Config;
 /// Relay configuration of every node.
 #[derive(Clone, Debug)]
 pub struct RelaySetup {
-    /// Protocol id that peers agree on. It decides which wire features are used, see
-    /// `undertone_gossip::PROTOCOLS`.
+    /// Protocol id that peers agree on. It determines the wire features in use, see `undertone_gossip::PROTOCOLS`.
     pub protocol: String,
     /// Parameters of the GossipSub router.
     pub gossip: Config,
@@ -16,8 +15,9 @@ pub struct RelaySetup {
     pub fragments: u32,
     /// Number of topics.
     pub topics: u32,
-    /// Topics that each node subscribes to; `None` is all of them. Node n subscribes to topic n modulo `topics` and those
-    /// after it, publishes on the first of them, and dials only nodes that have a topic in common with it.
+    /// Number of topics that each node subscribes to; `None` is all of them. Node n subscribes to topic n modulo
+    /// `topics` and the following ones, publishes on the first of them, and dials only nodes that share a topic with
+    /// it.
     pub topics_per_node: Option<u32>,
 }
 
@@ -32,14 +32,14 @@ impl RelaySetup {
         after_first < per_node
     }
 
-    /// Whether two nodes subscribe to a topic in common.
+    /// Whether two nodes share a topic.
     pub fn share_a_topic(&self, a: u32, b: u32) -> bool {
         let first = |node: u32| node % self.topics.max(1);
         self.joins(a, first(b)) || self.joins(b, first(a))
     }
 }
 
-/// Parameters of the rate limit. Proofs are not computed: making and verifying them takes the time given
+/// Parameters of the rate limit. Proofs are not computed: generating and verifying them takes the times configured
 /// here. Every other check is real.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rln {

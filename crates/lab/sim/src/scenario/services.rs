@@ -5,19 +5,19 @@ pub use undertone_services::rate_limit::{LimitedService, RateLimitError, RateLim
 
 /// Service nodes and light clients of a network.
 ///
-/// The service nodes are the last ones of the relays, so that faults reach them first. Light clients have the numbers
-/// after those of the relays. Losses, sleeps and troubles end with the last message; the time after it is calm.
+/// The service nodes are the last of the relays, so that faults reach them first. Light clients are numbered after the
+/// relays. Losses, sleeps and troubles end with the last message; the time after it is calm.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServicesSetup {
-    /// Number of relays that serve, at least 1.
+    /// Number of relays that are service nodes, at least 1.
     pub service_nodes: u32,
     /// Number of light clients, those of a flood included.
     pub light_clients: u32,
     /// Service nodes that each client knows, at its start or later.
     pub peers_per_client: u32,
-    /// Service nodes that each client knows at its start, which it asks for others by peer exchange; `None` if it knows all
-    /// that it ever will.
+    /// Service nodes that each client knows at its start, and asks for others by peer exchange; `None` if it knows all
+    /// `peers_per_client` from the start.
     pub known_peers: Option<u32>,
     /// Whether clients ask each service node for its metadata, and leave one of another cluster.
     pub metadata: bool,
@@ -25,7 +25,7 @@ pub struct ServicesSetup {
     pub filter_peers: u32,
     /// Whether clients subscribe.
     pub subscribes: bool,
-    /// Number of messages of which a light client publishes one, in turn; 0 for none.
+    /// One message in this many is published by a light client, the clients taking turns; 0 for none.
     pub publish_one_in: u32,
     /// Version of lightpush that clients publish with.
     pub lightpush: PushVersion,
@@ -37,22 +37,22 @@ pub struct ServicesSetup {
     pub topics_per_client: u32,
     /// Whether service nodes keep history.
     pub store: bool,
-    /// Time that an archive takes for a query, one after another, nanoseconds.
+    /// Time that an archive takes for a query, nanoseconds. Queries are processed one after another.
     pub query_ns: u64,
-    /// Time between two readings of the whole history by a client; `None` if no client reads it, nanoseconds.
+    /// Time between two readings of the whole history by a client, nanoseconds; `None` if no client reads it.
     pub read_every_ns: Option<u64>,
     /// Messages on a page of such a reading, 1 to 100.
     pub page_size: u32,
-    /// Time between two sessions in which a service node compares its history with that of another one, and both exchange what
-    /// one of them lacks; `None` for never, nanoseconds.
+    /// Time between two sessions in which a service node compares its history with another one's and both exchange
+    /// missing messages, nanoseconds; `None` for never.
     pub sync_every_ns: Option<u64>,
     /// Limits on the requests of clients.
     pub rates: RateLimits,
-    /// Uplink and downlink of each client, bytes per second; `None` for those of the network.
+    /// Uplink and downlink of each client, bytes per second; `None` for the network's rates.
     pub client_rates: Option<(u64, u64)>,
     /// Probability that a stream breaks, with its request, its answer or its pushed message.
     pub stream_loss: f64,
-    /// Mean time after which a client's connection is lost; `None` for never, nanoseconds.
+    /// Mean time after which a client's connection is lost, nanoseconds; `None` for never.
     pub connection_lost_every_ns: Option<u64>,
     /// Sleeps of the clients' machines.
     pub sleep: Option<ClientSleep>,
@@ -65,8 +65,8 @@ pub struct ServicesSetup {
 }
 
 impl ServicesSetup {
-    /// Sound service nodes, with history and without rate limits but the filter's default, and light clients that
-    /// subscribe to the only content topic and publish every second message.
+    /// Service nodes without troubles, with history and without rate limits except the filter's default, and light
+    /// clients that subscribe to the only content topic and publish every second message.
     pub fn new(service_nodes: u32, light_clients: u32) -> Self {
         const S: u64 = 1_000_000_000;
         Self {
@@ -98,14 +98,14 @@ impl ServicesSetup {
         }
     }
 
-    /// Number of clients that are no part of a flood.
+    /// Number of clients that are not part of a flood.
     pub fn honest_clients(&self) -> u32 {
         let flooding = self.flood.map_or(0, |flood| flood.clients);
         self.light_clients.saturating_sub(flooding)
     }
 }
 
-/// Sleeps of a client's machine: its process stands still, and the network keeps what is sent to it.
+/// Sleeps of a client's machine. Its process is suspended, and the network holds the data sent to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientSleep {
     /// Mean time awake between two sleeps, nanoseconds.
@@ -114,12 +114,12 @@ pub struct ClientSleep {
     pub for_ns: u64,
 }
 
-/// Trouble of a service node for a time. Its relay goes on.
+/// Temporary trouble of a service node. Its relay keeps running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServiceTrouble {
     /// Number of the service node, from 0.
     pub peer: u32,
-    /// Begin of the trouble, nanoseconds.
+    /// Start of the trouble, nanoseconds.
     pub at_ns: u64,
     /// Length of the trouble, nanoseconds.
     pub for_ns: u64,
@@ -130,17 +130,18 @@ pub struct ServiceTrouble {
 /// Kind of a trouble.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TroubleKind {
-    /// The services are gone: connections are closed, none is accepted, nothing is kept; subscriptions are forgotten.
+    /// The services are down: connections are closed, none is accepted, no message is stored, and subscriptions are
+    /// forgotten.
     Gone,
-    /// Connections look alive, but no request is answered, nothing is pushed or kept.
+    /// Connections look alive, but no request is answered and no message is pushed or stored.
     Hangs,
     /// Requests are answered, but nothing is pushed.
     Mute,
-    /// Requests are answered with lies: nothing is published, messages are pushed that nobody asked for, pages name
-    /// messages that do not exist or hold others than were asked for.
+    /// Requests are answered with lies: nothing is published, unrequested messages are pushed, and history pages name
+    /// messages that do not exist or hold messages that were not requested.
     Lies,
-    /// The process is one of another cluster: connections are closed once, then accepted; nothing is kept or pushed, and
-    /// subscriptions, messages and queries are answered as that network's.
+    /// The process restarts in another cluster: connections are closed once, then accepted. Nothing is stored or
+    /// pushed, and subscriptions, messages and queries are answered as by that network.
     OtherCluster,
 }
 
@@ -149,7 +150,7 @@ pub enum TroubleKind {
 pub struct RequestFlood {
     /// Clients that flood, counted from the last.
     pub clients: u32,
-    /// Begin of the flood, nanoseconds.
+    /// Start of the flood, nanoseconds.
     pub at_ns: u64,
     /// Length of the flood, nanoseconds.
     pub for_ns: u64,
@@ -159,13 +160,13 @@ pub struct RequestFlood {
     pub service: Option<FloodedService>,
 }
 
-/// Service that a flood is sent to.
+/// Service that a flood targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FloodedService {
     /// Queries for the largest pages of history.
     Store,
     /// Subscriptions to a hundred content topics each.
     Filter,
-    /// Messages to be published, without a proof.
+    /// Messages to publish, without a proof.
     Lightpush,
 }

@@ -5,7 +5,7 @@
 pub enum Publishers {
     /// Always the same node.
     One(u32),
-    /// The first this many nodes, in turn.
+    /// The nodes numbered below this, in turn.
     RoundRobin(u32),
     /// A node chosen at random for every message.
     Random,
@@ -35,7 +35,7 @@ pub struct Traffic {
     pub spacing: Spacing,
 }
 
-/// A message at a time of its own.
+/// A message with its own time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedMessage {
     /// Time at which it is published, nanoseconds.
@@ -96,7 +96,7 @@ pub enum FaultKind {
         /// Time between two messages of a node, nanoseconds.
         interval_ns: u64,
     },
-    /// The nodes keep their places in meshes and announce what they have, but send no message of others
-    /// from now on, neither forwarded nor asked for.
+    /// The nodes stay in their meshes and announce their messages, but from now on send no message of
+    /// others, neither forwarded nor requested.
     Silent,
 }

@@ -8,7 +8,7 @@ use undertone_services::history::{
     PageDirection, StoredMessage,
 };
 
-/// Place of a message in history: timestamp, then hash.
+/// Position of a message in history: timestamp, then hash.
 type HistoryPlace = (i64, MessageHash);
 
 /// Messages in the order of history.
@@ -18,7 +18,7 @@ pub(crate) struct MemoryArchive {
     timestamps: BTreeMap<MessageHash, i64>,
 }
 
-/// Message with the time since when the archive has it.
+/// Message, and the time since which the archive has it.
 #[derive(Debug)]
 pub(crate) struct ArchivedMessage {
     pub(crate) stored: StoredMessage,
@@ -26,7 +26,7 @@ pub(crate) struct ArchivedMessage {
 }
 
 impl MemoryArchive {
-    /// Keeps a message, unless it is ephemeral or kept already.
+    /// Stores a message, unless it is ephemeral or already stored.
     pub(crate) fn keep(&mut self, now_ns: u64, stored: StoredMessage) {
         if stored.message.is_ephemeral() {
             return;
@@ -39,7 +39,7 @@ impl MemoryArchive {
         });
     }
 
-    /// Message of a hash, if it is kept.
+    /// Message with a hash, if it is stored.
     pub(crate) fn get(&self, hash: MessageHash) -> Option<&StoredMessage> {
         let timestamp = *self.timestamps.get(&hash)?;
         let kept = self.messages.get(&(timestamp, hash))?;
@@ -92,7 +92,7 @@ impl MemoryArchive {
         Ok(HistoryPage { entries, next })
     }
 
-    /// Places between which all messages of a query lie; `None` if there are none.
+    /// Positions between which all messages of a query lie; `None` if there are none.
     fn bounds(&self, query: &HistoryQuery) -> Option<(HistoryPlace, HistoryPlace)> {
         match &query.criteria {
             HistoryCriteria::Hashes(hashes) => {
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// Reads every page with the reader that clients use, which believes no server.
+    /// Reads every page with the reader that clients use, which trusts no server.
     fn read(archive: &mut MemoryArchive, query: HistoryQuery, arrive: bool) -> usize {
         let mut reader = HistoryReader::new(query, ReaderLimits::default());
         let (mut read, mut arrives) = (0, 100);
@@ -190,7 +190,7 @@ mod tests {
                 assert_eq!(read(&mut archive, query(direction, limit), false), 30);
             }
         }
-        // What arrives while pages are read comes at the end, and does not move the pages.
+        // Messages that arrive during the reading come at the end, and do not move the pages.
         let forward = query(PageDirection::Forward, 2);
         assert_eq!(read(&mut archive(30), forward, true), 30 + 20);
         let backward = query(PageDirection::Backward, 2);

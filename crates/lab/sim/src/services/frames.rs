@@ -1,13 +1,13 @@
 //! Frames between light clients and service nodes, and what their streams cost.
 //!
-//! A request takes a stream of its own. In the simulator a frame names its stream; the bytes that streams cost on real
-//! connections are added to the length that the network is told.
+//! Each request has its own stream. In the simulator a frame names its stream; the bytes that streams cost on real
+//! connections are added to the length that the network sees.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use undertone_services::host::RequestProtocol;
 use undertone_services::{filter, metadata};
 
-/// Length of multistream-select's own line, bytes.
+/// Length of multistream-select's header line, bytes.
 const NEGOTIATION_BYTES: u64 = 20;
 
 /// Service that a stream is for. The numbers are tags of frames.
@@ -35,7 +35,7 @@ impl StreamService {
     /// Services whose requests are counted, each at the position of its counters.
     pub(crate) const COUNTED: [Self; 3] = [Self::Store, Self::Filter, Self::Lightpush];
 
-    /// Position of the service's counters; `None` for one that only tells of peers.
+    /// Index of the service's counters; `None` for a service whose requests are not counted.
     pub(crate) fn counted(self) -> Option<usize> {
         match self {
             Self::Store => Some(0),
@@ -50,7 +50,7 @@ impl StreamService {
         all.find(|service| *service as u8 == tag)
     }
 
-    /// Protocol whose requests the host of the services takes; `None` for metadata, which all nodes answer.
+    /// Protocol in the service host; `None` for metadata, which all nodes answer.
     pub(crate) fn protocol(self) -> Option<RequestProtocol> {
         match self {
             Self::Store => Some(RequestProtocol::Store),
@@ -62,8 +62,8 @@ impl StreamService {
         }
     }
 
-    /// Bytes of a request or an answer on a stream of its own: the negotiation, the prefix and the body, with the
-    /// multiplexer's header for opening, content and closing.
+    /// Bytes of a request or an answer on its own stream: the negotiation, the length prefix and the body, with the
+    /// multiplexer's headers for opening, content and closing.
     pub(crate) fn stream_bytes(self, body: usize, mux_overhead_bytes: u32) -> u64 {
         let protocol = self
             .protocol()
@@ -72,7 +72,7 @@ impl StreamService {
     }
 }
 
-/// Bytes of a pushed message; the first one of a connection opens the stream for all.
+/// Bytes of a pushed message. The first one on a connection opens the stream for all.
 pub(crate) fn push_bytes(body: usize, is_first: bool, mux_overhead_bytes: u32) -> u64 {
     let mux_bytes = u64::from(mux_overhead_bytes);
     let opening = match is_first {
@@ -82,7 +82,7 @@ pub(crate) fn push_bytes(body: usize, is_first: bool, mux_overhead_bytes: u32) -
     opening + framed_bytes(body) + mux_bytes
 }
 
-/// Bytes by which one end names a protocol.
+/// Bytes with which one end names a protocol.
 fn negotiated_bytes(protocol: &str) -> u64 {
     // A prefix of one byte and a line feed.
     NEGOTIATION_BYTES + protocol.len() as u64 + 2
@@ -108,7 +108,7 @@ pub(crate) enum StreamFrame {
     Push { body: Bytes },
     /// Payload of a session between stores, on a stream that its initiator has numbered.
     Reconcile { stream: u32, body: Bytes },
-    /// Message that a session found missing.
+    /// Message that a session between stores found missing.
     Transfer { body: Bytes },
 }
 
@@ -123,8 +123,8 @@ impl StreamFrame {
         Self::Reconcile { stream, body }
     }
 
-    /// Bytes of a frame between stores: the prefix and the body, with the multiplexer's header. The negotiation of the
-    /// stream, some 60 bytes a session, is left out.
+    /// Bytes of a frame between stores: the length prefix and the body, with the multiplexer's header. The negotiation
+    /// of the stream, about 60 bytes a session, is left out.
     pub(crate) fn sync_bytes(&self, mux_overhead_bytes: u32) -> u64 {
         let (Self::Request { body, .. }
         | Self::Answer { body, .. }
@@ -157,7 +157,7 @@ impl StreamFrame {
         }
     }
 
-    /// Reads a frame; `None` for bytes that [`encode`](Self::encode) does not make.
+    /// Reads a frame; `None` for bytes that [`encode`](Self::encode) does not produce.
     pub(crate) fn decode(frame: &Bytes) -> Option<Self> {
         let tag = *frame.first()?;
         match (tag, frame.slice(1..)) {

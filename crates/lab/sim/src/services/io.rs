@@ -13,7 +13,7 @@ use undertone_services::lightpush::PublishRefusal;
 pub(crate) enum ServiceInput {
     /// A client dials; `conn` is the client's index of the connection.
     Dial { client: u32, conn: ConnIx },
-    /// A client's connection is closed, or its end is noticed.
+    /// A client's connection was closed, or its end was noticed.
     Closed(ConnIx),
     /// A frame arrived from a client.
     Frame { conn: ConnIx, frame: Bytes },
@@ -27,13 +27,13 @@ pub(crate) enum ServiceInput {
         publish: RequestNo,
         outcome: Result<u32, PublishRefusal>,
     },
-    /// The archive is done with a query.
+    /// The archive has finished a query.
     Queried(RequestNo),
-    /// A pushed message was handed to the connection, or could not be.
+    /// A pushed message was passed to the connection, or could not be.
     Pushed { client: u32, delivered: bool },
-    /// The trouble of this number begins.
+    /// The trouble with this number begins.
     TroubleBegins(u32),
-    /// The trouble of this number ends.
+    /// The trouble with this number ends.
     TroubleEnds(u32),
     /// Another store accepts a connection that this one dialled.
     Accepted {
@@ -47,10 +47,10 @@ pub(crate) enum ServiceInput {
     Tick,
 }
 
-/// Action that the services ask of their node.
+/// Action that the services request from their node.
 #[derive(Debug)]
 pub(crate) enum ServiceAction {
-    /// Open a connection to a client, and tell it.
+    /// Open this end of a client's connection, and tell the client.
     Open {
         client: u32,
         conn: ConnIx,
@@ -72,9 +72,9 @@ pub(crate) enum ServiceAction {
         conn: ConnIx,
         remote_conn: ConnIx,
     },
-    /// Forget a connection whose other end is gone.
+    /// Drop a connection whose other end is gone.
     Forget(ConnIx),
-    /// Write a frame, of this length with all that streams cost.
+    /// Write a frame, with its length including the overhead of streams.
     Write {
         conn: ConnIx,
         client: u32,
@@ -82,7 +82,7 @@ pub(crate) enum ServiceAction {
         bytes: u64,
         is_push: bool,
     },
-    /// Come back with [`ServiceInput::Queried`] at a time.
+    /// Send [`ServiceInput::Queried`] at a time.
     QueryUntil { query: RequestNo, at_ns: u64 },
     /// Publish a message through the relay.
     Publish {

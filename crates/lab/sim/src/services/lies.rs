@@ -1,4 +1,4 @@
-//! Lies of a service node: answers that look like service and are none.
+//! Lies of a service node: answers that look genuine and are not.
 
 use bytes::Bytes;
 use undertone_message::{MessageHash, WakuMessage};
@@ -17,14 +17,14 @@ use crate::services::records;
 use crate::services::server::SimService;
 use crate::world::World;
 
-/// Content topic of messages that nobody asked for.
+/// Content topic of unrequested messages.
 const UNASKED_TOPIC: &str = "/lies/1/unasked/proto";
 
-/// Messages on a page of lies.
+/// Number of entries in a false answer.
 const LIES: usize = 3;
 
 impl SimService {
-    /// Returns the lie that answers a request; `None` for a true answer: the lie of filter is what is pushed later.
+    /// Returns the false answer to a request. Returns `None` for a true answer; filter lies later, in its pushes.
     pub(super) fn lie(
         &mut self,
         world: &World,
@@ -32,7 +32,7 @@ impl SimService {
         request: &Bytes,
     ) -> Option<Bytes> {
         match service {
-            // Who says of another cluster loses the client.
+            // Metadata of another cluster would lose the client.
             StreamService::Filter | StreamService::Metadata => None,
             StreamService::PeerExchange => {
                 // Nodes that do not serve.
@@ -71,14 +71,14 @@ impl SimService {
             StreamService::Store => {
                 let request = StoreRequest::decode(request, &StoreLimits::default()).ok()?;
                 let entries = match (&request.query.criteria, request.query.include_data) {
-                    // Hashes that no message has.
+                    // Hashes of messages that do not exist.
                     (HistoryCriteria::Content(_), false) => (0..LIES)
                         .map(|_| HistoryEntry {
                             hash: self.invented_hash(),
                             data: None,
                         })
                         .collect(),
-                    // Messages that were not asked for.
+                    // Messages that were not requested.
                     (_, true) => vec![entry(StoredMessage::new(
                         "/waku/2/rs/0/0",
                         unasked(self.rng.below(u64::MAX)),
@@ -100,7 +100,7 @@ impl SimService {
         }
     }
 
-    /// Pushes a message that nobody asked for to every client.
+    /// Pushes an unrequested message to every client.
     pub(super) fn push_lies(&mut self, world: &World) {
         let push = MessagePush {
             message: unasked(self.rng.below(u64::MAX)),

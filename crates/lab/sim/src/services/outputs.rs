@@ -1,4 +1,4 @@
-//! Outputs of the host of a node's services, and how they are carried out.
+//! Outputs of a node's service host, and how they are executed.
 
 use bytes::Bytes;
 use undertone_gossip::Time;
@@ -13,7 +13,7 @@ use crate::services::server::{Asker, SimService};
 use crate::world::World;
 
 impl SimService {
-    /// Carries out what the host asks for.
+    /// Executes the outputs of the host.
     pub(super) fn carry_out(&mut self, world: &World, now_ns: u64) {
         while let Some(output) = self.host.poll() {
             match output {
@@ -36,7 +36,7 @@ impl SimService {
                 } => {
                     let has_proof = message.rate_limit_proof.is_some();
                     if world.scenario.rln.is_some() && !has_proof {
-                        // A node does not spend its own membership on strangers.
+                        // A node does not spend its own rate limit on strangers.
                         let outcome = Err(PublishRefusal::NoProof);
                         let now = Time::from_nanos(now_ns);
                         self.host.handle(now, Input::Published { publish, outcome });
@@ -48,9 +48,9 @@ impl SimService {
                         });
                     }
                 }
-                // Frames that the connection has taken cannot be called back.
+                // Frames already passed to the connection cannot be recalled.
                 Output::Drop { .. } => {}
-                // Only rendezvous asks for this, which no node of a simulation offers.
+                // Only rendezvous does this, which no simulated node offers.
                 Output::CheckRecord { .. } | Output::Close { .. } => {}
             }
         }
@@ -88,7 +88,7 @@ impl SimService {
         self.counters.pushes += 1;
         let loss = world.stream_loss(now_ns);
         if loss > 0.0 && self.rng.unit() < loss {
-            // The stream breaks behind the sender's back: it takes the message for delivered.
+            // The stream breaks unnoticed: the sender takes the message for delivered.
             let now = Time::from_nanos(now_ns);
             let delivered = true;
             self.host.handle(now, Input::Pushed { peer, delivered });

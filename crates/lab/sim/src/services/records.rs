@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-/// Length of a record, bytes: about that of a node with addresses for TCP and WebSocket. Nodes accept up to 300.
+/// Length of a record, bytes: about that of a node with TCP and WebSocket addresses. Nodes accept up to 300.
 const RECORD_BYTES: usize = 192;
 
 /// Record of a node: its number, then zeros.
@@ -12,7 +12,7 @@ pub(crate) fn encode(node: u32) -> Bytes {
     record.into()
 }
 
-/// Number of the node of a record; `None` for one of another length.
+/// Number of a record's node; `None` for a record of another length.
 pub(crate) fn decode(record: &[u8]) -> Option<u32> {
     let number = record.get(..4).filter(|_| record.len() == RECORD_BYTES)?;
     number.try_into().ok().map(u32::from_le_bytes)

@@ -1,4 +1,4 @@
-//! Requests of clients: those that the node lies about, those for metadata, and those for the host of the services.
+//! Requests of clients: answered with lies, as metadata, or by the service host.
 
 use bytes::Bytes;
 use undertone_gossip::Time;
@@ -12,7 +12,7 @@ use crate::services::server::{SimService, peer_no};
 use crate::world::World;
 
 impl SimService {
-    /// Takes a frame of a client, or of another store.
+    /// Handles a frame from a client or another store.
     pub(super) fn frame(&mut self, world: &World, now: Time, conn: ConnIx, frame: &Bytes) {
         if self.is_away() {
             return;
@@ -27,7 +27,7 @@ impl SimService {
             body,
         } = frame
         else {
-            // Who lies keeps other stores waiting.
+            // A lying node does not answer other stores.
             if !self.has(TroubleKind::Lies) {
                 self.sync_frame(world, now.as_nanos(), conn, frame);
             }
@@ -51,7 +51,7 @@ impl SimService {
         self.host.handle(now, request);
     }
 
-    /// Tells a client which network the node belongs to, unless the client asks too often.
+    /// Sends a client the node's metadata, unless the client asks too often.
     fn tell_metadata(
         &mut self,
         world: &World,
@@ -66,7 +66,7 @@ impl SimService {
             cluster_id: Some(u32::from(self.present_cluster())),
             shards: (0..world.topics.len() as u32).collect(),
         };
-        // A network with more shards than metadata can name is answered with silence.
+        // If there are more shards than metadata can name, there is no answer.
         if let Ok(body) = ours.encode() {
             self.counters.metadata_answers += 1;
             self.answer(

@@ -1,6 +1,7 @@
-//! Services of one node: the host of their machines, its archive, and the connections of its clients.
+//! Services of one node: the host of their state machines, its archive, and the connections of its clients.
 //!
-//! Sans-IO like the host: [`SimService::handle`] takes an input, [`SimService::poll`] gives what the node has to do.
+//! Sans-IO like the host: [`SimService::handle`] takes an input, [`SimService::poll`] returns the node's next
+//! action.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -61,7 +62,7 @@ pub(crate) struct SimService {
     pub(super) newest: BTreeMap<u32, ConnIx>,
     pub(super) queries: BTreeMap<RequestNo, HistoryQuery>,
     pub(super) archive_free_ns: u64,
-    /// Frame of the message that is being pushed, so that clients share its memory.
+    /// Frame of the message being pushed, kept so that clients share its memory.
     pub(super) pushed: Option<(Bytes, Bytes)>,
     pub(super) troubles: Vec<TroubleKind>,
     is_stopped: bool,
@@ -101,7 +102,7 @@ impl SimService {
         }
     }
 
-    /// Takes an input.
+    /// Handles an input.
     pub(crate) fn handle(&mut self, world: &World, now_ns: u64, input: ServiceInput) {
         if self.is_stopped {
             return;
@@ -161,7 +162,7 @@ impl SimService {
         }
         let timers = [
             self.host.next_timeout(),
-            // A store that is away comes back with an event of its own.
+            // A store that is away returns through an event of its own.
             self.sync
                 .as_ref()
                 .filter(|_| self.may_sync())
@@ -175,7 +176,7 @@ impl SimService {
         self.links.get(&conn).map(|link| link.client)
     }
 
-    /// Whether everything that clients can fill is within its bound.
+    /// Whether every collection that clients can fill is within its bound.
     pub(crate) fn is_within_bounds(&self) -> bool {
         let machines = self.host.machines();
         let (Some(filter), Some(push)) = (&machines.filter, &machines.lightpush) else {
@@ -191,7 +192,7 @@ impl SimService {
             && push.publishing_bytes <= pushes.max_publishing_bytes
     }
 
-    /// Stops the process; returns the connections that clients still have, as (here, client, there).
+    /// Stops the process. Returns the open client connections, as (index here, client, index there).
     pub(crate) fn stop(&mut self) -> Vec<(ConnIx, u32, ConnIx)> {
         self.is_stopped = true;
         self.actions.clear();
@@ -213,7 +214,7 @@ impl SimService {
         !self.is_away() && !self.has(TroubleKind::OtherCluster)
     }
 
-    /// Cluster that the node belongs to now.
+    /// Cluster to which the node currently belongs.
     pub(super) fn present_cluster(&self) -> u16 {
         match self.has(TroubleKind::OtherCluster) {
             true => self.cluster.wrapping_add(1),
@@ -281,7 +282,7 @@ impl SimService {
         }
     }
 
-    /// Keeps a message of the relay, if real stores do.
+    /// Stores a message of the relay if real stores would.
     fn keep(&mut self, now: Time, message: &StoredMessage) {
         let unix_ns = UNIX_NS_AT_ZERO.saturating_add(now.as_nanos());
         if !message.is_to_be_kept(i64::try_from(unix_ns).unwrap_or(i64::MAX)) {
@@ -301,7 +302,7 @@ impl SimService {
         }
     }
 
-    /// Makes a new process of the node, which has no connections; only the archive is on disk.
+    /// Restarts the node's process: connections are lost, and only the archive, on disk, survives.
     fn restart(&mut self, world: &World) {
         let exchange = self.host.replace(Machines::default()).peer_exchange;
         let machines = machines(world, self.present_cluster(), exchange);
@@ -339,7 +340,7 @@ fn machines(world: &World, cluster: u16, peer_exchange: Option<PeerExchangeServe
     };
     let mut filter = FilterLimits::default();
     let mut lightpush = LightpushLimits::default();
-    // Some scenarios have larger messages than any network.
+    // Some scenarios have larger messages than the default limits allow.
     let max_bytes = world.scenario.relay.max_message_bytes;
     lightpush.codec.message.max_message_bytes = max_bytes;
     lightpush.codec.max_request_bytes = lightpush.codec.max_request_bytes.max(2 * max_bytes);
@@ -353,7 +354,7 @@ fn machines(world: &World, cluster: u16, peer_exchange: Option<PeerExchangeServe
     }
 }
 
-/// Peer exchange of a node that has met all the others.
+/// Peer exchange server of a node that knows all other service nodes.
 fn exchange(world: &World, node: u32) -> PeerExchangeServer {
     let seed = derive(world.seed, "peer exchange", u64::from(node));
     let limits = PeerExchangeLimits::default();

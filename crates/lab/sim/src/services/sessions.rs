@@ -1,4 +1,5 @@
-//! Sessions of a service node with other stores: when they begin and end, and what is written and kept.
+//! Sessions of a service node with other stores: their start and end, and the frames and messages they
+//! transfer.
 
 use bytes::Bytes;
 use undertone_link::ConnIx;
@@ -11,7 +12,7 @@ use crate::services::server::{ClientLink, SimService};
 use crate::world::World;
 
 impl SimService {
-    /// Begins the session that is due, and ends those whose other side is silent.
+    /// Begins the session that is due, and ends those whose other side does not respond.
     pub(super) fn sync_tick(&mut self, world: &World, now_ns: u64) {
         let silent = self.sync.as_mut().map(|sync| sync.silent(now_ns));
         for conn in silent.into_iter().flatten() {
@@ -32,7 +33,7 @@ impl SimService {
         }
     }
 
-    /// Takes a connection that another store has accepted.
+    /// Handles a connection that another store has accepted.
     pub(super) fn accepted(
         &mut self,
         world: &World,
@@ -42,7 +43,7 @@ impl SimService {
     ) {
         let sync = self.sync.as_mut();
         if !sync.is_some_and(|sync| sync.accepted(peer, conn)) {
-            // The dial was given up meanwhile.
+            // The dial has been given up in the meantime.
             return self.actions.push_back(ServiceAction::Close {
                 client: peer,
                 conn,
@@ -63,7 +64,7 @@ impl SimService {
         self.begin_session(world, now_ns, conn);
     }
 
-    /// Learns that another store has refused a connection.
+    /// Handles another store's refusal of a connection.
     pub(super) fn refused(&mut self, conn: ConnIx) {
         if let Some(sync) = &mut self.sync {
             sync.refused(conn);
@@ -78,7 +79,7 @@ impl SimService {
         }
     }
 
-    /// Takes a frame of another store.
+    /// Handles a frame from another store.
     pub(super) fn sync_frame(
         &mut self,
         world: &World,
@@ -116,7 +117,7 @@ impl SimService {
         }
     }
 
-    /// Keeps a message that a session has named.
+    /// Stores a message that a session asked for.
     fn transferred(&mut self, world: &World, now_ns: u64, body: &Bytes) {
         let mut limits = MessageLimits::default();
         limits.max_message_bytes = world.scenario.relay.max_message_bytes;
@@ -125,7 +126,7 @@ impl SimService {
             return;
         };
         let stored = message.into_stored();
-        // Two sessions at a time may name the same message.
+        // Two concurrent sessions may ask for the same message.
         let is_new = self.archive.get(stored.hash).is_none();
         if sync.transferred(&stored) && is_new {
             self.counters.sync_received += 1;
@@ -148,7 +149,7 @@ impl SimService {
         });
     }
 
-    /// Closes a connection whose other end does not take its turn.
+    /// Closes a connection whose other end does not take its turn in a session.
     fn hang_up(&mut self, conn: ConnIx) {
         if let Some(sync) = &mut self.sync {
             sync.closed(conn);

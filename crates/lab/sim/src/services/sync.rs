@@ -1,4 +1,5 @@
-//! Synchronisation of the archives of service nodes: sessions with one another, as `store-sync` of real nodes has them.
+//! Synchronisation of the service nodes' archives: sessions between pairs of them, as in the `store-sync` of real
+//! nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +14,16 @@ use crate::world::{UNIX_NS_AT_ZERO, World};
 
 const S: u64 = 1_000_000_000;
 
-/// Time of which the messages are compared, as by default of real nodes (`store-sync-range`).
+/// Age range of the messages compared, the default of real nodes (`store-sync-range`).
 const RANGE_NS: u64 = 3_600 * S;
 
-/// Youngest messages, which are not compared because they may still be on their way (`store-sync-relay-jitter`).
+/// Age below which messages are not compared, because they may still be in transit (`store-sync-relay-jitter`).
 const RELAY_JITTER_NS: u64 = 20 * S;
 
-/// Time for the other side's turn in a session.
+/// Time limit for the other side's turn in a session.
 const TURN_NS: u64 = 20 * S;
 
-/// Time for a connection.
+/// Time limit for establishing a connection.
 const CONNECT_NS: u64 = 15 * S;
 
 /// Synchronisation of one archive with those of other service nodes.
@@ -30,17 +31,17 @@ const CONNECT_NS: u64 = 15 * S;
 pub(crate) struct StoreSync {
     node: u32,
     every_ns: u64,
-    /// Time of the next session of this node's own.
+    /// Time at which this node next initiates a session.
     next_ns: u64,
     set: SyncSet,
     /// Sessions by connection and stream.
     sessions: BTreeMap<(ConnIx, u32), SyncSession>,
     next_stream: u32,
-    /// Store that is being dialled, with the connection, and when that is given up.
+    /// Store being dialled, its connection, and the time at which the dial is given up.
     dialling: Option<(u32, ConnIx, u64)>,
-    /// Connections that this node has dialled, by store. Sessions on them are its own.
+    /// Connections that this node has dialled, by store. This node initiates the sessions on them.
     dialled: BTreeMap<u32, ConnIx>,
-    /// Messages that sessions have named and that have not come.
+    /// Messages that sessions have requested and that have not arrived.
     awaited: BTreeSet<MessageHash>,
     rng: SeededRng,
 }
@@ -52,7 +53,7 @@ struct SyncSession {
 }
 
 impl StoreSync {
-    /// Synchronisation of a node; `None` if the scenario has none, or nobody to synchronise with.
+    /// Synchronisation of a node; `None` if the scenario has none, or no other store.
     pub(super) fn new(world: &World, node: u32) -> Option<Self> {
         let setup = world.scenario.services.as_ref()?;
         let every_ns = setup.sync_every_ns.filter(|_| setup.store)?;
@@ -92,13 +93,13 @@ impl StoreSync {
         Time::from_nanos(first)
     }
 
-    /// Forgets the sessions of a connection that is closed.
+    /// Drops the sessions of a closed connection.
     pub(super) fn closed(&mut self, conn: ConnIx) {
         self.sessions.retain(|(of, _), _| *of != conn);
         self.dialled.retain(|_, dialled| *dialled != conn);
     }
 
-    /// Forgets what a new process does not know.
+    /// Drops all state that a restart loses.
     pub(super) fn restart(&mut self) {
         self.sessions.clear();
         self.dialled.clear();
@@ -114,7 +115,8 @@ impl StoreSync {
         silent.map(|((conn, _), _)| *conn).collect()
     }
 
-    /// Returns the store for the session that is due, with the connection to it if there is one.
+    /// Returns the store for the session that is due, with the connection to it if there is one. A session is skipped
+    /// while a dial is pending.
     pub(super) fn due(&mut self, world: &World, now_ns: u64) -> Option<(u32, Option<ConnIx>)> {
         if now_ns < self.next_ns {
             return None;
@@ -130,12 +132,12 @@ impl StoreSync {
         Some((peer, self.dialled.get(&peer).copied()))
     }
 
-    /// Notes that a store is being dialled.
+    /// Records that a store is being dialled.
     pub(super) fn dial(&mut self, now_ns: u64, peer: u32, conn: ConnIx) {
         self.dialling = Some((peer, conn, now_ns + CONNECT_NS));
     }
 
-    /// Notes that a store has accepted a connection; returns whether that was waited for.
+    /// Records that a store has accepted a connection; returns whether it was expected.
     pub(super) fn accepted(&mut self, peer: u32, conn: ConnIx) -> bool {
         let is_awaited =
             matches!(self.dialling, Some((asked, dialled, _)) if (asked, dialled) == (peer, conn));
@@ -146,7 +148,7 @@ impl StoreSync {
         is_awaited
     }
 
-    /// Notes that a store has refused a connection.
+    /// Records that a store has refused a connection.
     pub(super) fn refused(&mut self, conn: ConnIx) {
         self.dialling = self.dialling.filter(|(_, dialled, _)| *dialled != conn);
     }
@@ -172,7 +174,7 @@ impl StoreSync {
         (stream, payload)
     }
 
-    /// Adds a message that another store has sent; returns whether a session named it.
+    /// Adds a message sent by another store; returns whether a session had requested it.
     pub(super) fn transferred(&mut self, stored: &StoredMessage) -> bool {
         let is_awaited = self.awaited.remove(&stored.hash);
         if is_awaited {
@@ -181,7 +183,7 @@ impl StoreSync {
         is_awaited
     }
 
-    /// Takes a payload of a session; `None` if the session is over or was none.
+    /// Handles a payload of a session; `None` if there is no such session or the payload is invalid.
     pub(super) fn reconcile(
         &mut self,
         now_ns: u64,

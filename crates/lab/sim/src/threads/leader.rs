@@ -1,4 +1,4 @@
-//! The first thread of a process, which decides about windows and carries letters to other ranks.
+//! The first thread of a process: it decides about windows and exchanges letters with other ranks.
 
 use std::ops::ControlFlow;
 
@@ -19,9 +19,9 @@ pub(super) struct Leader<'a> {
     sync: &'a SyncPoint,
     ranks: Option<(&'a mut dyn Ranks, &'a Layout)>,
     progress: OnProgress<'a>,
-    /// Time at which `progress` broke off; the largest number if it did not.
+    /// Time at which `progress` broke off; `u64::MAX` if it did not.
     stopped_ns: u64,
-    /// Time at which all ranks stopped.
+    /// Time at which all ranks stopped, if they did.
     ended: Result<Option<u64>, RankError>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Leader<'a> {
         self.ended
     }
 
-    /// Meets the other ranks while the other threads of this process wait.
+    /// Exchanges with the other ranks while the other threads of this process wait.
     pub(super) fn meet(&mut self) -> Verdict {
         let mut note = self.sync.note();
         note.stopped_ns = self.stopped_ns;
@@ -71,7 +71,7 @@ impl<'a> Leader<'a> {
             events: all.events,
             deliveries: all.deliveries,
         };
-        // What is left to do at the end is nothing.
+        // At the end nothing is left to interrupt.
         if (self.progress)(now) == ControlFlow::Break(()) && now.virtual_ns < now.end_ns {
             self.stopped_ns = now.virtual_ns;
         }
@@ -80,7 +80,7 @@ impl<'a> Leader<'a> {
         }
     }
 
-    /// Exchanges events and notes with the other ranks; returns the state of all.
+    /// Exchanges events and notes with the other ranks; returns the combined state of all.
     fn exchange(&mut self, own: Note) -> Result<Note, RankError> {
         let Some((ranks, layout)) = &mut self.ranks else {
             return Ok(own);
@@ -120,7 +120,7 @@ impl<'a> Leader<'a> {
     }
 }
 
-/// Reads the letter of a rank: its note, and for each thread here a section of each thread there.
+/// Reads a rank's letter: its note, then for each thread here a section from each thread there.
 fn read(sync: &SyncPoint, layout: &Layout, from: usize, letter: &[u8]) -> Result<Note, Unreadable> {
     let mut reader = LetterReader::new(letter);
     let note = Note::read(&mut reader)?;

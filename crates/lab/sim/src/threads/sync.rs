@@ -23,7 +23,7 @@ pub(crate) enum Verdict {
 /// Sections of letters, each with the number of the rank that sent it.
 type ReceivedSections = Vec<(usize, Vec<u8>)>;
 
-/// Place at which the threads leave the events that they scheduled for each other.
+/// Shared state through which the threads exchange the events they scheduled for each other.
 #[derive(Debug)]
 pub(super) struct SyncPoint {
     pub(super) barrier: Barrier,
@@ -33,13 +33,14 @@ pub(super) struct SyncPoint {
     deliveries: Vec<AtomicU64>,
     /// Whether a thread panicked; without this flag the others would wait for it forever.
     failed: AtomicBool,
-    /// Time of the next window, or the largest number for the end.
+    /// Encoded [`Verdict`]: time of the next window, or the largest number for the end.
     verdict: AtomicU64,
     /// Events for each thread of this process from the others.
     inboxes: Vec<Mutex<Vec<Scheduled<Event>>>>,
     /// Sections of letters for each thread of this process.
     received: Vec<Mutex<ReceivedSections>>,
-    /// Sections of letters from each thread of this process, by the receiving thread among those of all processes.
+    /// Sections of letters from each thread of this process, indexed by the receiving thread among those of all
+    /// processes.
     sections: Vec<Mutex<Vec<Vec<u8>>>>,
     /// First letter that could not be read, with the number of the rank that sent it.
     unreadable: Mutex<Option<(usize, Unreadable)>>,
@@ -64,7 +65,7 @@ impl SyncPoint {
         }
     }
 
-    /// Leaves what a thread has done in a window; its shard is `None` if that could not be made.
+    /// Publishes a thread's work in a window; its shard is `None` if it could not be created.
     pub(super) fn leave(&self, me: usize, shard: Option<&mut NodeShard>, has_failed: bool) {
         self.failed.fetch_or(has_failed, Ordering::Relaxed);
         let Some(shard) = shard else {
@@ -108,7 +109,7 @@ impl SyncPoint {
         Ok(())
     }
 
-    /// State of all threads of this process.
+    /// Combined state of all threads of this process.
     pub(super) fn note(&self) -> Note {
         let all = |counters: &[AtomicU64]| -> Vec<u64> {
             counters.iter().map(|c| c.load(Ordering::Relaxed)).collect()
@@ -133,7 +134,7 @@ impl SyncPoint {
         })
     }
 
-    /// Leaves a section of another rank for a thread of this process.
+    /// Stores another rank's section for a thread of this process.
     pub(super) fn receive(&self, thread: usize, from: usize, section: &[u8]) {
         lock(&self.received[thread]).push((from, section.to_vec()));
     }
@@ -153,7 +154,7 @@ impl SyncPoint {
         }
     }
 
-    /// Notes a letter that cannot be read.
+    /// Records a letter that cannot be read.
     pub(super) fn fail(&self, unreadable: (usize, Unreadable)) {
         lock(&self.unreadable).get_or_insert(unreadable);
         self.failed.store(true, Ordering::Relaxed);

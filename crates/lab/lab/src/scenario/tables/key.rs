@@ -77,8 +77,9 @@ pub(super) struct FieldKey<T> {
     pub(super) both: fn(Key<'_>, &mut T) -> Result<(), Error>,
 }
 
-/// Lists keys as one [`FieldKey`] each, with the method of [`Key`] that reads and writes them: `fields![whole(0, 9): d,
-/// d_low = degrees.low; flag(): enabled]`. A key without a path belongs to the field of the same name.
+/// Lists keys as one [`FieldKey`] each, with the method of [`Key`] that reads and writes them:
+/// `fields![whole(0, 9): d, d_low = degrees.low; flag(): enabled]`. A key without a path belongs to the field of the
+/// same name.
 macro_rules! fields {
     ($($method:ident $arguments:tt: $($key:ident $(= $($path:ident).+)?),+ $(,)?);+ $(;)?) => {
         &[$($($crate::scenario::tables::key::FieldKey {

@@ -4,10 +4,10 @@ use crate::error::SimError;
 use crate::run::plan::check;
 use crate::scenario::{Discovery, Scenario};
 
-/// Most nodes of a network with discovery, as each pair of them has a place for a connection.
+/// Maximum number of nodes with discovery, as memory is needed for a connection between each pair of them.
 const NODES_MAX: u32 = 2_000;
 
-/// Shortest time for which a node is away, nanoseconds: its peers must have noticed that it is gone, and forgotten what they
+/// Minimum absence of a node, nanoseconds: its peers must have noticed that it is gone, and forgotten what they
 /// announced to it.
 const AWAY_NS_MIN: u64 = 30_000_000_000;
 
@@ -35,7 +35,7 @@ pub(super) fn validate(scenario: &Scenario, discovery: &Discovery) -> Result<(),
     let long = "it must be 30 seconds or more";
     let away_s = churn.away_ns / 1_000_000_000;
     check(churn.away_ns >= AWAY_NS_MIN, "discovery.away", away_s, long)?;
-    // Else there may be nobody left to leave.
+    // Otherwise no node may be left that can leave.
     let here = "fewer than half of the nodes may be away at a time";
     let away = per_minute * churn.away_ns as f64 / 60e9;
     check(away < 0.5, "discovery.away", away_s, here)

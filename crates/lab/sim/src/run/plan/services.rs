@@ -4,10 +4,10 @@ use super::check;
 use crate::error::SimError;
 use crate::scenario::Scenario;
 
-/// Most light clients of a run.
+/// Maximum number of light clients in a run.
 const CLIENTS_MAX: u32 = 1_000_000;
 
-/// Rejects services that a run could not have.
+/// Rejects impossible services.
 pub(super) fn validate(scenario: &Scenario) -> Result<(), SimError> {
     let Some(setup) = &scenario.services else {
         return Ok(());
@@ -81,7 +81,7 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), SimError> {
     check(honest > 0, "services.flood.clients", flooding, rule)
 }
 
-/// Light client that publishes a message in place of a relay, if any does.
+/// The light client that publishes a message instead of a relay, if any.
 pub(super) fn publisher(scenario: &Scenario, index: u32) -> Option<u32> {
     let setup = scenario.services.as_ref()?;
     let one_in = setup.publish_one_in;

@@ -10,7 +10,7 @@ use crate::run::result::{meshes, services};
 use crate::shard::NodeShard;
 use crate::world::World;
 
-/// Checks all rules. What depends on nodes of two ranks is judged by one of them.
+/// Checks all rules. A rule about nodes of two ranks is judged by one of them.
 pub(super) fn check(
     world: &World,
     shards: &mut [NodeShard],
@@ -63,7 +63,7 @@ pub(super) fn packets(shards: &[NodeShard]) -> PacketCount {
     count
 }
 
-/// Checks that packets sent are received, dropped, or in flight.
+/// Checks that every packet sent was received, dropped, or is in flight.
 pub(super) fn check_packets(world: &World, shards: &mut [NodeShard], total: PacketCount) {
     if total.sent != total.accounted {
         let rule = "packets sent are received, dropped or in flight";

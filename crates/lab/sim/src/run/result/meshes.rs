@@ -9,7 +9,7 @@ use crate::run::result::names;
 use crate::shard::{self, NodeShard};
 use crate::world::World;
 
-/// Checks the meshes of all nodes of this process; what nodes of other ranks must know is left in `claims`.
+/// Checks the meshes of all nodes of this process. What only other ranks can check is added to `claims`.
 pub(super) fn check(world: &World, shards: &mut [NodeShard], claims: &mut [Claims]) {
     let names = names(world);
     let mut wrong = Vec::new();
@@ -63,12 +63,12 @@ fn report(world: &World, shards: &mut [NodeShard], wrong: Vec<u32>) {
 fn is_settled(world: &World, node: &Node, claim: MeshClaim) -> bool {
     let (a, b) = (claim.node, claim.remote);
     let round_trip = world.delay_ns(a, b) + world.delay_ns(b, a);
-    // A change, its answer, and the time that both wait for a busy link.
+    // A change, its answer, and the time that both may wait for a busy link.
     let settled_ns = world.end_ns.saturating_sub(2 * round_trip + 1_000_000_000);
     node.checks.mesh_changed_ns < settled_ns
 }
 
-/// Whether the other end of a mesh's connection, a node of this process, agrees or need not.
+/// Whether the other end of a mesh connection, a node of this process, agrees or need not.
 fn holds(world: &World, shards: &[NodeShard], names: &[Topic], claim: MeshClaim) -> bool {
     let Some(other) = shard::node(shards, claim.remote) else {
         return true;

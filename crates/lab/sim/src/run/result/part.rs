@@ -1,4 +1,4 @@
-//! What one process has of the result of a run.
+//! One process's part of the result of a run.
 
 use undertone_link::ConnIx;
 

@@ -1,4 +1,4 @@
-//! Result of services and light clients, and what is checked of them at the end of a run.
+//! Result of services and light clients, and the rules checked for them at the end of a run.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ pub(super) fn collect(
     })
 }
 
-/// Messages that a client would be given by a network without faults.
+/// Messages that a client would get in a network without faults.
 fn expected<'a>(world: &'a World, client: &'a LightNode) -> impl Iterator<Item = u32> + 'a {
     let number = client.id - world.scenario.nodes;
     let since_ns = world.client_starts_ns[number as usize];
@@ -92,7 +92,7 @@ fn served(node: &Node) -> Option<ServiceCounters> {
     Some(counters)
 }
 
-/// Puts the parts of all ranks together.
+/// Merges the parts of all ranks.
 pub(super) fn whole(world: &World, parts: Vec<Part>) -> Option<ServicesOutcome> {
     world.scenario.services.as_ref()?;
     let (nodes, ranks) = (world.scenario.nodes, parts.len());
@@ -147,7 +147,7 @@ pub(super) fn check(world: &World, shards: &mut [NodeShard]) {
     }
 }
 
-/// Checks that readings were complete; those of stores on other ranks are left in `claims`.
+/// Checks that readings were complete. Those of stores on other ranks are added to `claims`.
 pub(super) fn check_readings(world: &World, shards: &mut [NodeShard], claims: &mut [Claims]) {
     let mut own = Vec::new();
     for shard in shards.iter() {
@@ -172,7 +172,7 @@ pub(super) fn check_readings(world: &World, shards: &mut [NodeShard], claims: &m
     judge(shards, &own);
 }
 
-/// Judges readings of stores of this process.
+/// Judges other ranks' readings of stores of this process.
 pub(super) fn judge(shards: &mut [NodeShard], claims: &[ReadingClaim]) {
     for claim in claims {
         if !is_complete(shards, claim) {
