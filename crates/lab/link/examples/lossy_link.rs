@@ -1,4 +1,4 @@
-//! A frame of a megabyte over links of 10 Mbit/s with 50 ms of delay: first without loss, then with 1 %.
+//! Sends a frame of a megabyte over links of 10 Mbit/s with 50 ms of delay: first without loss, then with 1 %.
 //!
 //! `cargo run -p undertone-link --example lossy_link`
 
@@ -45,7 +45,7 @@ fn transfer_ms(loss: f64) -> Result<u64, Box<dyn Error>> {
         bytes: 1_000_000,
         priority: Priority::Normal,
     };
-    // Inputs by their time, with the host that they are for; the second number keeps those of one time in order.
+    // Inputs by time, with the host that gets them. The second number keeps simultaneous inputs in order.
     let mut inputs = BTreeMap::from([((0, 0), (0, write))]);
     let mut sent = 0;
     loop {

@@ -33,13 +33,13 @@ pub struct Burst<P> {
     pub packets: u32,
     /// Congestion window of the sender, packets.
     pub window: u32,
-    /// Length of the packets with their headers, bytes.
+    /// Length of the packets including headers, bytes.
     pub wire_bytes: u64,
     /// Time from the first to the last packet.
     pub lasts_ns: u64,
     /// Packets of the burst that did not arrive.
     pub missing: u32,
-    /// Missing packets that the receiver's queue dropped; the sender knows of the others.
+    /// Missing packets that the receiver's queue dropped. The sender already knows of the others.
     pub dropped: u32,
     /// Whether the sender waits for the acknowledgement.
     pub ack_wanted: bool,
@@ -57,20 +57,20 @@ pub struct Burst<P> {
 #[derive(Debug)]
 struct UnsentFrames<P> {
     frames: VecDeque<UnsentFrame<P>>,
-    /// Bytes left to send of all frames.
+    /// Unsent bytes of all frames.
     bytes: u64,
-    /// Bytes of them that the send buffer has taken; the writer has the rest.
+    /// How many of these bytes are in the send buffer; the writer still holds the rest.
     taken_bytes: u64,
-    /// Parts of those bytes by the time at which they were taken; none if all were taken as they were written, or if connections
-    /// take turns.
+    /// The bytes in the send buffer, split by the time at which it accepted them. Empty if each frame was accepted when
+    /// written, or if connections take turns.
     parts: VecDeque<TakenPart>,
 }
 
-/// Bytes that a send buffer took at one time.
+/// Bytes that a send buffer accepted at one time.
 #[derive(Debug)]
 struct TakenPart {
     bytes: u64,
-    /// Position among all that the host has written.
+    /// Position in the order of the host's writes.
     order: u64,
 }
 
@@ -79,14 +79,14 @@ impl<P> UnsentFrames<P> {
         self.frames.is_empty()
     }
 
-    /// Notes that the send buffer has taken bytes that the writer held.
+    /// Records that the send buffer has accepted bytes from the writer.
     fn take(&mut self, bytes: u64, order: u64) {
         let is_all = self.taken_bytes + bytes == self.bytes;
         let last = self.frames.back();
         let is_as_written =
             last.is_some_and(|last| last.order == order && last.bytes_left == bytes);
         if bytes == 0 || is_all && is_as_written && self.parts.is_empty() {
-            // The frame's own position says when the buffer took it.
+            // The frame's own position is that of the buffering.
             self.taken_bytes += bytes;
             return;
         }
@@ -101,7 +101,7 @@ impl<P> UnsentFrames<P> {
         self.parts.push_back(TakenPart { bytes, order });
     }
 
-    /// Notes that bytes of the first frame have left.
+    /// Records that bytes of the first frame have left.
     fn spend(&mut self, bytes: u64) {
         self.bytes -= bytes;
         self.taken_bytes = self.taken_bytes.saturating_sub(bytes);
@@ -128,7 +128,7 @@ impl<P> Default for UnsentFrames<P> {
 /// Effect of a burst's arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
-    /// Numbers of earlier bursts of which nothing has arrived.
+    /// Sequence numbers of earlier bursts of which nothing has arrived.
     pub(crate) gaps: Vec<u32>,
     /// Bytes of data that are now in order.
     pub(crate) data_bytes: u64,
@@ -156,7 +156,7 @@ pub(crate) struct TcpEndpoint<P> {
     /// Whether a timer is set for the next acknowledgement.
     pub(crate) watched: bool,
     pub(crate) next_seq: u32,
-    /// Acknowledgements that this end has caused so far; the delay of the next depends on it.
+    /// Number of acknowledgements that this end has caused so far; the delay of the next depends on it.
     pub(crate) acks: u32,
     recovery: Seldom<Recovery<P>>,
     pub(crate) expected_seq: u32,
@@ -167,7 +167,7 @@ pub(crate) struct TcpEndpoint<P> {
 }
 
 impl<P> Burst<P> {
-    /// Bytes of data that the burst carries, those of missing packets included.
+    /// Bytes of data in the burst, including those of missing packets.
     fn data_bytes(&self, profile: &Profile) -> u64 {
         let headers = u64::from(self.packets) * u64::from(profile.header_bytes);
         self.wire_bytes.saturating_sub(headers)
@@ -207,7 +207,7 @@ impl<P> TcpEndpoint<P> {
         self.delay_ns + self.reverse_delay_ns + profile.rto_min_ns
     }
 
-    /// Whether nothing that was written waits to be sent.
+    /// Whether everything written has been sent.
     pub(crate) fn is_all_sent(&self) -> bool {
         self.unsent.get().is_none_or(UnsentFrames::is_empty)
     }
@@ -217,7 +217,7 @@ impl<P> TcpEndpoint<P> {
         self.unsent.get().map_or(0, |unsent| unsent.bytes)
     }
 
-    /// Position of the first unsent frame among all frames that the host has written.
+    /// Position of the first unsent data in the order of the host's writes.
     pub(crate) fn first_order(&self) -> Option<u64> {
         let unsent = self.unsent.get()?;
         let part = unsent.parts.front().map(|part| part.order);
@@ -235,7 +235,7 @@ impl<P> TcpEndpoint<P> {
         }
     }
 
-    /// Whether the socket takes another frame. A multiplexer takes none while an earlier one waits for its window.
+    /// Whether the socket accepts another frame. A multiplexer accepts none while an earlier one waits for its window.
     pub(crate) fn is_writable(&self, profile: &Profile) -> bool {
         let credit_bytes = self.flow.as_ref().map_or(u64::MAX, |f| f.credit_bytes);
         let unsent_bytes = self.unsent_bytes();
@@ -246,13 +246,13 @@ impl<P> TcpEndpoint<P> {
         has_room && unsent_bytes <= credit_bytes
     }
 
-    /// Whether the send buffer has not yet taken all that was written.
+    /// Whether part of the written data is not yet in the send buffer.
     pub(crate) fn is_writer_held(&self) -> bool {
         let unsent = self.unsent.get();
         unsent.is_some_and(|unsent| unsent.taken_bytes < unsent.bytes)
     }
 
-    /// Lets the send buffer take what it has room for; `order` is the position of that among all that the host has written.
+    /// Fills the free space of the send buffer; `order` is the position of this in the order of the host's writes.
     pub(crate) fn fill_buffer(&mut self, profile: &Profile, order: u64, is_acknowledged: bool) {
         let Some(unsent) = self.unsent.get_mut() else {
             return;
@@ -261,7 +261,7 @@ impl<P> TcpEndpoint<P> {
             unsent.taken_bytes = unsent.bytes;
             return;
         };
-        // A multiplexer hands down no more than its window allows.
+        // A multiplexer passes down no more than its window allows.
         let credit_bytes = self.flow.as_ref().map_or(u64::MAX, |f| f.credit_bytes);
         let allowed_bytes = unsent.bytes.min(credit_bytes.max(unsent.taken_bytes));
         let waiting_bytes = allowed_bytes - unsent.taken_bytes;
@@ -286,7 +286,7 @@ impl<P> TcpEndpoint<P> {
         }
     }
 
-    /// Bytes that flow control and the send buffer let leave as one burst.
+    /// Maximum size of the next burst, by flow control and send buffer.
     pub(crate) fn burst_bytes(&self) -> u64 {
         let Some(unsent) = self.unsent.get() else {
             return u64::MAX;
@@ -302,7 +302,7 @@ impl<P> TcpEndpoint<P> {
             .min(taken_bytes)
     }
 
-    /// Adds what a window update grants. If the first unsent frame had to wait for it, the rest of that frame is written at
+    /// Adds the credit of a window update. If the first unsent frame had to wait for it, the rest of that frame gets
     /// position `order`.
     pub(crate) fn grant(&mut self, bytes: u64, order: u64) {
         let is_waiting = self.burst_bytes() == 0;
@@ -333,7 +333,7 @@ impl<P> TcpEndpoint<P> {
         let data = if whole {
             first.bytes_left
         } else {
-            // Packets are less than full if the frame was handed down in pieces.
+            // Packets are not full if the frame was passed down in pieces.
             let full = u64::from(packets) * u64::from(profile.segment_bytes);
             let even = first.bytes_left * u64::from(packets) / u64::from(first.packets_left);
             match first.packets_left > profile.packets(first.bytes_left) {
@@ -348,7 +348,7 @@ impl<P> TcpEndpoint<P> {
         first.packets_left -= packets;
         first.bytes_left -= data;
         if is_held_back {
-            // The last packet is less than full where the burst ends by flow control.
+            // The last packet is not full where flow control ends the burst.
             first.packets_left = first.packets_left.max(profile.packets(first.bytes_left));
         }
         let message_bytes = first.bytes_left + data;

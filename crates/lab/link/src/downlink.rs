@@ -23,7 +23,7 @@ pub enum QueueDiscipline {
     },
 }
 
-/// A burst that is flowing into the queue, or that waits in it.
+/// A burst flowing into the queue, or waiting in it.
 #[derive(Clone, Copy, Debug)]
 struct Inflow {
     burst: u32,
@@ -56,15 +56,16 @@ struct CoDelState {
 pub(crate) struct Downlink {
     ns_per_byte: f64,
     discipline: QueueDiscipline,
-    /// Work that waits, nanoseconds of the link's time; below zero, work that may pass at once.
+    /// Waiting work, nanoseconds of the link's time; if negative, work that may pass at once.
     backlog: f64,
     floor: f64,
     at: f64,
-    /// Work that has ever arrived: the queue is first in, first out, so the packet at its head is the one that came after all
-    /// that has passed.
+    /// Total work that has arrived so far. It identifies the packet at the head of the queue, as the queue is first in,
+    /// first out.
     arrived: f64,
     inflows: Vec<Inflow>,
-    /// Bursts that have arrived and not yet passed. Only `CoDel` can drop packets of theirs, so only it has them here.
+    /// Bursts that have arrived completely but not yet passed. Recorded only for `CoDel`, which may still drop their
+    /// packets.
     waiting: Vec<Inflow>,
     codel: CoDelState,
     packet_bytes: f64,
@@ -107,7 +108,7 @@ impl Downlink {
     pub(crate) fn begin(&mut self, now_ns: u64, burst: u32, bytes: u64, lasts_ns: u64) {
         self.advance(now_ns);
         let work = bytes as f64 * self.ns_per_byte;
-        // Of a million hosts, most have one at a time.
+        // Most of a million hosts have one burst at a time.
         self.inflows.reserve_exact(1);
         self.inflows.push(Inflow {
             burst,
@@ -119,8 +120,8 @@ impl Downlink {
         });
     }
 
-    /// Ends the arrival of a burst. Returns the time at which its last packet has passed the link, and
-    /// the number of packets of the burst that were dropped. If that time is later than now, [`Self::passed`] has to be called then.
+    /// Ends the arrival of a burst. Returns the time at which its last packet has passed the link, and the number of
+    /// its packets dropped so far. If that time is later than now, [`Self::passed`] must be called then.
     pub(crate) fn end(&mut self, now_ns: u64, burst: u32) -> (u64, u32) {
         self.advance(now_ns);
         let passed_ns = self.passed_at(now_ns);
@@ -187,9 +188,9 @@ impl Downlink {
         self.backlog.max(0.0) as u64
     }
 
-    /// Time at which a packet arriving now has passed the link. With steps, a wait shorter than one step
-    /// does not count: sender and receiver count the same steps, so bytes that the sender's link passed
-    /// in one step pass here in the same step.
+    /// Time at which a packet arriving now has passed the link. With steps, a wait shorter than one step does not
+    /// count: sender and receiver use the same steps, so bytes that passed the sender's link in one step pass here in
+    /// the same step.
     fn passed_at(&self, now_ns: u64) -> u64 {
         now_ns + self.wait_ns().saturating_sub(self.step_ns)
     }
@@ -274,8 +275,8 @@ impl Downlink {
         self.backlog = (self.backlog - f64::from(drops) * packet).max(self.floor);
     }
 
-    /// Charges the drop of the packet before which `arrived` had arrived to one of the bursts that were arriving with it, each in
-    /// proportion to its rate.
+    /// Charges a dropped packet to one of the bursts arriving when it arrived, in proportion to their rates. `arrived`
+    /// is the work that had arrived before the packet.
     fn drop_one(&mut self, arrived: f64, packet: f64) {
         let bursts = self.waiting.iter_mut().chain(&mut self.inflows);
         let mut arriving: Vec<&mut Inflow> = bursts

@@ -13,12 +13,12 @@ pub(crate) struct Flight {
     pub(crate) acked_ns: u64,
 }
 
-/// Queue of flights. Most connections have one at most, which needs no memory of its own: it stays until the next
+/// Queue of flights. Most connections have at most one, which needs no heap memory. A flight stays until the next
 /// packet is sent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flights {
     first: Option<Flight>,
-    /// Flights after the first; none without a first.
+    /// Flights after the first; empty if there is no first.
     later: Seldom<VecDeque<Flight>>,
 }
 
@@ -43,7 +43,7 @@ impl Flights {
             Some(_) => {
                 let later = self.later.fill();
                 if later.capacity() == 0 {
-                    // Seldom are there more than two flights, and a queue begins with room for four.
+                    // There are rarely more than two flights, and a queue would start with room for four.
                     later.reserve_exact(1);
                 }
                 later.push_back(flight);
@@ -57,8 +57,8 @@ impl Flights {
         self.later.release(VecDeque::is_empty);
     }
 
-    /// Takes up to `most` packets from the first flight whose acknowledgement the receiver reports; returns their number,
-    /// or `None` if there is no such flight.
+    /// Removes up to `most` packets from the first flight whose acknowledgement the receiver reports. Returns their
+    /// number, or `None` if there is no such flight.
     pub(crate) fn take_reported(&mut self, most: u32) -> Option<u32> {
         let later = self.later.get().into_iter().flatten();
         let at = self
@@ -69,7 +69,7 @@ impl Flights {
         Some(self.take_at(at, most))
     }
 
-    /// Takes up to `most` packets from the flights, the first ones first; returns their number.
+    /// Removes up to `most` packets from the flights, first to last; returns their number.
     pub(crate) fn take_first(&mut self, most: u32) -> u32 {
         let mut left = most;
         while left > 0 && self.first.is_some() {
@@ -78,7 +78,7 @@ impl Flights {
         most - left
     }
 
-    /// Takes up to `most` packets from the flight at a position; returns their number.
+    /// Removes up to `most` packets from the flight at a position; returns their number.
     fn take_at(&mut self, at: usize, most: u32) -> u32 {
         let flight = match at {
             0 => self.first.as_mut(),

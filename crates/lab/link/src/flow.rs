@@ -1,7 +1,7 @@
-//! Flow control of multiplexed streams: the rules of the implementations as data, and the state of one end of a stream.
+//! Flow control of multiplexed streams: the implementations' rules as data, and the state of one end of a stream.
 
-/// Flow control of a stream by a multiplexer: the receiver grants the sender bytes, and grants more when the layer above has
-/// read a part of its receive window.
+/// Flow control of a stream by a multiplexer. The receiver grants the sender credit in bytes, and grants more once the
+/// layer above has read part of the receive window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FlowControl {
@@ -9,20 +9,20 @@ pub struct FlowControl {
     pub initial_bytes: u64,
     /// Upper limit of the receive window, bytes.
     pub max_bytes: u64,
-    /// The receive window doubles when a window update follows the one before in less than so many round trips; 0 for a
-    /// window that keeps its size.
+    /// The receive window doubles when a window update follows the previous one in less than this many round trips; 0
+    /// for a constant window.
     pub doubles_within_round_trips: u64,
-    /// A window update is due when the window divided by this has been read; [`u64::MAX`] for one after every frame.
+    /// A window update is due when the window divided by this has been read; [`u64::MAX`] sends one after every frame.
     pub update_divisor: u64,
-    /// Bytes that the receiver reads at once, before it looks whether a window update is due: a frame of the sender, or several
-    /// that make up half a window exactly.
+    /// Bytes that the receiver reads before it checks whether a window update is due: one frame of the sender, or
+    /// several that add up to exactly half a window.
     pub read_bytes: u64,
-    /// Bytes by which a frame is shorter than the window allows; they follow in a frame of their own.
+    /// Bytes by which a frame is shorter than the window allows; they follow in a separate frame.
     pub spared_bytes: u64,
-    /// Whether a window update that doubles the window grants only what the window grows by, and what was read is never
-    /// granted again.
+    /// Whether a window update that doubles the window grants only the growth, so that the bytes read are never granted
+    /// again.
     pub doubling_loses_read: bool,
-    /// Receive window of all streams of a connection together, bytes; [`u64::MAX`] if there is none.
+    /// Shared receive window of all streams of a connection, bytes; [`u64::MAX`] if there is none.
     pub connection_bytes: u64,
 }
 
@@ -34,7 +34,7 @@ pub struct MuxProfile {
     pub name: &'static str,
     /// The rules; `None` for a multiplexer without flow control of its own.
     pub flow_control: Option<FlowControl>,
-    /// Whether the rules were compared with frames of the implementation, in `measured/`.
+    /// Whether the rules were validated against recorded frames of the implementation, in `measured/`.
     pub is_measured: bool,
     /// Origin of the numbers.
     pub source: &'static str,
@@ -105,8 +105,8 @@ impl FlowControl {
         connection_bytes: u64::MAX,
     };
 
-    /// Yamux of rust-libp2p: doubles within two round trips, up to what the 1 GiB of a connection leaves when 511 other
-    /// streams have 256 KiB each. Frames of 16 KiB.
+    /// Yamux of rust-libp2p: doubles within two round trips, up to the part of a connection's 1 GiB that 511 other
+    /// streams of 256 KiB each leave. Frames of 16 KiB.
     pub const YAMUX_RUST: Self = Self {
         initial_bytes: 256 << 10,
         max_bytes: (1 << 30) - 511 * (256 << 10),
@@ -118,15 +118,15 @@ impl FlowControl {
         connection_bytes: 1 << 30,
     };
 
-    /// Yamux of Undertone's node: that of rust-libp2p, with windows that grow by 2 MiB at most on a connection.
+    /// Yamux of Undertone's node: that of rust-libp2p, but windows grow by at most 2 MiB per connection.
     pub const YAMUX_UNDERTONE: Self = Self {
         max_bytes: (2 << 20) + (256 << 10),
         ..Self::YAMUX_RUST
     };
 
-    /// Yamux of go-libp2p: doubles within four round trips, up to 16 MiB. Frames of 64 KiB, a header of 12 bytes included.
-    /// Version 5.1.0 takes note of what was read before it doubles a window, and then announces only the growth: recorded,
-    /// and so in its source.
+    /// Yamux of go-libp2p: doubles within four round trips, up to 16 MiB. Frames of 64 KiB, including a header of 12
+    /// bytes. Version 5.1.0 accounts for the bytes read before it doubles a window, and then announces only the growth;
+    /// recorded, and confirmed by its source.
     pub const YAMUX_GO: Self = Self {
         initial_bytes: 256 << 10,
         max_bytes: 16 << 20,
@@ -138,8 +138,8 @@ impl FlowControl {
         connection_bytes: u64::MAX,
     };
 
-    /// Yamux of js-libp2p: an update after every frame, each of which doubles the window if it follows the one before within
-    /// four round trips, up to 16 MiB. A frame is as long as the window allows but for 12 bytes, and is read whole.
+    /// Yamux of js-libp2p: an update after every frame, which doubles the window if it follows the previous one within
+    /// four round trips, up to 16 MiB. A frame is 12 bytes shorter than the window allows, and is read whole.
     pub const YAMUX_JS: Self = Self {
         initial_bytes: 256 << 10,
         max_bytes: 16 << 20,
@@ -164,13 +164,13 @@ impl FlowControl {
         connection_bytes: 15_000_000,
     };
 
-    /// Largest window that a stream can have which is alone on its connection, bytes.
+    /// Largest window of a stream that is alone on its connection, bytes.
     pub fn largest_bytes(&self) -> u64 {
         self.max_bytes.min(self.connection_bytes)
     }
 }
 
-/// Bytes of a window update before TCP: a header of yamux, 12, and what noise adds, 18.
+/// Length of a window update above TCP, bytes: 12 for the yamux header and 18 for noise.
 pub(crate) const UPDATE_BYTES: u64 = 30;
 
 /// One end of a stream with flow control.
@@ -183,7 +183,7 @@ pub(crate) struct StreamFlow {
     pub(crate) window_bytes: u64,
     /// Bytes read since the last window update.
     pub(crate) read_bytes: u64,
-    /// Bytes of the frame that this end is sending which have not left.
+    /// Unsent bytes of the frame that this end is sending.
     frame_left_bytes: u64,
     updated_ns: u64,
 }
@@ -200,8 +200,8 @@ impl StreamFlow {
         }
     }
 
-    /// Bytes at most that this end sends as one burst of a message of which `message_bytes` have not left: the rest of the
-    /// frame that it has begun, or a new one as far as the credit goes.
+    /// Maximum size of the next burst, given `message_bytes` still unsent: the rest of the current frame, or a new
+    /// frame as far as the credit allows.
     pub(crate) fn burst_bytes(&self, message_bytes: u64) -> u64 {
         if self.frame_left_bytes > 0 {
             return self.frame_left_bytes;
@@ -216,7 +216,7 @@ impl StreamFlow {
         most.min(self.rules.read_bytes).min(message_bytes.max(1))
     }
 
-    /// Takes bytes that are sent off the credit; returns whether a frame of the multiplexer ends with them.
+    /// Subtracts sent bytes from the credit; returns whether they end a frame of the multiplexer.
     pub(crate) fn spend(&mut self, bytes: u64, message_bytes: u64) -> bool {
         let frame_bytes = self.burst_bytes(message_bytes);
         self.frame_left_bytes = frame_bytes.min(message_bytes).saturating_sub(bytes);
@@ -224,13 +224,13 @@ impl StreamFlow {
         self.frame_left_bytes == 0
     }
 
-    /// Adds what a window update grants.
+    /// Adds the credit of a window update.
     pub(crate) fn grant(&mut self, bytes: u64) {
         self.credit_bytes = self.credit_bytes.saturating_add(bytes);
     }
 
-    /// Takes note of bytes that arrived; if frames end with them, the layer above has read all. Returns those that a window
-    /// update grants, if one is due.
+    /// Records bytes that arrived. If a frame ends with them, the layer above has read everything so far. Returns the
+    /// bytes granted by a window update, if one is due.
     pub(crate) fn read(
         &mut self,
         now_ns: u64,

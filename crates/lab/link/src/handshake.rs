@@ -2,8 +2,8 @@
 
 use crate::profile::Profile;
 
-/// Writes of both ends from the dial until a connection is quiet: choice of security and muxer, noise, yamux, identify, the
-/// choice of streams' protocols. Frames of the relay are not among them.
+/// Writes of both ends from the dial until the connection is quiet: choice of security and muxer, noise, yamux,
+/// identify, and the choice of the streams' protocols. They do not include frames of the relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HandshakeProfile {
@@ -11,9 +11,9 @@ pub struct HandshakeProfile {
     pub name: &'static str,
     /// Round trips from the dial to the first frame of the relay.
     pub round_trips: u64,
-    /// Lengths of the writes of the end that dials, bytes before TCP.
+    /// Lengths of the dialler's writes, bytes above TCP.
     pub dialler_bytes: &'static [u32],
-    /// Lengths of the writes of the other end.
+    /// Lengths of the listener's writes, bytes above TCP.
     pub listener_bytes: &'static [u32],
     /// Origin of the numbers.
     pub source: &'static str,
@@ -65,7 +65,8 @@ pub static HANDSHAKES: [HandshakeProfile; 3] = [
 ];
 
 impl HandshakeProfile {
-    /// Packets and bytes that one end has sent when the handshake is over. Each write is a packet of its own, or several.
+    /// Packets and bytes that one end has sent when the handshake is over. Each write takes at least one packet of its
+    /// own.
     pub fn sent_before(&self, profile: &Profile, is_dialler: bool) -> SentBefore {
         let writes = match is_dialler {
             true => self.dialler_bytes,

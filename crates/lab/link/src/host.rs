@@ -26,7 +26,7 @@ use crate::uplink::ReadyConnections;
 
 pub use totals::TrafficTotals;
 
-/// A connection of one host, as a small dense integer that the driver hands out.
+/// A connection of one host, as a small dense integer assigned by the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConnIx(pub u32);
 
@@ -53,15 +53,15 @@ pub struct StackConfig {
     pub setup_packets: u32,
     /// Length above which an incoming frame is announced by [`Output::Begun`], bytes.
     pub begun_over_bytes: u64,
-    /// Size of the pieces in which the layers above hand a frame down, bytes; 0 for the whole frame in
-    /// one piece. No packet holds parts of two pieces that the window lets go at once.
+    /// Size of the pieces in which the layers above pass a frame down, bytes; 0 for the whole frame in one piece. Two
+    /// pieces that the window lets leave at once do not share a packet.
     pub piece_bytes: u32,
     /// Flow control of the stream on each connection; `None` if the multiplexer has none, as mplex.
     pub flow_control: Option<FlowControl>,
 }
 
 impl StackConfig {
-    /// A host with this TCP stack and these rates, and nothing in the way: the queue before the downlink is tail-drop
+    /// A host with this TCP stack and these rates on an ideal network: the queue before the downlink is tail-drop
     /// without a limit, no packet is lost, and no delay varies.
     pub const fn new(profile: Profile, uplink_bytes_per_s: u64, downlink_bytes_per_s: u64) -> Self {
         Self {
@@ -85,9 +85,9 @@ impl StackConfig {
 /// Position of a frame among the unsent frames of its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// The frame goes before frames of its connection that have not begun.
+    /// The frame goes before those frames of its connection that have not started.
     Urgent,
-    /// The frame goes after all frames written before.
+    /// The frame goes after all frames written earlier.
     Normal,
 }
 
@@ -114,7 +114,7 @@ pub enum Input<P> {
     },
     /// A connection is closed, and everything queued on it is discarded.
     Close(ConnIx),
-    /// The host is to send a frame.
+    /// Send a frame.
     Write {
         /// Connection on which to send.
         conn: ConnIx,
@@ -162,7 +162,7 @@ impl<P> Arrival<P> {
 /// Content of a transmission between hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Segment<P> {
-    /// Packets with data; apart, because most transmissions on their way are acknowledgements.
+    /// Packets with data; boxed, because most transmissions in transit are acknowledgements.
     Burst(Box<Burst<P>>),
     /// Acknowledgement of this many further packets.
     Ack(u32),
@@ -208,7 +208,7 @@ pub enum Output<P> {
         /// The frame as it was written.
         frame: P,
     },
-    /// A connection whose send buffer was full takes frames again.
+    /// A connection whose send buffer was full accepts frames again.
     Writable(ConnIx),
 }
 
@@ -234,7 +234,7 @@ pub(crate) enum Timer<P> {
     BurstEnds {
         burst: u32,
     },
-    /// A burst has passed the downlink; `id` is that of its arrival, 0 if it did not wait among others.
+    /// A burst has passed the downlink; `id` is that of its arrival, 0 if the downlink did not queue it.
     Passed {
         conn: u32,
         id: u32,
@@ -275,7 +275,7 @@ pub(crate) struct IncomingBurst<P> {
 #[derive(Debug)]
 pub struct Host<P> {
     pub(crate) config: Arc<StackConfig>,
-    /// Probability that a packet sent by the host is lost on the way; that of the configuration until it is changed.
+    /// Probability that a packet sent by the host is lost on the way: the configured one until it is changed.
     pub(crate) loss: f64,
     pub(crate) now: u64,
     pub(crate) connections: Vec<Option<TcpEndpoint<P>>>,
@@ -297,7 +297,8 @@ pub struct Host<P> {
 }
 
 impl<P> Host<P> {
-    /// A host without connections. `seed` determines its loss and jitter. Hosts of one process may share a configuration.
+    /// A host without connections. `seed` determines its loss and jitter. Hosts of one process may share a
+    /// configuration.
     pub fn new(config: impl Into<Arc<StackConfig>>, seed: [u8; 32]) -> Self {
         let config = config.into();
         let (step, burst) = (config.profile.rate_step_ns, config.profile.rate_burst_bytes);
@@ -333,13 +334,14 @@ impl<P> Host<P> {
         }
     }
 
-    /// Makes room for exactly this many connections, numbered from 0. Without it, room grows as connections are opened.
+    /// Allocates room for exactly this many connections, numbered from 0. Otherwise, room grows as connections are
+    /// opened.
     pub fn reserve_connections(&mut self, count: usize) {
         let more = count.saturating_sub(self.connections.len());
         self.connections.reserve_exact(more);
     }
 
-    /// Takes one input, after running all timers that are due.
+    /// Handles one input, after running all timers that are due.
     ///
     /// # Errors
     /// Returns [`Misuse`] when the driver breaks the contract.
@@ -420,8 +422,8 @@ impl<P> Host<P> {
         self.timers.next()
     }
 
-    /// Whether the socket takes another frame at once; also true if the connection is not open. Otherwise
-    /// [`Output::Writable`] says when the socket takes frames again.
+    /// Whether the socket accepts another frame at once; also true if the connection is not open. Otherwise,
+    /// [`Output::Writable`] tells when the socket accepts frames again.
     pub fn is_writable(&self, conn: ConnIx) -> bool {
         let profile = &self.config.profile;
         self.get(conn.0).is_none_or(|c| c.is_writable(profile))
@@ -437,7 +439,7 @@ impl<P> Host<P> {
         self.totals
     }
 
-    /// Packets with data that are flowing in or waiting for the downlink now.
+    /// Packets with data currently arriving at or waiting for the downlink.
     pub fn arriving_packets(&self) -> u64 {
         self.queued_packets
     }

@@ -15,19 +15,19 @@ pub(crate) struct Window {
     threshold: u32,
     receiver: u32,
     in_flight: u32,
-    /// Use of the window: the most packets in flight, and whether they filled it. Both hold for the
-    /// period that ends with packet `used_until`, and are measured again after it.
+    /// Use of the window: the maximum number of packets in flight, and whether they filled it. Both hold
+    /// for the period that ends with packet `used_until`, and are then measured again.
     most_in_flight: u32,
     limited: bool,
     used_until: u32,
-    /// Packets ever sent; 2^32 of them are more than 6 TB, so that 32 bits are enough.
+    /// Packets sent in total. 32 bits suffice: 2^32 packets are more than 6 TB.
     sent: u32,
     /// Packet number up to which the window was already reduced for losses.
     recover_until: u32,
     flights: Flights,
     /// Packets acknowledged since the window last grew, in congestion avoidance.
     credit: u32,
-    /// Congestion window by which the send buffer was last sized, packets.
+    /// Congestion window for which the send buffer was last sized, packets.
     buffered_for: u32,
     last_sent_ns: u64,
 }
@@ -58,12 +58,12 @@ impl Window {
         self.in_flight
     }
 
-    /// Congestion window by which the send buffer is sized, packets.
+    /// Congestion window for which the send buffer is sized, packets.
     pub(crate) fn buffered_for(&self) -> u32 {
         self.buffered_for
     }
 
-    /// Sizes the send buffer by the congestion window, if that has grown.
+    /// Resizes the send buffer for the congestion window, if that has grown.
     pub(crate) fn expand_buffer(&mut self) {
         self.buffered_for = self.buffered_for.max(self.window);
     }

@@ -10,7 +10,7 @@ pub enum Sharing {
     WriteOrder,
     /// Connections take turns, each of at most `packets` packets.
     Turns {
-        /// Packets of one turn at most.
+        /// Maximum number of packets in one turn.
         packets: u32,
     },
 }
@@ -27,13 +27,14 @@ pub enum Idle {
 /// Size of a socket's send buffer; a writer waits while it is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendBuffer {
-    /// The buffer has one size, and the last frame that it takes is taken whole.
+    /// The buffer has a constant size. The last frame that it accepts is accepted whole.
     Fixed {
         /// Size of the buffer, bytes; only bytes that have not left count.
         bytes: u64,
     },
-    /// The buffer grows with the congestion window. It takes part of a frame, and more as acknowledgements make room; bytes count
-    /// until they are acknowledged. What it takes later comes, on the uplink, behind what was written meanwhile.
+    /// The buffer grows with the congestion window. It accepts part of a frame, and more as acknowledgements make room;
+    /// bytes count until they are acknowledged. Bytes accepted later leave, on the uplink, after what was written in
+    /// the meantime.
     Tuned(BufferTuning),
 }
 
@@ -46,7 +47,7 @@ pub struct BufferTuning {
     pub per_packet_bytes: u64,
     /// Whether the buffer grows with every acknowledgement, not only while a writer waits.
     pub grows_unasked: bool,
-    /// Share of the buffer, in percent, that may be filled when it takes more.
+    /// Maximum fill level at which the buffer accepts more, percent.
     pub takes_below_percent: u64,
     /// Upper limit, bytes.
     pub max_bytes: u64,
@@ -54,7 +55,7 @@ pub struct BufferTuning {
 
 impl BufferTuning {
     /// The rules of Linux, as read in its source (`tcp_sndbuf_expand`, `sk_stream_write_space`) and measured: twice the
-    /// congestion window, each packet of which counts with the memory of its descriptors, 2048 and 256 bytes.
+    /// congestion window, where each packet counts as 2048 + 256 bytes, the memory of its descriptors.
     pub const LINUX: Self = Self {
         initial_bytes: 46_080,
         per_packet_bytes: 4608,
@@ -63,8 +64,8 @@ impl BufferTuning {
         max_bytes: 4 << 20,
     };
 
-    /// The rules of Shadow 3.3.0, as measured. Its source also sizes the buffer by rate and round trip when it first measures one, which
-    /// no measurement showed.
+    /// The rules of Shadow 3.3.0, as measured. According to its source it also sizes the buffer by rate and round trip
+    /// when it first measures one, but no measurement showed this.
     pub const SHADOW: Self = Self {
         initial_bytes: 131_072,
         per_packet_bytes: 4808,
@@ -98,7 +99,7 @@ pub struct Profile {
     pub idle: Idle,
     /// Longest delay from a packet to its acknowledgement, nanoseconds.
     pub ack_delay_ns: u64,
-    /// Acknowledgements of a connection after which [`Profile::ack_delay_later_ns`] holds.
+    /// Number of acknowledgements on a connection after which [`Profile::ack_delay_later_ns`] applies.
     pub ack_delay_first: u32,
     /// Longest delay of later acknowledgements, nanoseconds.
     pub ack_delay_later_ns: u64,
@@ -118,16 +119,15 @@ pub struct Profile {
     pub send_buffer: SendBuffer,
     /// Order in which connections share the uplink.
     pub sharing: Sharing,
-    /// Step in which rates are enforced, nanoseconds; 0 if bytes pass smoothly.
+    /// Length of the time steps in which rates are enforced, nanoseconds; 0 if bytes pass smoothly.
     pub rate_step_ns: u64,
     /// Bytes that may pass at once beyond the share of one step.
     pub rate_burst_bytes: u64,
 }
 
 impl Profile {
-    /// The default TCP of the Shadow simulator (3.3.0), as read in its source. It counts
-    /// packets, starts with a window of two, never shrinks the window after a silence, and
-    /// acknowledges after a millisecond.
+    /// The default TCP of the Shadow simulator (3.3.0), as read in its source. It counts packets, starts with a window
+    /// of two, never shrinks the window after a silence, and acknowledges after a millisecond.
     pub const SHADOW: Self = Self {
         segment_bytes: 1460,
         header_bytes: 40,
@@ -175,16 +175,16 @@ impl Profile {
         receive_window_growth: 2,
         receive_window_max_packets: 4308,
         send_buffer: SendBuffer::Fixed { bytes: 4 << 20 },
-        // A kernel sends what it is given as far as the window goes, so a turn is the amount that a yamux
-        // stream of 16 KiB frames hands down before another connection gets its turn.
+        // A kernel sends data as far as the window allows, so a turn is the amount that a yamux stream with 16 KiB
+        // frames passes down before another connection gets its turn.
         sharing: Sharing::Turns { packets: 132 },
         rate_step_ns: 0,
         rate_burst_bytes: 0,
     };
 
-    /// The TCP of a Linux kernel whose own device is as fast as the uplink, so that packets wait in the sockets and not behind the
-    /// device: each socket has two segments of two packets in the device's queue (TCP small queues, `tcp_small_queue_check`),
-    /// and connections share the uplink evenly.
+    /// The TCP of a Linux kernel whose own device is as fast as the uplink. Packets wait in the sockets and not behind
+    /// the device: each socket has two segments of two packets in the device's queue (TCP small queues,
+    /// `tcp_small_queue_check`), and connections share the uplink evenly.
     pub const LINUX_DEVICE: Self = Self {
         sharing: Sharing::Turns { packets: 4 },
         send_buffer: SendBuffer::Tuned(BufferTuning::LINUX),

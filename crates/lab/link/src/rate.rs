@@ -1,6 +1,6 @@
-//! Rate of a link: the time that bytes take to pass.
+//! Rate of a link: the time bytes take to pass.
 
-/// Rate of one direction of a host's link, with the bytes that have passed.
+/// Rate of one direction of a host's link, and the state of its use.
 #[derive(Clone, Debug)]
 pub struct LinkRate {
     bytes_per_s: u64,

@@ -1,6 +1,6 @@
 //! Collections that are empty most of the time.
 
-/// Collection that takes one pointer while it is empty: a host has many connections, of which few are busy.
+/// Collection that costs one pointer while empty: a host has many connections, of which few are busy.
 #[derive(Clone, Debug)]
 pub(crate) struct Seldom<C>(Option<Box<C>>);
 
@@ -21,12 +21,12 @@ impl<C: Default> Seldom<C> {
         self.0.as_deref_mut()
     }
 
-    /// The collection, to which something is added.
+    /// The collection for adding items; created if absent.
     pub(crate) fn fill(&mut self) -> &mut C {
         self.0.get_or_insert_default()
     }
 
-    /// Gives the collection's memory back if `is_empty` says that it holds nothing.
+    /// Frees the collection's memory if `is_empty` says that it is empty.
     pub(crate) fn release(&mut self, is_empty: impl FnOnce(&C) -> bool) {
         if self.0.as_deref().is_some_and(is_empty) {
             self.0 = None;

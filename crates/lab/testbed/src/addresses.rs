@@ -12,7 +12,7 @@ pub(crate) const PREFIX_BITS: u8 = 8;
 /// Number of addresses in the hosts' network.
 const ADDRESSES: u32 = 1 << (32 - PREFIX_BITS);
 
-/// Number of addresses between two that a host can have: they are in different networks of 24 bits.
+/// Distance between two addresses of one host, which are in different networks of 24 bits.
 const STEP: u32 = 1 << 8;
 
 /// Plan of the hosts' addresses.
@@ -20,8 +20,8 @@ const STEP: u32 = 1 << 8;
 pub enum AddressPlan {
     /// Hosts of one private network, numbered from 10.0.0.1, each with one address.
     Private,
-    /// Hosts with public addresses, each in a network of 16 bits of its own, from 45.0.0.1: a node that spreads its peers
-    /// over networks takes them for strangers. A host can have 256 addresses, one after the other
+    /// Hosts with public addresses, each in its own network of 16 bits, from 45.0.0.1: to a node that spreads its peers
+    /// over networks, they look unrelated. A host can have 256 addresses, one after the other
     /// ([`Host::readdress`](crate::Host::readdress)).
     Public,
 }
@@ -47,7 +47,7 @@ impl AddressPlan {
         (ADDRESSES - 2) / self.block()
     }
 
-    /// Returns one of the addresses of the host with this index; `None` if it has not so many. The first one is number 0.
+    /// Returns address number `choice`, from 0, of the host with this index; `None` if it has fewer addresses.
     pub(crate) fn choice(self, index: u32, choice: u32) -> Option<Ipv4Addr> {
         let within = choice.checked_mul(STEP)?;
         let first = u32::from(self.first(index));

@@ -23,7 +23,7 @@ pub enum TestbedError {
     /// A change of the network is invalid, e.g. names a host that does not exist.
     #[error("the network cannot be changed: {0}")]
     Change(#[from] NetworkMisuse),
-    /// A thread that should hold a namespace or pump packets ended by a panic.
+    /// A thread that holds a namespace or pumps packets has panicked.
     #[error("the thread of {what} is gone")]
     Gone {
         /// Owner of the thread, for the message.
@@ -59,7 +59,7 @@ pub enum TestbedError {
         /// Maximum number of hosts.
         max: u32,
     },
-    /// A thread or an event descriptor could not be made, or waiting for packets failed.
+    /// A thread or an event descriptor could not be created, or waiting for packets failed.
     #[error("{what}: {source}")]
     System {
         /// Description of the failed operation.
@@ -67,7 +67,7 @@ pub enum TestbedError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The TUN device could not be made.
+    /// The TUN device could not be created.
     #[error("cannot make a TUN device for host {host}: {source}; see `can_run`")]
     Tun {
         /// Index of the host.
@@ -75,7 +75,7 @@ pub enum TestbedError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The namespace could not be made.
+    /// The namespace could not be created.
     #[error("cannot make a network namespace for host {host}: {source}; see `can_run`")]
     Unshare {
         /// Index of the host.

@@ -1,9 +1,9 @@
 //! Measurement of one host that sends a message to many peers at once over one uplink, as a reference for how
-//! connections share it: times for each connection.
+//! connections share an uplink. Times are per connection.
 //!
-//! One program takes both roles, so that it runs on this machine's kernel (namespaces and a token bucket on the sender's
-//! device, [`measure`]) and, role by role, in other networks ([`send`], [`receive`]). [`simulated`] is the same in virtual
-//! time. All connections lead to one receiver, whose links are wide.
+//! One program plays both roles. It runs on this machine's kernel (namespaces and a token bucket on the sender's
+//! device, [`measure`]) or, one role at a time, in other networks ([`send`], [`receive`]). [`simulated`] is the same
+//! measurement in virtual time. All connections lead to one receiver, whose links are wide.
 
 mod measure;
 mod model;
@@ -48,5 +48,5 @@ pub struct FanTime {
     pub done_us: u64,
 }
 
-/// Arrivals of a cold, a warm and an idle message, each by connection in the order in which these were opened.
+/// Arrivals of a cold, a warm and an idle message, each per connection in the order in which connections were opened.
 pub type FanTimes = [Vec<FanTime>; 3];

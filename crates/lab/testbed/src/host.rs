@@ -58,8 +58,8 @@ pub(crate) struct Tcp {
     pub(crate) slow_start_after_idle: bool,
 }
 
-/// Shell script that executes the given program, if the process that launched it is still its
-/// parent: otherwise that process ended before the death signal was set.
+/// Shell script that executes the given program if the process that launched it is still its parent. Otherwise, that
+/// process ended before the death signal was set.
 const STILL_WANTED: &str = r#"[ "$PPID" = "$0" ] && exec "$@""#;
 
 /// Process descriptors of programs to kill when the host ends.
@@ -67,8 +67,8 @@ type Launched = Vec<OwnedFd>;
 
 type NamespaceJob = Box<dyn FnOnce(&mut Launched) + Send>;
 
-/// A host: one network namespace. Threads started by [`Host::spawn`] and programs started by
-/// [`Host::launch`] live in it; it ends with the last of them and this value.
+/// A host: one network namespace. Threads started by [`Host::spawn`] and programs started by [`Host::launch`] live in
+/// it. It ends with the last of them and this value.
 #[derive(Debug)]
 pub struct Host {
     index: u32,
@@ -115,20 +115,21 @@ impl Host {
         self.plan.first(self.index)
     }
 
-    /// Gives the host another one of its addresses in place of `old`, and returns it. Connections of the old one die in
-    /// silence, as when a provider assigns a new address. Choice 0 is the first address.
+    /// Replaces the host's address `old` by another one of its addresses, and returns that. Connections of the old
+    /// address die silently, as when a provider assigns a new address. Choice 0 is the first address.
     ///
     /// # Errors
     ///
-    /// [`TestbedError::Address`] when the host has not so many, or `ip` refuses; [`TestbedError::Gone`] when the host's thread
-    /// has ended.
+    /// [`TestbedError::Address`] when the host has fewer addresses, or `ip` fails; [`TestbedError::Gone`] when the
+    /// host's thread has ended.
     pub fn readdress(&self, old: Ipv4Addr, choice: u32) -> Result<Ipv4Addr, TestbedError> {
         let host = self.index;
         let failed = |source| TestbedError::Address { host, source };
         let new = self.plan.choice(host, choice);
         let new = new.ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
         let changing = self.spawn(move || {
-            // The new one comes second: as a second address of the device, it would go with the first one.
+            // The old address is deleted first: the new one, if added before as a secondary address, would be deleted
+            // with it.
             for (act, address) in [("del", old), ("add", new)] {
                 let address = format!("{address}/{PREFIX_BITS}");
                 let mut ip = Command::new("ip");
@@ -209,7 +210,7 @@ impl Host {
     ) -> Result<T, TestbedError> {
         let (reply, done) = mpsc::sync_channel(1);
         let job: NamespaceJob = Box::new(move |launched| {
-            // This fails only when the caller is gone, and then nobody needs the result.
+            // This fails only when the caller is gone; then nobody needs the result.
             let _ = reply.send(job(launched));
         });
         let gone = || TestbedError::Gone { what: "a host" };

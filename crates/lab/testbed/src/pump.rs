@@ -25,7 +25,7 @@ const BATCH_PACKETS: usize = 64;
 /// Position of the destination address in an IPv4 header (RFC 791).
 const DESTINATION: std::ops::Range<usize> = 16..20;
 
-/// Real-time priority, of 1 to 99: above all threads without one.
+/// Real-time priority, out of 1 to 99: above all threads without one.
 const PRIORITY: &str = "10";
 
 const NS_PER_S: u64 = 1_000_000_000;

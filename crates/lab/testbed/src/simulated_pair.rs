@@ -1,4 +1,4 @@
-//! Two simulated hosts with some connections, and the packets between them, in virtual time.
+//! Two simulated hosts with some connections and the packets in transit between them, in virtual time.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,8 @@ impl SimulatedPair {
         })
     }
 
-    /// Writes a message to all connections at its time, and runs until it was read on all; returns its arrivals.
+    /// Writes a message to all connections at a time, and runs until it has been read on all of them; returns
+    /// its arrivals.
     pub(crate) fn message(
         &mut self,
         write_ns: u64,
@@ -93,7 +94,7 @@ impl SimulatedPair {
         timers.chain(arrives).min()
     }
 
-    /// Processes the next event: an arrival before the timers of the same time.
+    /// Processes the next event; arrivals precede timers of the same time.
     fn step(&mut self) -> Result<(), Misuse> {
         let next_ns = self.next_ns();
         let next_ns = next_ns.expect("a message that has not been read is on its way");

@@ -1,4 +1,4 @@
-//! Lost packets of a connection, as its two ends remember them.
+//! Lost packets of a connection, as recorded at its two ends.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ pub(crate) struct Retransmission<P> {
     pub(crate) seq: u32,
     pub(crate) packets: u32,
     pub(crate) wire_bytes: u64,
-    /// As in the burst if nothing of the burst has arrived, otherwise 0.
+    /// That of the burst if nothing of it has arrived, otherwise 0.
     pub(crate) begins_bytes: u64,
     pub(crate) frame: Option<P>,
     pub(crate) tries: u32,
@@ -25,14 +25,14 @@ pub(crate) struct HeldBurst<P> {
     pub(crate) frame: Option<P>,
 }
 
-/// Lost packets as one end of a connection remembers them.
+/// Lost packets as recorded at one end of a connection.
 #[derive(Debug)]
 pub(super) struct Recovery<P> {
     /// Sent packets that were lost.
     repairs: Vec<Retransmission<P>>,
     /// Bursts that arrived incomplete or early, by number.
     pub(super) held: BTreeMap<u32, HeldBurst<P>>,
-    /// Packets dropped from the queue whose acknowledgement was already planned.
+    /// Packets dropped from the queue after their acknowledgement was planned.
     unacked: u32,
 }
 
@@ -68,12 +68,12 @@ impl<P> TcpEndpoint<P> {
         Some(repair)
     }
 
-    /// Notes dropped packets, which planned acknowledgements count as arrived.
+    /// Records dropped packets that planned acknowledgements count as arrived.
     pub(crate) fn owe_acks(&mut self, packets: u32) {
         self.recovery.fill().unacked += packets;
     }
 
-    /// The packets of a planned acknowledgement that were not dropped since.
+    /// Number of packets of a planned acknowledgement, less those dropped in the meantime.
     pub(crate) fn less_owed(&mut self, packets: u32) -> u32 {
         let Some(recovery) = self.recovery.get_mut() else {
             return packets;

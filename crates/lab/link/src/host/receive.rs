@@ -1,4 +1,4 @@
-//! Receiving: turns bursts into frames, and sends the acknowledgements that a sender waits for.
+//! Receiving: turns bursts into frames, and sends the acknowledgements that senders wait for.
 
 use undertone_compact::prefetch;
 
@@ -7,8 +7,8 @@ use crate::flow::UPDATE_BYTES;
 use crate::host::{Arrival, ConnIx, Host, IncomingBurst, Output, Segment, Timer};
 
 impl<P> Host<P> {
-    /// Asks the processor for the memory that [`Input::Arrival`](super::Input::Arrival) with this transmission will need: that of
-    /// the connection and of the burst. For drivers of more hosts than its caches hold.
+    /// Prefetches the memory that [`Input::Arrival`](super::Input::Arrival) with this transmission will need: that of
+    /// the connection and of the burst. Useful for drivers with more hosts than fit into the processor's caches.
     pub fn prefetch(&self, arrival: &Arrival<P>) {
         if let Some(connection) = self.get(arrival.conn.0) {
             prefetch(connection);
@@ -76,8 +76,8 @@ impl<P> Host<P> {
             .map_or(0, |c| profile.ack_delay_after(c.acks, burst.window))
     }
 
-    /// Acknowledges the packets of an arriving burst that have passed by now, and repeats this after
-    /// twice the time. The sender thus learns of room for more packets before it has used up the last.
+    /// Acknowledges the packets of an arriving burst that have passed by now, and repeats this with an interval that
+    /// doubles. The sender thus learns of room for more packets before it has used up its window.
     pub(crate) fn ack_some(&mut self, id: u32, step_ns: u64) {
         let waits = self.downlink.wait_ns();
         let Some(arriving) = self.arriving.iter_mut().find(|a| a.id == id) else {
@@ -122,7 +122,7 @@ impl<P> Host<P> {
         if burst.ack_wanted {
             let packets = burst.packets - burst.missing.min(burst.packets);
             let rest = packets.saturating_sub(acked);
-            // Joins the acknowledgement that is due anyway if the burst has passed by then.
+            // Joins the next partial acknowledgement if the burst has passed by then.
             let delayed = passed + self.ack_delay(conn, &burst);
             let at = if passed <= next_ack_ns {
                 next_ack_ns.min(delayed)
@@ -145,7 +145,7 @@ impl<P> Host<P> {
         }
     }
 
-    /// Ends the wait of a burst before the downlink, in which the queue may have dropped packets of it.
+    /// Ends the wait of a burst before the downlink, during which the queue may have dropped packets of it.
     pub(crate) fn waited(&mut self, conn: u32, id: u32, mut burst: Burst<P>) {
         let dropped = self.downlink.passed(self.now, id);
         let dropped = dropped.min(burst.packets - burst.missing);
@@ -205,7 +205,8 @@ impl<P> Host<P> {
         }
     }
 
-    /// Sends an acknowledgement that was planned while its packets waited, less those that the queue has dropped since.
+    /// Sends an acknowledgement planned while its packets waited, less those that the queue has dropped in the
+    /// meantime.
     pub(crate) fn send_late_ack(&mut self, conn: u32, packets: u32) {
         let owed = self.get_mut(conn);
         let packets = owed.map_or(packets, |connection| connection.less_owed(packets));
@@ -219,7 +220,7 @@ impl<P> Host<P> {
         self.tell(conn, Segment::Ack(packets));
     }
 
-    /// Grants the sender more bytes, if its multiplexer does so for the bytes that were read.
+    /// Sends a window update if the bytes read make one due.
     fn update_window(&mut self, conn: u32, read: (u64, bool)) {
         let now = self.now;
         let Some(connection) = self.get_mut(conn) else {

@@ -3,7 +3,7 @@
 use crate::connection::{Burst, Retransmission};
 use crate::host::{Host, Timer};
 
-/// Packets that must arrive after a lost one before the sender takes it for lost (RFC 5681).
+/// Packets that must arrive after a lost one before the sender considers it lost (RFC 5681).
 const DUPLICATE_ACKS: u32 = 3;
 
 impl<P> Host<P> {
@@ -77,7 +77,7 @@ impl<P> Host<P> {
                 dropped: 0,
                 ack_wanted: false,
                 repair: true,
-                // What is not known of a burst that was lost whole must not keep credit back.
+                // Unknown for a burst that was lost whole; assumed, so that no credit is held back.
                 ends_mux_frame: true,
                 begins_bytes: repair.begins_bytes,
                 frame: repair.frame,

@@ -76,7 +76,7 @@ impl<P> Host<P> {
         }
     }
 
-    /// Lets the send buffer take more after an acknowledgement, and tells the writer when it has taken all.
+    /// Refills the send buffer after an acknowledgement, and tells the writer when all its data is in it.
     pub(crate) fn buffer_drains(&mut self, conn: u32) {
         let (profile, order) = (self.config.profile, self.written);
         let Some(connection) = self.get_mut(conn) else {
@@ -90,7 +90,7 @@ impl<P> Host<P> {
         self.tell_writable(conn);
     }
 
-    /// Tells a writer that waits if the socket takes frames again.
+    /// Tells a waiting writer if the socket accepts frames again.
     fn tell_writable(&mut self, conn: u32) {
         let profile = self.config.profile;
         let Some(connection) = self.get_mut(conn) else {
@@ -102,8 +102,8 @@ impl<P> Host<P> {
         }
     }
 
-    /// Takes a window update. A message that waited for it enters the socket only now, and so comes after what was written on
-    /// other connections while it waited.
+    /// Handles a window update. A message that waited for it enters the socket only now, and so comes after the writes
+    /// on other connections during the wait.
     pub(crate) fn granted(&mut self, conn: u32, bytes: u64) {
         let (now, profile, order) = (self.now, self.config.profile, self.written);
         self.totals.received_bytes += u64::from(profile.header_bytes) + UPDATE_BYTES;
@@ -117,8 +117,8 @@ impl<P> Host<P> {
         }
     }
 
-    /// Sends bursts until the uplink is busy. The uplink counts as busy only when it is taken for longer
-    /// than one packet, because the order cannot change in a shorter time.
+    /// Sends bursts until the uplink is busy. The uplink counts as busy only when it is occupied for longer than one
+    /// packet, because the order cannot change in a shorter time.
     pub(crate) fn serve(&mut self) {
         let ahead = self.uplink.time_ns(1500);
         while !self.ready.is_empty() {
@@ -251,8 +251,8 @@ impl<P> Host<P> {
     }
 }
 
-/// Packets that a frame takes. Pieces that fit into the window as they are written each end with a packet
-/// of their own; the pieces that have to wait are joined into full packets.
+/// Number of packets of a frame. Pieces that fit into the window when written each end with a packet of their own;
+/// pieces that have to wait are joined into full packets.
 fn packets(profile: &Profile, bytes: u64, piece_bytes: u64, room: u32) -> u32 {
     let (mut left, mut packets) = (bytes, 0);
     while piece_bytes > 0 && left > piece_bytes {

@@ -16,6 +16,6 @@ pub struct TrafficTotals {
     pub lost_packets: u64,
     /// Packets that were retransmitted.
     pub repaired_packets: u64,
-    /// Packets that belonged to connections that were closed while they travelled.
+    /// Packets whose connection was closed while they were in transit.
     pub orphaned_packets: u64,
 }

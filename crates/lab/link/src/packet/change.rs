@@ -7,8 +7,8 @@ use super::config::Rate;
 /// A change to a running network; takes effect at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Gives a host's links other rates. Packets whose transmission begins from now on take the new ones.
-    /// `None` removes the limit, and the packets in the queue leave at once.
+    /// Changes the rates of a host's links, for packets whose transmission begins from now on. `None`
+    /// removes the limit, and the packets in the queue leave at once.
     Rates {
         /// Index of the host affected.
         host: u32,

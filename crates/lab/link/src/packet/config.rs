@@ -45,8 +45,8 @@ pub struct LinkConfig {
     /// Bytes that an idle link may send at once before the rate applies: the depth of a token bucket.
     /// With 0 the link behaves as a wire, where a packet of n bytes takes n / rate.
     pub burst_bytes: u32,
-    /// Bytes that the queue may hold, without the packet being sent; a packet that does not fit
-    /// is dropped on arrival.
+    /// Capacity of the queue, bytes, not counting the packet being sent; a packet that does not fit is
+    /// dropped on arrival.
     pub queue_max_bytes: u64,
     /// Rule for dropping further packets.
     pub discipline: Discipline,

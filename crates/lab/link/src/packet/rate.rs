@@ -4,8 +4,8 @@ use super::config::{LinkConfig, Rate};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// A token bucket in virtual-scheduling form. It does not count tokens, but keeps the time at which the
-/// link will have caught up with everything it was given.
+/// A token bucket in virtual-scheduling form. Instead of counting tokens, it keeps the time at which
+/// the link will have caught up with all its packets.
 #[derive(Clone, Debug)]
 pub(super) struct Pacer {
     rate: Rate,

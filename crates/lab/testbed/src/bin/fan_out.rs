@@ -109,7 +109,7 @@ impl Cases {
         cases
     }
 
-    /// The case of a role that takes one.
+    /// Returns the only case; fails if the options give several.
     fn one(&self) -> Result<FanCase, String> {
         match self.all()[..] {
             [case] => Ok(case),

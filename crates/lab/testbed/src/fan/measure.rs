@@ -18,7 +18,7 @@ const PORT: u16 = 4000;
 /// Congestion control of the connections.
 const CONGESTION: Congestion = Congestion::Cubic;
 
-/// Depth of the token bucket, bytes: ten packets, as a driver hands a device.
+/// Depth of the token bucket, bytes: ten packets, like the batches that a driver passes to a device.
 const BUCKET_BYTES: u32 = 15_140;
 
 /// Queue before the token bucket, bytes: never full, as each socket has little in it (TCP small queues).
@@ -46,8 +46,8 @@ pub enum FanError {
     Rate(String),
 }
 
-/// Measures a case on a network of its own. The rate of the uplink is that of the sender's device, so that packets wait in the
-/// sender's kernel and sockets notice it.
+/// Measures a case on its own network. The uplink's rate is enforced at the sender's device, so that packets wait in
+/// the sender's kernel and its sockets notice.
 ///
 /// # Errors
 /// [`FanError`]

@@ -52,7 +52,7 @@ pub enum FanRowError {
 }
 
 impl FanRow {
-    /// Returns the rows of a case, each a line.
+    /// Formats the rows of a case, one per line.
     pub fn lines(case: &FanCase, times: &FanTimes) -> String {
         let mut text = String::new();
         for (moment, times) in Moment::ALL.into_iter().zip(times) {
@@ -106,7 +106,8 @@ impl FromStr for FanRow {
     }
 }
 
-/// Reads a table with its header; lines that begin with `#` say where it comes from. Cases keep their order.
+/// Reads a table with its header. Lines that begin with `#` are comments on its origin. Cases keep their
+/// order.
 ///
 /// # Errors
 /// [`FanRowError`] with the first line that is wrong.

@@ -82,8 +82,8 @@ fn report(mut stream: TcpStream, size_bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens the connections of a case and sends the three messages; returns when each arrived. Without a congestion control, the
-/// connections have that of the system.
+/// Opens the connections of a case and sends the three messages; returns their arrivals. Without a congestion control,
+/// the connections use the system's.
 ///
 /// # Errors
 /// The first error of a socket.
@@ -127,13 +127,13 @@ pub fn send(
 pub(super) fn pause(moment: Moment, case: &FanCase) -> Duration {
     match moment {
         Moment::Cold => SETTLED,
-        // The acknowledgement of what the receiver reported last is on its way.
+        // Time for the acknowledgement of the receiver's last report to arrive.
         Moment::Warm => Duration::from_millis(case.one_way_ms + 60),
         Moment::Idle => Duration::from_millis(case.idle_ms),
     }
 }
 
-/// Writes the message to all sockets: one after the other as far as each takes it, then to those that take more.
+/// Writes the message to all sockets: first to each in turn as much as it accepts, then to those that accept more.
 fn write_to_all(streams: &mut [TcpStream], message: &[u8]) -> io::Result<()> {
     for stream in &*streams {
         stream.set_nonblocking(true)?;

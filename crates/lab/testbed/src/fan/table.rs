@@ -9,10 +9,10 @@ use crate::kernel::Moment;
 #[path = "tests/table.rs"]
 mod tests;
 
-/// Error of a simulated time, as a share of the measured one, up to which it agrees.
+/// Relative error up to which a simulated time agrees with the measured one.
 const TOLERANCE_SHARE: f64 = 0.05;
 
-/// Error of a simulated time up to which it agrees whatever its share, microseconds.
+/// Absolute error up to which a simulated time agrees, whatever its relative error, microseconds.
 const TOLERANCE_US: f64 = 2_000.0;
 
 /// Figures of one message on all connections, microseconds.
@@ -39,7 +39,7 @@ impl Figures {
     }
 }
 
-/// Number of figures (first arrival, median, last arrival of each message) within the tolerance, and of all.
+/// Errors of the simulated figures (first arrival, median and last arrival of each message).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FanErrors {
     /// Figures within 5 % or 2 ms of the measured ones.
@@ -48,7 +48,8 @@ pub struct FanErrors {
     pub of: usize,
     /// Largest error beyond 2 ms, as a share of the measured figure.
     pub largest: f64,
-    /// Mean over all connections of the difference between simulated and measured completion, as a share of the measured one.
+    /// Mean over all connections of the difference between simulated and measured completion, relative to the measured
+    /// one.
     pub mean_of_connections: f64,
 }
 

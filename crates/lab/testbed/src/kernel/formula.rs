@@ -1,4 +1,5 @@
-//! Prediction of slow start alone for a message on a connection whose path is constant and idle.
+//! Prediction of the transfer time by slow start alone, for a connection whose path is constant and
+//! idle.
 
 use undertone_link::packet::Rate;
 

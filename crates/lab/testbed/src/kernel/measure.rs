@@ -127,7 +127,7 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> KernelError {
     move |source| KernelError::Socket { what, source }
 }
 
-/// Reports when the receiver listens, then when each message has been read.
+/// Signals when the receiver listens, then when each message has been read.
 fn receive(
     address: SocketAddrV4,
     case: &Case,

@@ -1,5 +1,5 @@
-//! Sockets with a chosen congestion control. It must be set before the connection is made: one that
-//! begins under BBR keeps its pacing even if it is changed later.
+//! Sockets with a chosen congestion control. It must be set before the connection is made: a
+//! connection that starts under BBR keeps its pacing even if the setting is changed later.
 
 use std::io;
 use std::net::{SocketAddrV4, TcpListener, TcpStream};
@@ -23,7 +23,7 @@ pub(crate) fn listening(
     Ok(socket.into())
 }
 
-/// Connects to an address with a send buffer of this size, or one that the system tunes.
+/// Connects to an address with a send buffer of this size; `None` lets the system tune it.
 pub(crate) fn connected(
     to: SocketAddrV4,
     congestion: Option<Congestion>,
