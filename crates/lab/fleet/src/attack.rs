@@ -1,8 +1,8 @@
 //! Attackers: members that publish without regard to their limit.
 //!
-//! A spammer's second message with one message id makes its member's secret public, and with it the member's
-//! deposit. So [`spammers_proofs`] refuses every network but one without deposits and without a route to
-//! other machines; no configuration of a node leads here.
+//! A spammer's second message with the same message id reveals its member's secret, and so forfeits the
+//! member's deposit. So [`spammers_proofs`] refuses every network except one without deposits and without a
+//! route to other machines. No configuration of a node leads here.
 
 mod node;
 mod reused_ids;

@@ -1,4 +1,4 @@
-//! Membership of one member, and what its proofs are made with.
+//! Membership of one member, and the state for making its proofs.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use undertone_membership::{MemberIndex, View};
 use undertone_node::driver::MemberProofs;
 use undertone_rln::{Generation, Identity, Member, MerklePath, ProveError, Prover};
 
-/// Identity and membership of one member, with the prover and the tree that its proofs are made with.
+/// Identity and membership of one member, with the prover and the tree used for its proofs.
 #[derive(Clone)]
 pub(crate) struct Credentials {
     pub(crate) identity: Identity,
@@ -26,7 +26,7 @@ impl Credentials {
         view.path(self.index)
     }
 
-    /// Makes the member's tables, for proofs in the tree as it is now; `None` while its path is not known.
+    /// Makes the member's tables for proofs in the current tree; `None` while its path is not known.
     pub(crate) fn member(&self) -> Result<Option<Member>, ProveError> {
         let path = self.path();
         path.map(|path| self.prover.member(&self.identity, self.limit, &path))

@@ -1,6 +1,6 @@
 //! The demo: five members in a line over TCP on loopback, with real proofs. Messages of four sizes travel
-//! the line; then a sixth member exceeds its limit and is cut off. With a chain, the members are those of a
-//! contract, and the sixth one loses its deposit.
+//! along the line. Then a sixth member exceeds its limit and is disconnected. With a chain, the members are
+//! registered in a contract, and the sixth one loses its deposit.
 
 mod chain;
 mod error;
@@ -30,7 +30,8 @@ pub struct DemoOptions {
     pub runs: u32,
     /// Whether the members are kept in a contract on a development chain, and the spammer is slashed there.
     pub on_chain: bool,
-    /// Folder that keeps the nodes' files (registry, identities, counters); temporary if `None`.
+    /// Folder in which to keep the nodes' files (registry, identities, counters); a temporary one if
+    /// `None`.
     pub keep: Option<PathBuf>,
 }
 

@@ -1,8 +1,8 @@
 //! Experiments that measure this computer: its proofs, and real nodes that run on it.
 //!
-//! [`RealMachine`] is what the laboratory's experiments ask. Nodes run in a child process, because processor
-//! time and memory are counted per process and must not include the remains of an earlier experiment; the
-//! child does its [`ChildTask`] with [`network_load::run`] or [`spam::run`].
+//! [`RealMachine`] implements the interface of the laboratory's experiments. Nodes run in a child process,
+//! because processor time and memory are counted per process and must not include the remains of an earlier
+//! experiment. The child does its [`ChildTask`] with [`network_load::run`] or [`spam::run`].
 
 mod child;
 mod cities;

@@ -1,4 +1,4 @@
-//! Nodes in one process, on loopback, and the members that they publish as.
+//! Nodes in one process, on loopback, and the members as which they publish.
 
 mod arrivals;
 mod error;

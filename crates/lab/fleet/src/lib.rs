@@ -1,9 +1,9 @@
 //! Real nodes for the demo, the testbed and the laboratory: started, wired, driven, attacked, measured.
 //!
-//! Nothing here reads arguments or prints: a [`Progress`] listens to what takes a while, results are plain
-//! data, and every error is typed. [`demo`] is a small network, [`experiments`] is what the laboratory runs,
-//! [`in_process`] are the nodes of both, and [`attack`] is what they are attacked with. [`processes`] runs a
-//! scenario with a process for each node. [`measure`] is about proofs alone, without nodes.
+//! Nothing here reads arguments or prints: a [`Progress`] listens to long-running work, results are plain
+//! data, and every error is typed. [`demo`] is a small network, [`experiments`] are the measurements for the
+//! laboratory, [`in_process`] has the nodes of both, and [`attack`] has the attackers. [`processes`] runs a
+//! scenario with a process for each node. [`measure`] measures proofs alone, without nodes.
 
 pub mod attack;
 mod credentials;

@@ -1,8 +1,8 @@
 //! Nodes as processes on an emulated wide-area network: a scenario, run with real TCP and real proofs.
 //!
-//! [`Campaigner::run`] runs a scenario once with each seed. Each node is a process in a network namespace of
-//! its own; messages are published over REST, and what the nodes write into their delivery logs becomes the
-//! same outcome that the simulator has.
+//! [`Campaigner::run`] runs a scenario once with each seed. Each node is a process in its own network
+//! namespace. Messages are published over REST, and the nodes' delivery logs are turned into the same
+//! outcome type as the simulator's.
 
 mod campaigner;
 mod costs;

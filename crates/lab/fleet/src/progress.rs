@@ -1,11 +1,11 @@
-//! Interface to the listener that shows progress.
+//! Interface for displaying progress.
 
-/// Listener to the progress of work that takes a while.
+/// Listener for the progress of long-running work.
 pub trait Progress {
     /// Reports the step that begins.
     fn step(&self, what: &str);
 
-    /// Reports something that a user should know and that is no failure.
+    /// Reports something that a user should know but that is not a failure.
     fn note(&self, what: &str);
 
     /// Reports that the work has ended. Another step begins new work.

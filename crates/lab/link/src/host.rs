@@ -234,7 +234,7 @@ pub(crate) enum Timer<P> {
     BurstEnds {
         burst: u32,
     },
-    /// A burst has passed the downlink; `id` is that of its arrival, 0 if the downlink did not queue it.
+    /// A burst has passed the downlink; `id` is that of its arrival, 0 if it arrived all at once.
     Passed {
         conn: u32,
         id: u32,
@@ -297,8 +297,7 @@ pub struct Host<P> {
 }
 
 impl<P> Host<P> {
-    /// A host without connections. `seed` determines its loss and jitter. Hosts of one process may share a
-    /// configuration.
+    /// A host without connections. `seed` determines its loss and jitter. Hosts may share a configuration.
     pub fn new(config: impl Into<Arc<StackConfig>>, seed: [u8; 32]) -> Self {
         let config = config.into();
         let (step, burst) = (config.profile.rate_step_ns, config.profile.rate_burst_bytes);
@@ -334,8 +333,7 @@ impl<P> Host<P> {
         }
     }
 
-    /// Allocates room for exactly this many connections, numbered from 0. Otherwise, room grows as connections are
-    /// opened.
+    /// Allocates room for exactly this many connections, numbered from 0; otherwise, it grows as they are opened.
     pub fn reserve_connections(&mut self, count: usize) {
         let more = count.saturating_sub(self.connections.len());
         self.connections.reserve_exact(more);

@@ -6,8 +6,8 @@ use rustix::time::{ClockId, clock_gettime};
 #[path = "tests/host.rs"]
 mod tests;
 
-/// Returns `CLOCK_MONOTONIC` in nanoseconds: the same clock in every process of this machine, which
-/// Node.js shows as `process.hrtime`.
+/// Returns `CLOCK_MONOTONIC` in nanoseconds. All processes of this machine share this clock;
+/// Node.js exposes it as `process.hrtime`.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     nanoseconds(ClockId::Monotonic)
@@ -28,13 +28,13 @@ pub fn rss_kib() -> u64 {
         .unwrap_or(0)
 }
 
-/// Returns the resident memory that the text of `/proc/PID/status` names, KiB.
+/// Parses the resident memory from the text of `/proc/PID/status`, KiB.
 #[must_use]
 pub fn vm_rss(status: &str) -> Option<u64> {
     kib(status, "VmRSS:")
 }
 
-/// Returns the largest resident memory so far that the text of `/proc/PID/status` names, KiB.
+/// Parses the peak resident memory from the text of `/proc/PID/status`, KiB.
 #[must_use]
 pub fn vm_peak(status: &str) -> Option<u64> {
     kib(status, "VmHWM:")

@@ -1,7 +1,8 @@
 //! The program `undertone node` as a process, for the testbed, for attacks and for tests.
 //!
-//! [`command`] is the program without settings of this process's environment. [`NodeProcess`] starts it, sends it signals,
-//! reads its log and kills it when dropped. [`rest`] asks its REST server. [`wait_for`] polls for state that nothing reports.
+//! [`command`] returns the program without the settings in this process's environment. [`NodeProcess`] starts it, sends
+//! it signals, reads its log and kills it when dropped. [`rest`] queries its REST server. [`wait_for`] polls for state
+//! that nothing reports.
 
 pub mod host;
 mod ports;

@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const FIRST: u32 = 12_000;
 const COUNT: u32 = 20_000;
 
-/// Number of ports that were tried so far.
+/// Number of ports tried so far.
 static LOOKED_AT: AtomicU32 = AtomicU32::new(0);
 
-/// Returns a port that is free on all addresses, and that this process returns only once.
+/// Returns a port that is free on all addresses; this process never returns the same port twice.
 ///
 /// # Errors
 ///
 /// `AddrInUse` if no port of the range is free.
 pub fn free_port() -> io::Result<u16> {
-    // Concurrent processes begin at different ports.
+    // Concurrent processes start at different ports.
     let begin = process::id().wrapping_mul(977);
     for _ in 0..COUNT {
         let next = LOOKED_AT.fetch_add(1, Ordering::Relaxed);

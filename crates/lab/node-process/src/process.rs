@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{Ready, wait_for};
 
-/// Maximum lines of a log that an error repeats.
+/// Maximum number of log lines repeated in an error.
 const TAIL_LINES: usize = 40;
 
 /// Reason why a node does not run.
@@ -45,7 +45,7 @@ pub enum StartError {
     },
 }
 
-/// Returns a command for a program without the settings that the environment of this process has for nodes.
+/// Returns a command for a program, without this process's environment variables that configure nodes.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
@@ -56,7 +56,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Process of a node with its log; a drop kills the process.
+/// Process of a node, and its log; killed when dropped.
 #[derive(Debug)]
 pub struct NodeProcess {
     child: Child,
@@ -64,7 +64,7 @@ pub struct NodeProcess {
 }
 
 impl NodeProcess {
-    /// Takes over a process that was started before, and writes this log.
+    /// Takes over a process that was started elsewhere and writes this log.
     pub fn new(child: Child, log: PathBuf) -> Self {
         Self { child, log }
     }
@@ -132,7 +132,7 @@ impl NodeProcess {
         wait_for(limit, || self.status())
     }
 
-    /// Returns what the node has logged in all its runs.
+    /// Returns the node's log, over all its runs.
     pub fn log(&self) -> String {
         read(&self.log)
     }
@@ -162,8 +162,8 @@ fn read(log: &Path) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Returns the first line that a process prints. All that follows is read and dropped, so that the process never waits for
-/// its reader.
+/// Returns the first line that a process prints. All further output is read and dropped, so that the process never
+/// waits for its reader.
 fn first_line(stdout: ChildStdout, limit: Duration) -> Option<String> {
     let (sender, line) = mpsc::sync_channel(1);
     thread::spawn(move || {
@@ -172,7 +172,7 @@ fn first_line(stdout: ChildStdout, limit: Duration) -> Option<String> {
             // The receiver may have given up.
             let _ = sender.send(first);
         }
-        // A waiting receiver learns of an end without a line.
+        // Tells a waiting receiver if the output ended without a line.
         drop(sender);
         lines.for_each(drop);
     });

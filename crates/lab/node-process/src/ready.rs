@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-/// Facts that a node started with `--json` prints in one line once it runs.
+/// Facts that a node started with `--json` prints in one line once it is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// Identity of the node.

@@ -26,7 +26,7 @@ pub struct HttpAnswer {
 ///
 /// # Errors
 ///
-/// The error of the connection, of an answer that is not HTTP or longer than 4 MiB, or of the time that is over.
+/// A connection error, a timeout, or an answer that is not HTTP or longer than 4 MiB.
 pub fn ask(
     server: SocketAddr,
     method: &str,
@@ -41,7 +41,7 @@ pub fn ask(
         .body(json)
         .map_err(io::Error::other)?;
     let config = Agent::config_builder()
-        // A proxy of the environment leads nowhere from a namespace.
+        // A proxy from the environment cannot be reached from a namespace.
         .proxy(None)
         .http_status_as_error(false)
         .timeout_global(Some(limit));
@@ -59,7 +59,7 @@ pub fn ask(
     })
 }
 
-/// Sends a request as [`ask`] does, without blocking the thread of the caller, on which the node itself may run.
+/// Sends a request like [`ask`], without blocking the caller's thread, on which the node itself may run.
 ///
 /// # Errors
 ///

@@ -1,10 +1,10 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Interval between two looks.
+/// Interval between two attempts.
 const POLL: Duration = Duration::from_millis(20);
 
-/// Looks again until there is a result; returns `None` after `limit`.
+/// Calls `look` until it returns a result; returns `None` after `limit`.
 pub fn wait_for<T>(limit: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let begun = Instant::now();
     loop {

@@ -1,6 +1,6 @@
-//! Writes the page of a folder of records, and the files for other programs if a folder is named for
-//! them: `page FOLDER FILE [CSV]`. `undertone lab report` does the same; this builds in a tenth of the
-//! time, which counts when looks are tried.
+//! Writes the page of a folder of records, and with a third argument also the files for other
+//! programs: `page FOLDER FILE [CSV]`. `undertone lab report` does the same, but this builds in a
+//! tenth of the time, which helps when trying out styles.
 
 use std::env;
 use std::error::Error;

@@ -1,7 +1,7 @@
 //! A chart as SVG inside a `<figure>`, with its legend as a list above it, where it hides no data.
 //!
-//! Colours, dashes and the size of text come from the page's style by class. The space for every text is
-//! computed for the largest size that the style uses, so that nothing overlaps.
+//! Colours, dashes and text sizes come from the page's style, by class. The space for every text is
+//! computed for the largest size in the style, so that nothing overlaps.
 
 mod frame;
 mod legend;

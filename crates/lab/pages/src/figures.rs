@@ -1,5 +1,5 @@
-//! Figures beside published ones. A figure that differs is marked red, with the reason in a
-//! row of its own.
+//! Figures beside published ones. A figure that differs is marked red, and the reason follows in
+//! its own row.
 
 use std::fmt::{self, Display};
 

@@ -1,7 +1,7 @@
-//! Records, and runs and sweeps of one's own, each as one self-contained HTML page: no script, no font, no network access.
+//! Records, runs and sweeps, each rendered as one self-contained HTML page: no script, no font, no network access.
 //!
-//! The page follows the reader's light or dark theme and can be printed; all colours are in `style.css`.
-//! The same records and runs give the same bytes.
+//! The page follows the reader's light or dark theme and can be printed. All colours are in `style.css`. Equal input
+//! gives equal bytes.
 
 mod chart;
 mod document;

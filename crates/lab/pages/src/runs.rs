@@ -1,4 +1,4 @@
-//! Page of runs of one's own: their figures, and charts in which they lie over one another.
+//! Page that compares runs: their figures, and charts with all runs overlaid.
 
 mod charts;
 mod figures;
@@ -27,7 +27,7 @@ pub struct RunShown<'a> {
     pub run: &'a FinishedRun,
 }
 
-/// Renders runs as a page, over one another in each chart.
+/// Renders runs as a page, overlaid in each chart.
 pub fn run_page(runs: &[RunShown<'_>]) -> String {
     RunsPage(runs).to_string()
 }

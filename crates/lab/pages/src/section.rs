@@ -94,7 +94,7 @@ impl PageSection<'_> {
     }
 }
 
-/// Writes the mechanisms of simulations that were outside what was checked.
+/// Writes the unvalidated mechanisms of the simulations.
 pub(super) fn outside_checked(
     f: &mut fmt::Formatter<'_>,
     validity: &[OutsideOfRuns],

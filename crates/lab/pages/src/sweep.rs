@@ -15,9 +15,9 @@ use undertone_lab::sweep::{SweepReport, SweepRow, SweepTable};
 #[path = "tests/sweep.rs"]
 mod tests;
 
-/// Most series that are told apart; of more, the points alone are drawn.
+/// Maximum number of series with a look of their own; with more, only points are drawn.
 const MAX_SERIES: usize = 6;
-/// Ratio of the largest to the smallest value from which on an axis is logarithmic.
+/// Ratio of the largest to the smallest value at which an axis becomes logarithmic.
 const LOG_FROM: f64 = 100.0;
 
 /// Renders a sweep as a page, under its name.
@@ -67,7 +67,7 @@ fn charts(table: &SweepTable) -> Vec<Chart> {
         let values = table.rows.iter().map(|row| row.values[at].parse().ok());
         values.collect()
     };
-    // Numbers before words; of several keys the first.
+    // Numeric keys take precedence, then keys with more values; of equal ones, the first.
     let across = (0..table.keys.len())
         .rev()
         .max_by_key(|at| (numbers(*at).is_some(), words(table, *at).len()));

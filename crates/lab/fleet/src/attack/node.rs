@@ -9,7 +9,7 @@ use undertone_testbed::DEVICE;
 
 use super::spammer;
 
-/// Name of the network whose members have paid no deposit.
+/// Name of the network whose members pay no deposit.
 const NETWORK: &str = "local";
 
 /// Reason why an attacker may not run with its configuration, or in this place.
@@ -33,11 +33,11 @@ pub enum Harmful {
     },
 }
 
-/// Returns what makes a node's proofs with reused message ids; `None` without a rate limit.
+/// Returns the factory of a node's proofs with reused message ids; `None` without a rate limit.
 ///
 /// # Errors
 /// Returns [`Harmful`] unless the node is on a network without deposits, and in a network namespace from
-/// which no other machine is reached.
+/// which no other machine can be reached.
 pub fn spammers_proofs(config: &NodeConfig) -> Result<Option<MakeProofs>, Harmful> {
     check(config, ways_out())?;
     let Some(rln) = &config.rln else {
@@ -49,7 +49,7 @@ pub fn spammers_proofs(config: &NodeConfig) -> Result<Option<MakeProofs>, Harmfu
     })))
 }
 
-/// Returns the devices of this network namespace's routes, except the loopback and the testbed's own.
+/// Returns the devices with routes in this network namespace, except the loopback and the testbed's own.
 fn ways_out() -> Vec<String> {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     let (four, six) = (

@@ -8,7 +8,7 @@ use undertone_rln::{Epoch, Fr, ProofRequest, RateLimitProof, RlnIdentifier};
 
 use crate::credentials::Credentials;
 
-/// Source of valid proofs that takes message ids in turn and reuses them past the limit.
+/// Source of valid proofs that uses message ids in turn and reuses them past the limit.
 pub(crate) struct ReusedIds {
     member: Credentials,
     /// Number of proofs made so far.

@@ -19,8 +19,8 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// Schedules `messages` messages, an `interval` apart, once everything is prepared at `ready`. They
-    /// start at once if they all fit into the current epoch, and otherwise with the next epoch, so that
-    /// they span as few epochs as possible.
+    /// start at once if they all fit into the current epoch. Otherwise they start with the next epoch,
+    /// so that they span as few epochs as possible.
     pub(crate) fn new(ready: Duration, messages: u32, interval: Duration, epoch_s: u64) -> Self {
         let epoch = epoch_at(ready, epoch_s);
         let next = start_of(Epoch(epoch.0.saturating_add(1)), epoch_s);

@@ -17,7 +17,7 @@ use crate::in_process::{NodesError, RateTerms};
 /// disconnect it within a second.
 const TOKENS_PER_EPOCH: usize = 50;
 
-/// Interval at which the thread checks whether a token is missing.
+/// Interval at which the thread checks for missing tokens.
 const LOOK_AROUND: Duration = Duration::from_millis(100);
 
 /// Returns a source of proofs that reuses message ids: it signs with tokens that a thread prepares, and

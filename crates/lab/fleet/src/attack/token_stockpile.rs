@@ -1,8 +1,7 @@
 //! Stockpile of tokens for a spammer: several tokens per message id, prepared before an attack.
 //!
-//! A token is armed with an id from a counter on disk, and a counter gives out each id once per epoch. A
-//! spammer discards a used-up counter and starts a new one. In everything else it is like an honest
-//! member.
+//! A token takes its id from a counter on disk, and a counter issues each id once per epoch. A spammer
+//! discards a used-up counter and starts a new one. Otherwise it acts like an honest member.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -130,7 +129,8 @@ fn counter(folder: &Path, nth: u32, limit: u32) -> Result<MessageIdCounter, Coun
     MessageIdCounter::open(folder.join(format!("spammer-{nth}.counter")), limit)
 }
 
-/// Source of proofs that signs with the stock's tokens, and asks `otherwise` if an epoch has none.
+/// Source of proofs that signs with the stock's tokens, and falls back to `otherwise` if an epoch has
+/// none.
 pub(crate) struct StockpiledProofs<P> {
     pub(crate) stock: Stock,
     pub(crate) otherwise: P,

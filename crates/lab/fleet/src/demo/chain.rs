@@ -45,8 +45,8 @@ pub struct Slashing {
     pub chain_id: u64,
     /// Address of the token of the deposits.
     pub token: Address,
-    /// Whether the contract and the follower have removed the member and have equal roots, and the
-    /// deposit is divided into a burned share and a reward for the first node's account.
+    /// Whether the contract and the follower have removed the member and have equal roots, and the deposit
+    /// is divided into a burned share and a reward for the first node's account.
     pub slashed: bool,
     /// Commitment of the spammer's identity, 64 hex digits, little-endian.
     pub commitment: String,
@@ -149,7 +149,8 @@ impl OnChain {
         Ok(member.index)
     }
 
-    /// Removes the member with this secret from the first member's account, for a share of the deposit.
+    /// Removes the member with this secret, from the first member's account, which gets a share of the
+    /// deposit.
     pub(super) async fn slash(&self, secret: &RecoveredSecret) -> Result<Slashing, OnChainError> {
         let account = self.chain.account(FIRST_MEMBER)?;
         let receiver = account.address();

@@ -66,8 +66,8 @@ struct MessageTimes {
     delivered: usize,
 }
 
-/// Sends one message that is not counted: pages, caches and TCP windows are cold, and the first token waits
-/// for the member's precomputation.
+/// Sends one message that is not counted: pages, caches and TCP windows are still cold, and the first token
+/// waits for the member's precomputation.
 pub(crate) async fn warm_up(line: &mut DemoLine, progress: &dyn Progress) -> Result<(), DemoError> {
     progress.step("warming up");
     run(line, 1_000, 0).await.map(|_| ())

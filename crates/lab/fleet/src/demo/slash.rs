@@ -1,4 +1,4 @@
-//! Slashing of the demo's spammer, and what its nodes learn of it.
+//! Slashing of the demo's spammer, and how its nodes learn of it.
 
 use std::time::Instant;
 

@@ -19,7 +19,7 @@ const LIMIT: u32 = 5;
 /// Number of messages that the spammer publishes, meant for one epoch.
 const ATTEMPTS: u32 = 30;
 
-/// Time that all messages, and what nodes make of them, take on a machine that is busy.
+/// Upper bound on sending and processing all messages on a loaded machine.
 const SPAMMING: Duration = Duration::from_secs(10);
 
 /// Nodes of the line that the spammer connects to.
@@ -37,7 +37,7 @@ pub struct Spam {
     pub delivered: usize,
     /// Whether an honest node recovered the spammer's secret.
     pub secret_recovered: bool,
-    /// Peers that the spammer has at the end.
+    /// Number of peers that the spammer has at the end.
     pub spammer_peers_left: usize,
     /// Time from the first message over the limit until the last node graylisted the spammer; `None` if
     /// the spammer kept a peer or nobody graylisted it.
@@ -133,7 +133,8 @@ async fn join(line: &DemoLine, spammer: &DemoNode) -> Result<(), DemoError> {
     Ok(())
 }
 
-/// Waits for the next epoch if the present one ends before the spam would: its limit would count twice.
+/// Waits for the next epoch if the current one would end during the spam: the spammer could then use its
+/// limit twice.
 async fn within_one_epoch(line: &DemoLine, progress: &dyn Progress) {
     let Some(rln) = &line.network.relay.rln else {
         return;
@@ -199,7 +200,7 @@ async fn publish_all(
     (over_limit_at, hashes)
 }
 
-/// Returns the hashes of all deliveries that wait in a node's queue.
+/// Takes all waiting deliveries from a node's queue, and returns their hashes.
 fn drain_deliveries(node: &mut DemoNode) -> BTreeSet<MessageHash> {
     let mut hashes = BTreeSet::new();
     while let Ok(delivery) = node.deliveries.try_recv() {

@@ -10,8 +10,8 @@ use undertone_lab::experiment::{MachineError, NetworkLoadPlan, SpamPlan};
 /// Prefix of the lines in which a child reports its progress on standard error.
 const PROGRESS: &str = "progress: ";
 
-/// Work that is done in a process of its own, because processor time and memory are counted per process
-/// and must not include the remains of an earlier experiment.
+/// Work done in its own process, because processor time and memory are counted per process and must not
+/// include the remains of an earlier experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ChildTask {
     /// Run many nodes that publish, and print a `NetworkLoadRun`.
@@ -27,7 +27,7 @@ pub enum ChildTask {
     },
 }
 
-/// The program that experiments run in.
+/// The program in which experiments run.
 pub trait HostProgram {
     /// Returns the command that does the task in a new process.
     ///
@@ -35,7 +35,7 @@ pub trait HostProgram {
     /// An I/O error when the program's own file cannot be found.
     fn command(&self, task: &ChildTask) -> io::Result<Command>;
 
-    /// Tells the user something that is no failure.
+    /// Tells the user something that is not a failure.
     fn note(&self, what: &str);
 }
 

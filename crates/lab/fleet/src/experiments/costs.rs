@@ -1,4 +1,4 @@
-//! Costs of proofs, measured as an experiment wants them.
+//! Costs of proofs, measured for an experiment.
 
 use undertone_lab::experiment::{MachineError, RlnCost, RlnCosts};
 use undertone_rln::Key;

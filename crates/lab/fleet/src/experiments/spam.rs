@@ -28,12 +28,12 @@ const SAMPLE: Duration = Duration::from_millis(50);
 /// Time limit for the spammer to learn that its victims subscribe to the topic.
 const JOIN_LIMIT: Duration = Duration::from_secs(10);
 
-/// Time that the spammer's tokens last. In `undertone lab run spam` its peers are gone 0.25 s after its
-/// first message; in seven runs in which it proved each message they were gone after 1.1 s at most.
+/// Time for which the spammer's tokens last. In `undertone lab run spam` its peers are gone 0.25 s after its
+/// first message; in seven runs in which it proved each message, they were gone after at most 1.1 s.
 const TOKENS_LAST: Duration = Duration::from_secs(2);
 /// Safety factor on the time for preparing all tokens, which is estimated from one token.
 const SLOWER: f64 = 1.5;
-/// Number of tokens between two progress reports.
+/// Number of tokens prepared between two progress reports.
 const TELL_EVERY: u32 = 10;
 
 /// Runs the plan. Honest nodes are members that only relay.
@@ -155,7 +155,7 @@ async fn stockpile(
     stockpiling.await.expect("preparing does not panic")
 }
 
-/// Prepares the tokens on this thread, and tells how many of how many are done.
+/// Prepares the tokens on this thread; sends (tokens done, tokens in total) to `tell`.
 fn stockpile_blocking(
     mut stockpiler: Stockpiler,
     plan: &SpamPlan,
@@ -174,7 +174,7 @@ fn stockpile_blocking(
     let epochs = epochs.flat_map(|(epoch, count)| std::iter::repeat_n(*epoch, *count as usize));
     for (done, epoch) in (0..messages).zip(epochs) {
         if done % TELL_EVERY == 0 {
-            // Fails if nobody listens any more; the tokens are prepared all the same.
+            // Fails if nobody listens any more; the tokens are prepared nevertheless.
             let _ = tell.send((done, messages));
         }
         stockpiler.prepare(epoch)?;
@@ -206,8 +206,8 @@ async fn attack(
         let mut attempted = 1;
         let interval = Duration::from_secs_f64(plan.interval_s);
         let mut ticks = interval_at((began + interval).into(), interval);
-        // Late ticks are made up for, so that the mean rate is the plan's. Without tokens, proofs take
-        // longer than the interval, and the rate is limited by the prover.
+        // Late ticks are caught up, so that the mean rate is the plan's. Without tokens, proofs take longer
+        // than the interval, and the prover limits the rate.
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         while Instant::now() < end {
             ticks.tick().await;

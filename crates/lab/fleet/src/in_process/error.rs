@@ -28,7 +28,7 @@ pub enum NodesError {
     /// The proving key cannot be used.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// No folder for the files can be made.
+    /// No folder for the files can be created.
     #[error("cannot make a folder for the nodes' files: {0}")]
     Folder(io::Error),
     /// The network has no preset.

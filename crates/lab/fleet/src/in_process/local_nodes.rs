@@ -16,7 +16,7 @@ use super::tokens::RateTerms;
 use super::{files, topology};
 use crate::credentials::Credentials;
 
-/// Number of nodes that each node connects to, less those that already dial it.
+/// Number of nodes that each node dials, less those that already dial it.
 const DIALS: usize = 6;
 /// Seed of the random choice of connections.
 const SEED: u64 = 1;
@@ -38,7 +38,7 @@ pub(crate) struct Limit {
     pub(crate) members: u32,
 }
 
-/// Source of the proofs that a node publishes with.
+/// Source of a node's proofs.
 pub(crate) enum Publishes {
     /// No proofs: the node only relays.
     Nothing,
@@ -48,7 +48,7 @@ pub(crate) enum Publishes {
     With(Box<dyn ProofSource>),
 }
 
-/// Many nodes in this process, and the members that they publish as.
+/// Many nodes in this process, and the members as which they publish.
 pub(crate) struct LocalNodes {
     pub(crate) nodes: Vec<LocalNode>,
     pub(crate) network: LocalNetwork,

@@ -1,5 +1,5 @@
-//! The members that the nodes of one process publish as, with one registry and one view of it, so that there
-//! is one tree for any number of nodes.
+//! The members as which the nodes of one process publish. They share one registry and one view of it, so
+//! there is one tree for any number of nodes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl LocalMembers {
         let registry = SqliteRegistry::open_or_create(folder.join("members.sqlite"), limit)
             .map_err(RegistryError::from)?;
         let ours = (0..nodes).map(|node| identity(node).commitment());
-        // No node publishes as one of the others, so any number will do as a commitment.
+        // No node publishes as one of the other members, so any number serves as a commitment.
         let others = (nodes as u64..u64::from(members)).map(|other| Fr::from(other + 1));
         let all: Vec<_> = ours.chain(others).map(|member| (member, limit)).collect();
         let mut indices = registry.register_all(&all)?;
@@ -63,7 +63,7 @@ impl LocalMembers {
         })
     }
 
-    /// Returns the source of proofs of a node that keeps to its limit.
+    /// Returns the source of proofs for a node that keeps to its limit.
     pub(crate) fn honest(&mut self, node: usize, folder: &Path) -> Result<TokenProofs, NodesError> {
         let member = self.credentials(node).member()?;
         let member = member.expect("the view of a registry in a file knows every path");

@@ -1,4 +1,4 @@
-//! One network on loopback: what all its nodes share, and the start of each.
+//! One network on loopback: the state that its nodes share, and the start of each node.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(crate) struct LocalNetwork {
 }
 
 impl LocalNetwork {
-    /// Makes a network of which no node runs yet. `relay` belongs to the preset.
+    /// Makes a network without running nodes. `relay` belongs to the preset.
     pub(crate) fn new(preset: NetworkPreset, relay: RelayConfig, max_connections: u32) -> Self {
         let shard = Shard::new(preset.cluster_id, 0).expect("shard 0 exists in every cluster");
         Self {

@@ -1,8 +1,8 @@
 //! Proofs of many members in one process, with tokens prepared ahead.
 //!
 //! A single node has a thread that prepares its tokens. A hundred such threads would share the
-//! processor until no token is ready in time, and each would hold the memory that making a proof
-//! takes; so one thread does the same work for all members, one token after another.
+//! processor until no token is ready in time, and each would hold the memory needed to make a proof.
+//! So one thread does this work for all members, one token after another.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -49,8 +49,8 @@ impl TokenPublisher {
         }
     }
 
-    /// Whether at least as many tokens are ready as one epoch has messages, this epoch's and the next
-    /// one's counted together.
+    /// Whether the tokens ready for this epoch and the next one suffice together for the messages of
+    /// one epoch.
     pub(crate) fn is_ready(&self) -> bool {
         self.ready.lock().len() >= self.terms.limit as usize
     }
@@ -125,7 +125,7 @@ impl ProofSource for TokenProofs {
     }
 }
 
-/// Handle of the thread that prepares tokens; after its drop the thread ends within one token's
+/// Handle of the thread that prepares tokens. After it is dropped, the thread ends within one token's
 /// preparation.
 pub(crate) struct TokenThread {
     ended: Arc<AtomicBool>,

@@ -9,7 +9,7 @@ use undertone_rln::{CounterError, KeyError, ProveError};
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// No folder for the counter of message ids can be made.
+    /// No folder for the counter of message ids can be created.
     #[error("a folder for the message ids: {0}")]
     Folder(io::Error),
     /// A process that measures its own memory cannot be started.

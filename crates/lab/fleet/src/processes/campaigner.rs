@@ -1,4 +1,4 @@
-//! Runs of one scenario with several seeds, and simulations of the same.
+//! Runs of one scenario with several seeds, and simulations of the same scenario.
 
 use std::path::Path;
 
@@ -22,9 +22,9 @@ pub struct Campaigner<'a> {
     pub setup: Setup,
     /// Folder for the result files; none are written without it.
     pub out: Option<&'a Path>,
-    /// Listener to the progress of each run, and to the notes on all of them.
+    /// Listener for the progress of each run, and for the notes on all of them.
     pub progress: &'a dyn Progress,
-    /// Whether the same scenario is simulated too.
+    /// Whether to simulate the same scenario, too.
     pub beside_sim: bool,
     /// Commit that the program was built from, for the summaries.
     pub commit: &'a str,

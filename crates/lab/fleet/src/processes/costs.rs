@@ -57,7 +57,7 @@ impl Costs {
                     ns: ns(self.validation_ms),
                 };
             }
-            // A cost per frame would apply to control frames as well. A cost by length is right for the
+            // A cost per frame would apply to control frames as well. A cost by length is exact for the
             // longest messages, and its error is less than the time of a validation without proofs.
             None => {
                 let longest = scenario.traffic.payload_bytes.iter().copied().max();

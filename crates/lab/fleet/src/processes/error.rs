@@ -14,7 +14,7 @@ use undertone_testbed::{TestbedError, Unavailable};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Real nodes or kernels cannot run this.
+    /// Real nodes or kernels cannot run the scenario.
     #[error("{key} = {value}: the testbed {cannot}; {remedy}")]
     Unsupported {
         /// Key of the scenario.
@@ -43,7 +43,7 @@ pub enum RunError {
     /// The nodes' configuration is not valid.
     #[error("the nodes' configuration: {0}")]
     Config(#[from] ConfigError),
-    /// This machine has no testbed.
+    /// This machine cannot run the testbed.
     #[error("no testbed can run here: {0}")]
     Unavailable(#[from] Unavailable),
     /// The testbed failed.
@@ -66,7 +66,7 @@ pub enum RunError {
     /// The system has no random numbers.
     #[error("the system's random generator: {0}")]
     Random(getrandom::Error),
-    /// A node's key cannot be made.
+    /// A node's key cannot be created.
     #[error("cannot make a key for node {node}: {error}")]
     Key {
         /// Number of the node.
@@ -165,7 +165,7 @@ pub enum CampaignError {
     /// The results cannot be written.
     #[error(transparent)]
     Results(#[from] WriteError),
-    /// The same scenario cannot be simulated.
+    /// The scenario cannot be simulated.
     #[error("{scenario} cannot be simulated: {error}")]
     Simulation {
         /// Name of the scenario.

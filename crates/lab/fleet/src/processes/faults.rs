@@ -1,4 +1,4 @@
-//! Execution of a [timeline](super::timeline): its acts on real nodes and on the network between them.
+//! Execution of a [timeline](super::timeline): its acts on real nodes and on the emulated network.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,11 +17,11 @@ use super::{rest, traffic};
 /// Pause between two attempts to connect.
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
-/// Time limit for connecting a node that joins, which may end before it can answer.
+/// Time limit for connecting a node that joins; the node may end before it can answer.
 const DIAL_FOR: Duration = Duration::from_secs(20);
 
-/// Carries out every act at its time, where `zero` is the moment of scenario time `lead_ns`. Returns, once
-/// the sender of `running` is dropped, the connections that were not made.
+/// Executes every act at its time, where `zero` is the moment of scenario time `lead_ns`. Returns the
+/// failed connections once the sender of `running` is dropped.
 pub(crate) fn carry_out(
     timeline: Vec<Planned>,
     nodes: &mut [NodeProcess],
@@ -82,7 +82,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Has a node publish until the run is over. Failures are ignored: the spammer was disconnected, as
+/// Makes a node publish until the run is over. Failures are ignored: the spammer was disconnected, as
 /// expected, or its node has ended.
 fn spam(host: &Host, interval: Duration, is_over: &AtomicBool) {
     let mut at = Instant::now();
@@ -97,7 +97,7 @@ fn spam(host: &Host, interval: Duration, is_over: &AtomicBool) {
     }
 }
 
-/// Has a node connect to another as soon as both answer. Returns the dial if that took longer than
+/// Makes a node connect to another as soon as both answer. Returns the dial if that took longer than
 /// `give_up`.
 pub(crate) fn dial(
     testbed: &Testbed,

@@ -1,6 +1,6 @@
-//! Folders for the files of a run's nodes: `undertone-testbed` in the system's folder for temporary
-//! files, with a folder for each run in it. A run removes its own folder when it ends, and the
-//! folders of killed runs when it starts.
+//! Folders for the files of a run's nodes: `undertone-testbed` in the system's temporary folder has
+//! a folder for each run. A run removes its own folder when it ends, and the folders of killed runs
+//! when it starts.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;

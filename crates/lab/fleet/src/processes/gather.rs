@@ -24,7 +24,7 @@ pub(crate) struct Observed {
     pub(crate) prove_ns: Vec<u64>,
 }
 
-/// Data from other sources than the logs, most of it asked of the nodes before they end.
+/// Data that the logs do not contain, most of it requested from the nodes before they end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
     /// Numbers of the messages that did not leave their publishers.
@@ -88,8 +88,8 @@ fn device_bytes(table: &str) -> Option<(u64, u64)> {
     Some((columns.next()??, columns.nth(7)??))
 }
 
-/// Combines the logs into an outcome. `zero_ns` is the start of scenario time, `now_ns` its end, both
-/// by the clock of the logs; `packets` are the numbers delivered and dropped.
+/// Combines the logs into an outcome. `zero_ns` is the start of scenario time, `now_ns` its end, both by
+/// the clock of the logs. `packets` are the numbers of packets delivered and dropped.
 pub(crate) fn gather(
     scenario: &Scenario,
     plan: &Plan,
@@ -147,7 +147,7 @@ pub(crate) fn gather(
     let (delivered_packets, dropped_packets) = packets;
     let mut counters = ends.counters;
     if let Some(first) = counters.first_mut() {
-        // The network knows the number of dropped packets, but not whose they were.
+        // The network knows the number of dropped packets, but not their senders.
         first.packets_dropped = dropped_packets;
     }
     let outcome = Outcome {
@@ -182,7 +182,7 @@ pub(crate) fn gather(
     })
 }
 
-/// Returns when a message was given to its node, and when it left, after its proof if it has one.
+/// Returns when a message reached its node, and when it left, after its proof if it has one.
 fn published(log: &NodeLog, message: &Message) -> Option<(u64, u64)> {
     let own = |d: &&log::LoggedDelivery| d.message == message.index && d.from.is_none();
     let sent_ns = log.delivered.iter().find(own)?.received_ns;

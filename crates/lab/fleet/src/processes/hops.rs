@@ -1,5 +1,4 @@
-//! Times of one hop, from the moment a message leaves a node to the moment it is found valid at the
-//! next.
+//! Times of one hop, from the moment a message leaves a node to the moment the next node finds it valid.
 
 use std::collections::BTreeMap;
 
@@ -177,8 +176,8 @@ fn key(scenario: &Scenario, outcome: &Outcome, delivery: &Delivery) -> Option<Ho
     Some((message.payload_bytes, connections, delivery.hops))
 }
 
-/// Returns each delivery with the time since its message left the node that it came from; `None` if that
-/// node was killed before it logged the message.
+/// Returns each delivery with the time since its message left the previous node; `None` if that node was
+/// killed before it logged the message.
 fn hop_ns<'a>(
     outcome: &'a Outcome,
     sent_ns: &'a [u64],
@@ -199,7 +198,8 @@ fn hop_ns<'a>(
     })
 }
 
-/// Returns the closed form for a connection that nothing else uses, with equal rates of both links.
+/// Returns the closed form for a connection that nothing else uses, assuming that both links have the
+/// sender's uplink rate.
 fn formula_ms(
     scenario: &Scenario,
     plan: &Plan,
@@ -217,7 +217,7 @@ fn formula_ms(
     })
 }
 
-/// Returns the validation time of a message in a scenario with such costs, nanoseconds.
+/// Returns the validation time of a message with the scenario's costs, nanoseconds.
 fn validation_ns(scenario: &Scenario, size_bytes: u32) -> u64 {
     let proof_ns = match scenario.rln.as_ref().map(|rln| &rln.verification) {
         Some(Verification::Wait { ns }) => *ns,

@@ -51,7 +51,7 @@ pub(crate) fn read(path: &Path) -> Result<NodeLog, RunError> {
 
 fn parse(text: &str, path: &Path) -> Result<NodeLog, RunError> {
     let mut log = NodeLog::default();
-    // The last line, if it has no end, is still being written.
+    // A last line without a line break is still being written.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     for (index, line) in whole.lines().enumerate() {
         let parsed = serde_json::from_str(line).map_err(|error| RunError::Log {

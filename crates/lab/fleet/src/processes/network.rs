@@ -18,7 +18,7 @@ const MILLION: f64 = 1e6;
 /// Returns the testbed's configuration for a scenario whose plan was made with `seed`, for nodes of any program.
 ///
 /// # Errors
-/// Returns [`RunError`] when the scenario has what no real network or node can do here.
+/// Returns [`RunError`] when real networks or nodes cannot run the scenario.
 pub fn emulated(scenario: &Scenario, plan: &Plan, seed: u64) -> Result<TestbedConfig, RunError> {
     refuse::check(scenario)?;
     Ok(config(scenario, plan, seed)?)
@@ -49,7 +49,7 @@ pub(crate) fn config(
 
 fn path(scenario: &Scenario, plan: &Plan, from: u32, to: u32) -> Path {
     let jitter_ns = scenario.network.jitter_ns;
-    // The scenario's jitter is from 0 to `jitter_ns`; the emulated path's is from -spread to +spread.
+    // The scenario's jitter ranges from 0 to `jitter_ns`, the emulated path's from -spread to +spread.
     let spread_ns = jitter_ns / 2;
     let mut path = Path::constant(plan.one_way_ns(from, to) + spread_ns);
     path.jitter = match spread_ns {
@@ -63,7 +63,7 @@ fn path(scenario: &Scenario, plan: &Plan, from: u32, to: u32) -> Path {
 /// Returns a host's links. The uplink's queue is unlimited, as in the simulator; the downlink's queue
 /// drops packets.
 fn host(scenario: &Scenario, (up, down): (u64, u64)) -> HostConfig {
-    // With a time until which rates are unlimited, the timeline sets the rates later.
+    // If rates are unlimited at first, the timeline sets them later.
     let is_limited = scenario.network.unlimited_until_ns == 0;
     let link = |bytes_per_s, queue_max_bytes, discipline| {
         let mut link = LinkConfig::UNLIMITED;

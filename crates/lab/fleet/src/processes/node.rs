@@ -17,7 +17,7 @@ use super::rest;
 /// Interval at which a node that starts or ends is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// Time limit for a node to end after it was asked to, in which it sends its last frames.
+/// Time limit for a node to end after it was asked to; it sends its last frames in that time.
 const GOODBYE: Duration = Duration::from_secs(10);
 
 /// Node with its files, whose process may or may not have been started.
@@ -31,7 +31,7 @@ pub(crate) struct NodeProcess {
     pub(crate) log: PathBuf,
     pub(crate) command: Command,
     pub(crate) process: Option<Process>,
-    /// Way in which a fault has ended the node, if one has.
+    /// How a fault has ended the node, if one has.
     pub(crate) end: Option<NodeEnd>,
 }
 
@@ -137,8 +137,8 @@ impl NodeProcess {
         Ok(None)
     }
 
-    /// Returns the JSON that the node's REST server gives for a path; `None` while the node does not listen,
-    /// or if the answer is not JSON.
+    /// Returns the JSON that the node's REST server returns for a path; `None` while the node does not
+    /// listen, or if the answer is not JSON.
     pub(crate) fn ask(&self, host: &Host, path: &str) -> Result<Option<Value>, RunError> {
         match rest::ask_in(host, "GET", path, "")? {
             Ok(answer) => Ok(serde_json::from_str(&answer.body).ok()),

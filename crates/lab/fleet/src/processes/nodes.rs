@@ -33,15 +33,15 @@ const PART_BYTES_MIN: u32 = 1_000;
 pub struct Setup {
     /// Path of the program that runs a node.
     pub program: PathBuf,
-    /// Arguments with which it runs an honest node; a node's flags follow.
+    /// Arguments with which the program runs an honest node; a node's flags follow.
     pub node: &'static [&'static str],
-    /// Arguments with which it runs a node that reuses message ids; a node's flags follow.
+    /// Arguments with which the program runs a node that reuses message ids; a node's flags follow.
     pub attacker: &'static [&'static str],
     /// Number of proofs that each publisher prepares ahead.
     pub tokens: u32,
     /// Time limit for the nodes to become connected.
     pub ready: Duration,
-    /// Whether the nodes connect over QUIC, and not over TCP.
+    /// Whether the nodes connect over QUIC instead of TCP.
     pub quic: bool,
 }
 
@@ -91,8 +91,8 @@ pub(crate) fn flags(scenario: &Scenario, setup: &Setup) -> Vec<(String, String)>
     flags.into_iter().map(owned).collect()
 }
 
-/// Returns the fragment length, bytes, with which every message has the scenario's number of fragments;
-/// `None` if messages are published whole, or if no length gives that number for every payload size.
+/// Returns the fragment length, bytes, that splits every message into the scenario's number of fragments;
+/// `None` if messages are published whole, or if no length does so for every payload size.
 pub(crate) fn part_bytes(scenario: &Scenario) -> Option<u32> {
     let parts = scenario.relay.fragments;
     let sizes = &scenario.traffic.payload_bytes;
@@ -125,8 +125,8 @@ pub(crate) fn command_line(
     Ok(flags.chain([written]).collect())
 }
 
-/// Makes the files of all nodes of a plan, starts the nodes that run from the beginning, and waits until
-/// each is connected to all its peers among these.
+/// Creates the files of all nodes of a plan, starts the nodes that run from the beginning, and waits
+/// until each is connected to all its peers among them.
 pub(crate) fn start(
     scenario: &Scenario,
     plan: &Plan,
@@ -169,7 +169,7 @@ pub(crate) fn start(
     Ok(nodes)
 }
 
-/// Has every node make its connections at their planned times. The present moment stands for the
+/// Makes every node open its connections at their planned times. The current moment stands for the
 /// scenario's `start_ns`.
 fn connect_one_by_one(
     scenario: &Scenario,
@@ -278,12 +278,12 @@ fn clock_ahead_ms(scenario: &Scenario, plan: &Plan, node: u32) -> Option<i64> {
         }
         _ => None,
     });
-    // The latest fault counts, and of simultaneous ones the one that is listed last.
+    // The latest fault counts; of simultaneous ones, the last in the list.
     let (_, by_ns) = set.max_by_key(|(at_ns, _)| *at_ns)?;
     Some(by_ns / NS_PER_MS)
 }
 
-/// Adds to each node's flags the static peers that the node connects to by itself.
+/// Adds to each node's flags the static peers that the node dials by itself.
 fn configure_peers(scenario: &Scenario, plan: &Plan, nodes: &mut [NodeProcess]) {
     let mut dials = plan.dials();
     dials.retain(|dial| is_configured(scenario, plan, dial));

@@ -9,7 +9,7 @@ use super::nodes::part_bytes;
 /// Maximum number of node processes, for a large machine.
 pub(crate) const MAX_NODES: u32 = 1_000;
 
-/// Maximum number of messages: each takes a thread and a prepared body.
+/// Maximum number of messages: each needs a thread and a prepared body.
 const MAX_MESSAGES: u32 = 10_000;
 
 fn refuse(

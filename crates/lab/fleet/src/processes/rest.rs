@@ -13,7 +13,8 @@ const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8645
 /// Time limit for a request to a node in a namespace.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Sends a request as [`ask`] does to the node of a host, from a thread in the host's namespace, to which the socket belongs.
+/// Sends a request like [`ask`] to the node of a host, from a thread in the host's namespace, to which the socket then
+/// belongs.
 ///
 /// # Errors
 ///

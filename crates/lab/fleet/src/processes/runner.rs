@@ -51,7 +51,7 @@ fn notes(unsent: &UnsentMessages, undialled: &[Dial]) -> Vec<String> {
         let count = unsent.messages.len();
         notes.push(format!("{count} messages did not leave their publishers"));
     }
-    // One refusal stands for all, because they differ only in their numbers.
+    // One refusal represents all, because they differ only in their numbers.
     let refusal = unsent.refusals.first();
     notes.extend(
         refusal.map(|first| format!("refused, the first of {}: {first}", unsent.refusals.len())),

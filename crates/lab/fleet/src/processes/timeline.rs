@@ -1,5 +1,5 @@
-//! Timeline of a run, besides its messages: faults, nodes that join late, and link rates that take
-//! effect. All of it follows from scenario and plan.
+//! Timeline of a run, besides its messages: faults, nodes that join late, and link rates that take effect. It is
+//! derived from scenario and plan.
 
 use undertone_link::packet::{Change, Rate};
 use undertone_sim::scenario::{Dialling, Fault, FaultKind};
@@ -20,13 +20,13 @@ pub(crate) enum Act {
     Change(Change),
     /// Start a node's process.
     Start(u32),
-    /// Have a node connect to another.
+    /// Make a node connect to another.
     Dial(Dial),
     /// Kill a node's process.
     Kill(u32),
     /// Ask a node's process to end, with SIGTERM.
     Leave(u32),
-    /// Have a node publish until the run ends.
+    /// Make a node publish until the run ends.
     Spam {
         node: u32,
         /// Time between two messages, nanoseconds.
@@ -44,7 +44,7 @@ pub(crate) struct Planned {
 /// Period in which a node's process runs, in scenario time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Life {
-    /// Start of the process; `None` if before the moment at which all nodes are connected.
+    /// Start of the process; `None` if it starts before all nodes are connected.
     pub(crate) joins_ns: Option<u64>,
     /// End of the process; `None` if it runs to the end of the scenario.
     pub(crate) ends_ns: Option<u64>,
@@ -95,8 +95,8 @@ pub(crate) fn spams(plan: &Plan, fault: &Fault, node: u32) -> bool {
         && is_there
 }
 
-/// Returns all acts to carry out once all nodes are connected, in order. Earlier acts of the scenario are
-/// moved to that moment; acts after the scenario's end are left out.
+/// Returns all acts to execute once all nodes are connected, in order. Earlier acts of the scenario are moved to
+/// that moment; acts after the scenario's end are left out.
 pub(crate) fn timeline(scenario: &Scenario, plan: &Plan) -> Vec<Planned> {
     let mut timeline = Builder {
         scenario,
@@ -176,7 +176,7 @@ impl Builder<'_> {
             FaultKind::Crash { noticed_after_ns } => {
                 for host in nodes {
                     if self.ends(host, at_ns) {
-                        // The host's packets are held, so that peers notice closed connections only later.
+                        // The host's packets are held back, so that peers notice the closed connections only later.
                         self.at(at_ns, Act::Change(Change::Hold { host }));
                         self.at(at_ns, Act::Kill(host));
                         let noticed_ns = at_ns.saturating_add(noticed_after_ns);

@@ -16,10 +16,10 @@ use super::timeline::{Life, lead_ns};
 use super::{log, rest};
 use crate::payload::incompressible;
 
-/// Time by which a message's request is prepared in advance.
+/// How long before its time a message's request is prepared.
 const PREPARE: Duration = Duration::from_millis(50);
 
-/// Text in a node's refusal once its limit of an epoch is used up, the same as nwaku's.
+/// Text in a node's refusal once its limit in an epoch is used up, the same as nwaku's.
 const LIMIT_REACHED: &str = "NonceLimitReached";
 
 /// Path at which spam is published.

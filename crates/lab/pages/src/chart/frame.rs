@@ -33,9 +33,10 @@ pub(super) struct PlotFrame {
     pub(super) x: AxisScale,
     /// Scale of the vertical axis.
     pub(super) y: AxisScale,
-    /// Whether `x` has words, between which there are no values.
+    /// Whether the axis `x` shows words, so that there are no values in between.
     pub(super) has_words: bool,
-    /// Words that are too long for the axis, which has their numbers; they stand below the drawing.
+    /// Words that are too long for the axis, which shows their numbers instead; they are listed
+    /// below the drawing.
     pub(super) listed: Vec<String>,
     x_ticks: Vec<(f64, Label)>,
     y_ticks: Vec<(f64, String)>,

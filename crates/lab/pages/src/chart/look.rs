@@ -1,4 +1,5 @@
-//! Look of series: they differ in colour and, for readers without colour, in dashes and marks.
+//! Look of series. They differ in colour and, for readers who cannot see colours, in dashes and
+//! marks.
 
 use undertone_lab::record::{Role, Series};
 

@@ -1,4 +1,5 @@
-//! A tree over time as SVG: each node at the time at which it was reached, joined to the one that it was reached from.
+//! A tree over time as SVG: each node is placed at the time it was reached, and joined to the node it was reached
+//! from.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write};
@@ -17,7 +18,7 @@ const MAX_HEIGHT: f64 = 900.0;
 const ROW: f64 = 9.0;
 /// Preferred number of ticks.
 const TICKS: usize = 10;
-/// Colours of the style.
+/// Number of hues in `style.css`.
 const HUES: usize = 6;
 
 /// One node of the tree.
@@ -25,13 +26,13 @@ const HUES: usize = 6;
 pub(in super::super) struct TreeNode {
     pub(in super::super) latency_ms: f64,
     pub(in super::super) hops: u16,
-    /// Position across, counted in leaves.
+    /// Position across, in rows.
     pub(in super::super) row: f64,
     /// Index of the node before it; `None` for the root.
     pub(in super::super) parent: Option<usize>,
 }
 
-/// Tree with the rows that its leaves take.
+/// Tree, and the number of rows that its leaves take.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct DeliveryTree {
     pub(in super::super) title: String,

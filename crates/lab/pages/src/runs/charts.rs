@@ -10,7 +10,7 @@ use undertone_lab::report::{Sorted, by_message, latency_ms};
 const POINTS: usize = 300;
 /// Intervals into which the time of a run is divided.
 const INTERVALS: usize = 120;
-/// Most runs that are told apart; further ones stand in the tables only.
+/// Maximum number of runs in a chart; further ones appear in the tables only.
 const MAX_SERIES: usize = 6;
 
 /// All charts that have something to show.
@@ -59,7 +59,7 @@ fn by_hop(runs: &[RunShown<'_>]) -> Chart {
                 values.push(latency_ms(message, delivery));
             }
         }
-        // Words stand at 0, 1, 2 and so on.
+        // Words are placed at 0, 1, 2 and so on.
         let bands = hops
             .into_iter()
             .filter_map(|(hop, values)| band(f64::from(hop) - 1.0, values));
@@ -67,7 +67,7 @@ fn by_hop(runs: &[RunShown<'_>]) -> Chart {
     })
 }
 
-/// Median with the 5th and the 95th percentile above `x`.
+/// Median with the 5th and the 95th percentile, at position `x`.
 fn band(x: f64, values: Vec<f64>) -> Option<[f64; 4]> {
     let values = Sorted::new(values);
     Some([

@@ -1,4 +1,4 @@
-//! Tree of first deliveries: the way on which each node first got a message.
+//! Tree of first deliveries: the path on which each node first got a message.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use super::RunShown;
 use crate::chart::{DeliveryTree, TreeNode};
 use undertone_lab::report::{by_message, latency_ms};
 
-/// Most trees in a page.
+/// Maximum number of trees in a page.
 pub(super) const MAX_TREES: usize = 2;
-/// Most nodes whose way is drawn; of larger networks every so many-th one is.
+/// Maximum number of deliveries whose path is drawn; of more, every n-th one is drawn.
 const MAX_DRAWN: usize = 1_500;
 
-/// The tree of the slowest message that counts; `None` if none was delivered.
+/// The tree of the slowest counted message; `None` if none was delivered.
 pub(super) fn slowest(shown: &RunShown<'_>) -> Option<DeliveryTree> {
     let counted = shown
         .run
@@ -66,8 +66,8 @@ pub(super) fn slowest(shown: &RunShown<'_>) -> Option<DeliveryTree> {
     })
 }
 
-/// Places every node of a tree: leaves in rows of their own, others in the middle of what is behind them. Parents stand
-/// before their children.
+/// Places every node of a tree: leaves in rows of their own, other nodes in the middle of the leaves below them.
+/// Parents come before their children in the result.
 fn rows(
     root: u32,
     children: &BTreeMap<u32, Vec<u32>>,
@@ -75,7 +75,7 @@ fn rows(
 ) -> (Vec<TreeNode>, usize) {
     let mut nodes: Vec<TreeNode> = Vec::new();
     let mut next_row = 0;
-    // The way down is as long as the network is wide in the worst case, too long for recursion.
+    // In the worst case the tree is as deep as it has nodes, too deep for recursion.
     let mut open = vec![(root, None::<usize>)];
     while let Some((node, parent)) = open.pop() {
         let (latency_ms, hops) = place(node);
