@@ -151,8 +151,8 @@ impl FlowControl {
         connection_bytes: u64::MAX,
     };
 
-    /// Streams of QUIC in rust-libp2p: 10 MB, and 15 MB for a connection, without growth; an update when an eighth has been
-    /// read. The congestion window is that of the TCP profile.
+    /// Streams of QUIC in rust-libp2p: 10 MB, and 15 MB for a connection, without growth; an update when an eighth has
+    /// been read. The congestion window is that of the TCP profile.
     pub const QUIC_RUST: Self = Self {
         initial_bytes: 10_000_000,
         max_bytes: 10_000_000,

@@ -69,8 +69,8 @@ impl NodeProcess {
         Self { child, log }
     }
 
-    /// Starts a node, which must have the flag `--json`, and waits until it prints that it is ready. Its standard error is
-    /// appended to the log.
+    /// Starts a node, which must have the flag `--json`, and waits until it prints that it is ready. Its standard error
+    /// is appended to the log.
     ///
     /// # Errors
     ///

@@ -54,8 +54,8 @@ pub fn run_until(
 /// whole result, the same as from a single process. The others return the deliveries and counters of their own relays.
 ///
 /// # Errors
-/// Returns [`SimError`] when the scenario is invalid, when its shortest delay is too short for several processes, or when
-/// a rank fails or runs something else.
+/// Returns [`SimError`] when the scenario is invalid, when its shortest delay is too short for several processes, or
+/// when a rank fails or runs something else.
 pub fn run_on_ranks(
     scenario: &Scenario,
     options: RunOptions,

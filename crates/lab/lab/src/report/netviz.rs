@@ -1,8 +1,8 @@
 //! Trace of a run for the network viewer netviz of ethp2p: NDJSON of version 1 for its decoder `gossipsub`.
 //!
-//! The first line is a header with nodes and connections. Each further line is an event `[microseconds, node, code,
-//! ...]`, in the order of time: `pb` (publish), `ms` (copy sent), `dl` (delivery) or `du` (duplicate), with the peer,
-//! the topic and the message. The last line marks the trace as complete.
+//! The first line is a header with nodes and connections. Each further line is an event
+//! `[microseconds, node, code, ...]`, in the order of time: `pb` (publish), `ms` (copy sent), `dl` (delivery) or `du`
+//! (duplicate), with the peer, the topic and the message. The last line marks the trace as complete.
 
 use std::io::{self, Write};
 

@@ -123,7 +123,8 @@ fn hops_and_first_messages_count_where_they_can_be_told() {
     assert!(text.contains("paper-100kb, one seed"), "{text}");
 }
 
-/// The last row of a comparison with runs of so many nodes at the fourth hop, where 103 are published.
+/// The last row of a comparison whose runs have these numbers of nodes at the fourth hop, where 103 are
+/// published.
 fn fourth_hop(nodes: impl Iterator<Item = u64>) -> (ComparedFigure, Comparison) {
     let two = published("paper-2kb").unwrap();
     let runs = nodes.map(|nodes| {

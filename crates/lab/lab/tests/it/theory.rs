@@ -6,8 +6,8 @@ use undertone_sim::{Outcome, RunOptions, Scenario, run};
 
 const MS: u64 = 1_000_000;
 
-/// Everybody has its `degree` peers in its mesh, the publisher floods nobody, and no IDONTWANT takes
-/// a copy back: what the formulas are about.
+/// The network that the formulas describe: every node has `degree` mesh peers, the publisher floods
+/// nobody, and no IDONTWANT cancels a copy.
 fn of_degree(nodes: u32, degree: usize, topology: Topology) -> Scenario {
     let mut scenario = Scenario::plain(nodes);
     scenario.topology = topology;
@@ -35,7 +35,7 @@ fn simulate(scenario: &Scenario, seed: u64) -> Outcome {
     outcome
 }
 
-/// Most hops of a message, by message.
+/// Largest number of hops of each message.
 fn most_hops(outcome: &Outcome) -> Vec<u64> {
     let by_message = outcome.deliveries.chunk_by(|a, b| a.message == b.message);
     let hops = by_message.map(|all| all.iter().map(|d| u64::from(d.hops)).max());
@@ -110,9 +110,9 @@ const UNEQUAL: Delay = Delay::Uniform {
     max_ns: 200 * MS,
 };
 
-/// Where a message is forwarded the moment it comes, nobody can know that a peer has it: every node
-/// sends to all but the one it heard from, whatever the delays are. That is the theory's most, and the
-/// copy more that the publisher sends: the number is exact.
+/// If a message is forwarded as soon as it arrives, no node can know that a peer already has it: every
+/// node sends to all peers but the one it heard from, whatever the delays. The number of duplicates is
+/// then exactly the theory's maximum, plus the one copy more that the publisher sends.
 #[test]
 fn without_processing_time_duplicates_are_the_theorys_most() {
     for degree in [4, 6, 8] {
@@ -131,9 +131,9 @@ fn without_processing_time_duplicates_are_the_theorys_most() {
     }
 }
 
-/// A node that checks a message for some time hears meanwhile who has it, and sends to the others
-/// alone: there are fewer duplicates than the theory's most. Each connection still carries a message
-/// once, so that there are never fewer than its least.
+/// While a node validates a message, it learns which peers have it, and then sends only to the others:
+/// there are fewer duplicates than the theory's maximum. Each connection still carries a message once,
+/// so there are never fewer than the theory's minimum.
 #[test]
 fn with_processing_time_duplicates_are_within_the_theorys_bounds() {
     for degree in [4, 6, 8] {

@@ -103,7 +103,7 @@ impl LightNode {
         self.read_on(step);
     }
 
-    /// Requests the next page, or one that did not arrive once more.
+    /// Requests the next page, or repeats the request for one that did not arrive.
     pub(super) fn read_on(&mut self, step: &mut Step<'_>) {
         let reading = self.reading.as_ref();
         let Some(current) = reading.and_then(|reading| reading.current.as_ref()) else {

@@ -1,7 +1,7 @@
 //! Scenario parameters of peer discovery.
 
-/// Discovery of peers, in place of a topology: every node asks an offer service for others, and its connection manager decides
-/// whom to dial.
+/// Discovery of peers, in place of a topology: every node asks an offer service for others, and its connection manager
+/// decides whom to dial.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Discovery {

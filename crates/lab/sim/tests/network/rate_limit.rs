@@ -86,8 +86,8 @@ fn others_are_heard_over_a_spammer() {
     assert_eq!(outcome.connections[LAST as usize], 0);
 }
 
-/// Whose clock is ten seconds off is heard; 30 seconds ahead or behind is beyond the 20 that
-/// receivers allow, and not one of its messages is taken.
+/// A node whose clock is ten seconds off is heard. One 30 seconds ahead or behind exceeds the 20
+/// that receivers allow, and none of its messages is accepted.
 #[test]
 fn a_clock_more_than_twenty_seconds_off_makes_a_node_mute() {
     let s = S as i64;

@@ -32,7 +32,7 @@ fn messages_go_out_by_the_older_lightpush_too() {
     assert!(all_arrived(&legacy), "{}", missing(&legacy));
     assert_eq!(of_clients(&legacy, |client| client.sends_stored), 5);
     assert_eq!(of_servers(&legacy, |server| server.requests[2]), 5);
-    // Its frames are others.
+    // Its frames differ.
     setup(&mut scenario).lightpush = PushVersion::V3;
     assert_ne!(simulate(&scenario).trace_hash, legacy.trace_hash);
 }

@@ -382,7 +382,8 @@ fn troubles() -> impl Strategy<Value = Vec<ServiceTrouble>> {
     prop::collection::vec(trouble, 6..16)
 }
 
-/// An hour with service nodes in trouble, machines that sleep, a part of all packets lost and a tenth of all streams broken.
+/// An hour with service nodes in trouble, sleeping machines, a share of all packets lost and a tenth of all streams
+/// broken.
 fn hour(seed: u64, troubles: Vec<ServiceTrouble>, loss: f64, has_rate_limit: bool) -> Outcome {
     let mut scenario = with_messages(10, 240);
     scenario.topology = Topology::Dials(3);
@@ -418,8 +419,8 @@ fn assert_nothing_lost(outcome: &Outcome) {
 /// Variable with the seeds of other hours, `A..B`.
 const SEEDS: &str = "UNDERTONE_HOUR_SEEDS";
 
-/// Seeds of hours in which something was lost once: a client spent all sendings of a message on a service node that said that
-/// it had passed the message on, and had not, while the others were out of reach.
+/// Seeds of hours in which something was once lost: a client spent all attempts to send a message on a service node
+/// that falsely claimed to have relayed it, while the others were out of reach.
 fn seeds() -> Vec<u64> {
     let Ok(range) = std::env::var(SEEDS) else {
         return vec![1, 2, 9, 14];
@@ -461,8 +462,8 @@ fn an_hour_of_troubles_and_lost_packets_loses_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2))]
 
-    /// An hour with service nodes that vanish, hang, sleep and lie, machines that sleep, and a tenth of all streams broken, with and
-    /// without lost packets: every message arrives in the end, once.
+    /// An hour with service nodes that vanish, hang, sleep and lie, sleeping machines, and a tenth of all streams
+    /// broken, with and without lost packets: every message arrives in the end, once.
     #[test]
     fn an_hour_of_troubles_loses_nothing(
         seed in 0..1_000u64,

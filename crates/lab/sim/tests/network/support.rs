@@ -1,4 +1,4 @@
-//! Running a scenario, and what every run must hold to.
+//! Running a scenario, and the rules that every run must keep.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ pub(crate) const S: u64 = 1000 * MS;
 /// The seed of the tests that need only one.
 pub(crate) const SEED: u64 = 1;
 
-/// Runs without regard to the rules.
+/// Runs a scenario without asserting that the rules were kept.
 pub(crate) fn outcome(scenario: &Scenario, seed: u64, threads: usize) -> Outcome {
     run(
         scenario,
@@ -22,7 +22,7 @@ pub(crate) fn outcome(scenario: &Scenario, seed: u64, threads: usize) -> Outcome
     .expect("the test's scenario is valid")
 }
 
-/// Runs, and sees that no rule was broken.
+/// Runs a scenario, and asserts that no rule was broken.
 #[track_caller]
 pub(crate) fn simulate(scenario: &Scenario) -> Outcome {
     let outcome = outcome(scenario, SEED, 1);
@@ -30,7 +30,7 @@ pub(crate) fn simulate(scenario: &Scenario) -> Outcome {
     outcome
 }
 
-/// A plain network with so many messages, a second apart.
+/// A plain network with this many messages, a second apart.
 pub(crate) fn with_messages(nodes: u32, messages: u32) -> Scenario {
     let mut scenario = Scenario::plain(nodes);
     scenario.traffic.messages = messages;

@@ -1,4 +1,4 @@
-//! What is coming in is not asked for.
+//! Messages in transfer are not requested again.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use undertone_sim::scenario::Topology;
 
 use crate::support::{SEED, have_all, outcome, with_messages};
 
-/// Ids asked for, and copies of 50 KB that came for nothing, where the mesh is told of messages rather
-/// than sent them and nobody has any patience but with what is coming in.
+/// Number of requested ids, and of redundant copies of 50 KB, in a mesh that announces messages
+/// instead of sending them, and whose nodes wait only for transfers in progress.
 fn asked_and_wasted(transfer_wait: Duration) -> (u64, u64) {
     let mut scenario = with_messages(30, 10);
     scenario.topology = Topology::Dials(8);

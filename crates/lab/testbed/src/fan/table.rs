@@ -86,8 +86,9 @@ pub fn errors<'a>(pairs: impl IntoIterator<Item = (&'a FanTimes, &'a FanTimes)>)
     errors
 }
 
-/// Formats a table in Markdown: a line for each case, with the first arrival of any bytes, the median and the last complete
-/// arrival of each message, in milliseconds, measured / simulated. A figure beyond the tolerance is marked with `*`.
+/// Formats a table in Markdown: a line for each case, with the first arrival of any bytes, the median and the last
+/// complete arrival of each message, in milliseconds, measured / simulated. A figure beyond the tolerance is marked
+/// with `*`.
 pub fn table(rows: &[(FanCase, FanTimes, FanTimes)]) -> String {
     let mut text = "| Mbit/s | one way | connections | size |".to_owned();
     for moment in Moment::ALL {

@@ -30,7 +30,7 @@ fn a_kernels_connections_share_its_device_as_they_do_here() {
     for (text, least) in [(LINUX, 140), (LINUX_CHECKED, 140)] {
         let errors = errors_of(text, FanStack::Linux, is_quick);
         assert!(errors.of >= least, "{errors:?}");
-        // First arrivals are late by what the machine was, some milliseconds.
+        // First arrivals are late by this machine's own delays, some milliseconds.
         assert!(errors.within * 100 >= errors.of * 90, "{errors:?}");
         assert!(errors.mean_of_connections < 0.01, "{errors:?}");
     }

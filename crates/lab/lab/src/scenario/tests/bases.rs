@@ -1,4 +1,4 @@
-//! Tests of files that are based on others, and of keys that are taken away.
+//! Tests of files with a base, and of keys that are removed.
 
 use std::fs;
 
@@ -103,7 +103,7 @@ fn an_override_without_a_value_takes_the_key_away() {
     let scenario = read(&text, &["relay.d=", "faults.0="]).scenario;
     assert_eq!(scenario.relay.gossip.degrees.d, 6);
     assert!(scenario.faults.is_empty());
-    // The way to another kind of a table.
+    // Switches a table to another kind.
     let set = [
         "network.one_way_ms=",
         "network.min_one_way_ms=1",

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::profile::{BufferTuning, SendBuffer};
 
-/// Times from the write to the arrival of messages of one size, each written soon after the one before was acknowledged.
+/// Times from the write to the arrival of messages of one size, each written soon after the previous one was
+/// acknowledged.
 fn took_ms(profile: Profile, bytes: u64, messages: u32) -> Vec<f64> {
     let mut pair = Pair::new(config(profile), 100 * MS);
     let mut took = Vec::new();
@@ -87,8 +88,8 @@ fn shared(profile: Profile, connections: u32, bytes: u64) -> Vec<u64> {
     arrived
 }
 
-/// As in a kernel, the first connections are ahead by the round in which the others waited for them (fan-out-linux.csv, 50
-/// connections and 100 KB: 521 ms, then 623 to 734).
+/// As in a kernel, the first connections are ahead by the round in which the others waited for them (fan-out-linux.csv,
+/// 50 connections and 100 KB: 521 ms, then 623 to 734).
 #[test]
 fn connections_share_a_device_evenly() {
     let spread_ns = |profile| {

@@ -10,7 +10,8 @@ fn with(flow_control: Option<FlowControl>) -> StackConfig {
     }
 }
 
-/// Milliseconds that a message of `bytes` takes over 100 ms one way and 100 Mbit/s, on a warm connection that was silent.
+/// Time that a message of `bytes` takes over 100 ms one way and 100 Mbit/s, on a warm but silent connection,
+/// milliseconds.
 fn takes_ms(bytes: u64, flow_control: Option<FlowControl>) -> f64 {
     let mut pair = Pair::new(with(flow_control), 100 * MS);
     pair.now = 10_000 * MS;
@@ -45,7 +46,7 @@ fn a_window_that_does_not_grow_costs_a_round_trip_for_each_window() {
 #[test]
 fn a_window_that_doubles_costs_fewer() {
     // Rust: 256 KiB, then 128 and 384 as the window has doubled with the second half, then more than is left.
-    // Go: 256 KiB, then the 192 of which the receiver knew when it had read three frames, then 384 as the window doubles.
+    // Go: 256 KiB, then the 192 that the receiver had read in three frames, then 384 as the window doubles.
     let cells = [
         (FlowControl::YAMUX_RUST, [1, 2]),
         (FlowControl::YAMUX_GO, [2, 3]),
@@ -125,8 +126,8 @@ fn a_message_that_waited_for_its_window_goes_on_behind_what_was_written_meanwhil
         }
     }
     pair.now = 10_000 * MS;
-    // The first window of message 0 takes 0.26 s, the next is granted 0.2 s later: while message 1 is leaving, and message 2,
-    // which needs one window only, is in its socket.
+    // The first window of message 0 takes 0.26 s, the next is granted 0.2 s later: while message 1 is leaving, and
+    // message 2, which needs one window only, is in its socket.
     pair.write(0, 0, 500_000);
     for (conn, frame) in more.into_iter().zip([1, 2]) {
         let priority = Priority::Normal;

@@ -65,8 +65,8 @@ fn simulated(rules: FlowControl, messages: &[RecordedMessage]) -> (Vec<u64>, u64
         ..config(Profile::SHADOW)
     };
     let mut pair = Pair::new(unlimited, ONE_WAY_NS);
-    // As on every stream, the window is not whole when the first message comes. In the recordings no round trip was known when
-    // the ends greeted each other, and no window grew by that.
+    // As on every stream, part of the window is already used when the first message starts. In the recordings, no round
+    // trip was known during the greeting, so it let no window grow.
     pair.run_until(600 * MS);
     pair.write(0, u32::MAX, HELLO_BYTES);
     let mut rounds = Vec::new();
@@ -92,8 +92,8 @@ fn each_message_takes_the_rounds_that_were_recorded() {
         let rounds: Vec<_> = messages.iter().map(|message| message.waits).collect();
         let (expected, window_bytes) = simulated(rules, &messages);
         assert_eq!(rounds, expected, "{name}");
-        // What was read since the last window update, less than half a window, is not granted yet; go loses more. How far js's
-        // window grows depends on whether it reads two window updates at once, and so sends one frame or two.
+        // Bytes read since the last window update, less than half a window, are not granted yet; go loses more. How far
+        // js's window grows depends on whether it reads two window updates at once, and so sends one frame or two.
         let share = match rules {
             FlowControl::YAMUX_GO => 4,
             FlowControl::YAMUX_JS => 8,

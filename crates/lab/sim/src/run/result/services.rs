@@ -172,7 +172,7 @@ pub(super) fn check_readings(world: &World, shards: &mut [NodeShard], claims: &m
     judge(shards, &own);
 }
 
-/// Judges other ranks' readings of stores of this process.
+/// Judges claims about readings from stores of this process.
 pub(super) fn judge(shards: &mut [NodeShard], claims: &[ReadingClaim]) {
     for claim in claims {
         if !is_complete(shards, claim) {

@@ -9,7 +9,8 @@ const PLAN: SpamPlan = SpamPlan {
     epoch_s: 10,
 };
 
-/// Figures and notes of a run whose spammer sent a message in each interval and kept so many peers.
+/// Figures and notes of a run whose spammer sent a message in each interval and kept this many
+/// peers.
 fn judged(interval_s: f64, peers: u32) -> Findings {
     let run = SpamRun {
         peers: vec![(0.0, 10), (5.0, peers)],

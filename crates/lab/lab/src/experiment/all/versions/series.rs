@@ -17,7 +17,7 @@ const WARM_UP: u32 = 2;
 /// Time between the first and the last publisher to finish dialling its peers, milliseconds: 2.4 s among 25 and 3.5 s
 /// among 50 of the authors' own nodes (docs/network-model.md).
 const DIALLING_MS: f64 = 3_500.0;
-/// Share of that time that each publisher adds, at most, milliseconds.
+/// Maximum dialling time that each publisher adds to the spacing, milliseconds.
 const DIALLING_OF_EACH_MS: f64 = 100.0;
 
 const WHY_SIZE: &str = "1400 and 1800 KB are more than the authors' published node can send, 1 MiB, so that another one was \
