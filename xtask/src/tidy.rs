@@ -13,6 +13,9 @@ use crate::workspace::{Metadata, MetadataError, WORKSPACES, metadata};
 /// Maximum length of a source file in a folder `src` below `crates`, lines.
 const MAX_LINES: usize = 500;
 
+/// Page that says what each dependency is for.
+const DEPENDENCIES: &str = "docs/design/dependencies.md";
+
 /// Word of a forgotten debug print, written in two halves so that this file does not match itself.
 const DEBUG_PRINT: &str = concat!("dbg", "!");
 const UNFINISHED: &str = concat!("TO", "DO");
@@ -38,9 +41,9 @@ pub(crate) enum TidyError {
 /// Checks the workspace at `root`.
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, TidyError> {
     let mut findings = in_sources(root)?;
-    let architecture = read(&root.join("ARCHITECTURE.md"))?;
+    let page = read(&root.join(DEPENDENCIES))?;
     for folder in WORKSPACES {
-        findings.extend(unnamed(&metadata(&root.join(folder))?, &architecture));
+        findings.extend(unnamed(&metadata(&root.join(folder))?, &page));
     }
     Ok(findings)
 }
@@ -138,8 +141,8 @@ fn names_a_command(line: &str) -> bool {
     }
 }
 
-/// Returns findings for dependencies of others that ARCHITECTURE.md does not name.
-fn unnamed(metadata: &Metadata, architecture: &str) -> Vec<Finding> {
+/// Returns findings for dependencies of others that their page does not name.
+fn unnamed(metadata: &Metadata, page: &str) -> Vec<Finding> {
     let dependencies = metadata
         .packages
         .iter()
@@ -150,9 +153,9 @@ fn unnamed(metadata: &Metadata, architecture: &str) -> Vec<Finding> {
         .collect();
     names
         .into_iter()
-        .filter(|name| !architecture.contains(&format!("`{name}`")))
+        .filter(|name| !page.contains(&format!("`{name}`")))
         .map(|name| Finding {
-            path: PathBuf::from("ARCHITECTURE.md"),
+            path: PathBuf::from(DEPENDENCIES),
             line: None,
             what: format!("dependency `{name}` is not named; say what it is for"),
         })
