@@ -2,13 +2,15 @@
 //! is not valid, 130 (of `sim` and `sweep`) work that was interrupted and kept.
 //!
 //! Without the features `chat` and `lab` it has only an operator's commands: `node`, `doctor`,
-//! `migrate`, `registry`, `rln` and `store`.
+//! `migrate`, `registry`, `rln`, `store` and `completions`.
 
 mod commands;
 
+use std::io;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
+use clap_complete::{Shell, generate};
 
 #[cfg(feature = "chat")]
 use commands::chat;
@@ -30,6 +32,11 @@ enum Command {
     /// Chat in a room, on a node of one's own: clear text or encrypted, and each message answered for
     #[cfg(feature = "chat")]
     Chat(Box<chat::Args>),
+    /// Print the completions of a shell: undertone completions bash
+    Completions {
+        /// Shell whose completions are printed
+        shell: Shell,
+    },
     /// Run a real network on this machine: five nodes, messages of four sizes, a spammer cut off
     #[cfg(feature = "lab")]
     Demo(demo::Args),
@@ -68,6 +75,10 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         #[cfg(feature = "chat")]
         Command::Chat(args) => chat::run(args),
+        Command::Completions { shell } => {
+            generate(*shell, &mut Cli::command(), "undertone", &mut io::stdout());
+            Ok(())
+        }
         #[cfg(feature = "lab")]
         Command::Demo(args) => demo::run(args),
         Command::Doctor(args) => doctor::run(args),
