@@ -3,7 +3,7 @@
 //! A [`Stage`] is a small honest network of real `undertone node` processes over loopback, one of them the
 //! victim. Each module of [`attacks`] is one attack; [`matrix`] stops or disconnects a node in several ways
 //! and measures how soon messages flow again. The binary `hostile` runs the long forms and prints one table;
-//! the tests in `tests/hostile` run short forms. `docs/hostile.md` describes how to run both and what is
+//! the tests in `tests/hostile` run short forms. `docs/measurements/hostile.md` describes how to run both and what is
 //! measured.
 //!
 //! Attackers have their own loopback addresses (127.0.0.0/8), so that limits per address apply to them.

@@ -28,7 +28,7 @@ pub(crate) struct Engine {
 /// Constants of the circuit by which the signal x enters a proof.
 ///
 /// x is the value of the row `p` of its own wire, y that of row `q`, and x times a coefficient is
-/// the right side of the row `k`. See `docs/rln-fast-path.md`.
+/// the right side of the row `k`. See `docs/design/rln-fast-path.md`.
 pub(crate) struct Signal {
     /// Row whose right side is x times `coefficient`.
     pub(crate) k: usize,

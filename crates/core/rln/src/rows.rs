@@ -15,7 +15,7 @@
 //!
 //! where a and b are the rows' values, `c_i = a_i b_i`, and `S` is [`Domain::row_sums`]. This has
 //! fewer terms than there are points in the H query, needs four transforms instead of six, and is
-//! explicit in every row. `docs/rln-fast-path.md` derives it in full.
+//! explicit in every row. `docs/design/rln-fast-path.md` derives it in full.
 //!
 //! `E` and `F` are constants of the circuit. They are vendored because computing them takes
 //! seconds ([`crate::key::derive_row_tables`]); a test compares them with the key.

@@ -64,7 +64,7 @@ pub struct OtherMessageId {
     pub returned: Box<(PreparedToken, Reserved)>,
 }
 
-/// Coefficients of a proof by powers of the signal; see `docs/rln-fast-path.md`.
+/// Coefficients of a proof by powers of the signal; see `docs/design/rln-fast-path.md`.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Secrets {
     /// Point A for x = 0.

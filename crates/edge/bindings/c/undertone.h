@@ -1,6 +1,6 @@
 /* An Undertone node for programs in C. Made by cbindgen from crates/edge/bindings/c/src; changes belong there.
  *
- * Texts are UTF-8 and end in a zero byte, structs are JSON (docs/bindings.md). A call that succeeds returns
+ * Texts are UTF-8 and end in a zero byte, structs are JSON (docs/use/bindings.md). A call that succeeds returns
  * UNDERTONE_STATUS_OK and sets *answer to what it returns, or to NULL if that is nothing; any other call sets it to an error such
  * as {"kind":"ARGUMENT","argument":"address","reason":"…"}. Each text in *answer is the program's, which gives it back to
  * undertone_string_free. Who wants none passes NULL for answer. All calls block, and may come from any thread. */

@@ -26,7 +26,7 @@ def of_docstring(text: str) -> list[str]:
 
 def examples() -> dict[str, list[str]]:
     """Blocks by where they stand; those of a page follow one another."""
-    found = {path: of_markdown(path) for path in ("crates/edge/python/README.md", "docs/python.md")}
+    found = {path: of_markdown(path) for path in ("crates/edge/python/README.md", "docs/use/python.md")}
     package = ROOT / "crates/edge/python/python/undertone"
     for path in sorted(package.glob("*.py")):
         docstrings = re.findall(r'"""(.*?)"""', path.read_text(encoding="utf-8"), re.DOTALL)

@@ -2,7 +2,7 @@
 //! simulator.
 //!
 //! Each rule of [`RULES`] reads only the resolved scenario, so a result yields the same list wherever it is read.
-//! docs/network-model.md says what was validated, and how large the deviations were.
+//! docs/design/network-model.md says what was validated, and how large the deviations were.
 
 mod facts;
 mod rules;

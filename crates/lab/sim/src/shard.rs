@@ -15,7 +15,7 @@ use crate::world::World;
 
 /// Prefetching distances in events: the node of the event `NODE_AHEAD` from now is fetched into the cache, then, at
 /// `RELAY_AHEAD`, the data that the node refers to. Anything from 2 and 1 to 16 and 8 performs as well
-/// (docs/benchmarks.md).
+/// (docs/measurements/benchmarks.md).
 const NODE_AHEAD: usize = 4;
 const RELAY_AHEAD: usize = 2;
 

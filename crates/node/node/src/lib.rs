@@ -13,3 +13,8 @@ pub use undertone_network::{
 };
 pub use undertone_provider::{discovery, services};
 pub use undertone_rest as rest;
+
+/// The program in the project's README, which is compiled with the documentation's examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../README.md")]
+pub struct ProjectReadme;

@@ -26,7 +26,7 @@ fn the_table_has_every_recorded_flag_once_and_no_other() {
 
 #[test]
 fn the_page_of_defaults_has_ours_as_they_are_and_names_flags_that_mean_the_same() {
-    const PAGE: &str = include_str!("../../../../../docs/defaults.md");
+    const PAGE: &str = include_str!("../../../../../docs/use/defaults.md");
     let ours = explain(&Sources::default()).unwrap();
     let rows = PAGE.lines().filter(|line| line.starts_with("| `"));
     let mut found = 0;

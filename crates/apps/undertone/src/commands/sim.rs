@@ -32,7 +32,7 @@ pub(crate) use runner::{COMMIT, Runner, scenario_failure, warn_of_memory};
 
 /// Flags of `undertone sim`.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Keys of scenario files: docs/scenarios.md")]
+#[command(after_help = "Keys of scenario files: docs/use/scenarios.md")]
 pub(crate) struct Args {
     /// Scenario to run: a file, or a name that --list shows
     #[arg(required_unless_present_any = ["list", "bench", "from_results"])]

@@ -20,7 +20,7 @@ use super::{Failure, output};
 
 /// Flags of `undertone sweep`.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Sweep files: docs/scenarios.md")]
+#[command(after_help = "Sweep files: docs/use/scenarios.md")]
 pub(crate) struct Args {
     /// File that describes the sweep
     #[arg(value_name = "FILE.toml")]

@@ -22,7 +22,7 @@ use super::{Failure, node as node_command, output, sim};
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
-    after_help = "Keys of scenario files: docs/scenarios.md; what differs here: docs/testbed.md"
+    after_help = "Keys of scenario files: docs/use/scenarios.md; what differs here: docs/use/testbed.md"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -137,11 +137,11 @@ fn failure(error: CampaignError) -> Failure {
     let text = error.to_string();
     match error {
         CampaignError::Simulation { .. } => {
-            Failure::usage(text).with_help("docs/scenarios.md lists keys and their bounds")
+            Failure::usage(text).with_help("docs/use/scenarios.md lists keys and their bounds")
         }
         CampaignError::Run(error) if error.is_usage() => Failure::usage(text),
         CampaignError::Run(_) => {
-            Failure::new(text).with_help("docs/testbed.md says what the testbed needs")
+            Failure::new(text).with_help("docs/use/testbed.md says what the testbed needs")
         }
         _ => Failure::new(text),
     }

@@ -1,11 +1,11 @@
-//! The first steps of a new user in docs/operating.md, run as they stand but for the ports, with the time that each takes.
+//! The first steps of a new user in docs/use/operating.md, run as they stand but for the ports, with the time that each takes.
 
 use std::env;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PAGE: &str = include_str!("../../../../../docs/operating.md");
+const PAGE: &str = include_str!("../../../../../docs/use/operating.md");
 
 /// Variable with the path of another program to be timed, such as an optimised one.
 const PROGRAM: &str = "UNDERTONE_STEPS_PROGRAM";

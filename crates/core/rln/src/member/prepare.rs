@@ -1,6 +1,6 @@
 //! Preparation of a token: the part of a proof that does not depend on the signal.
 //!
-//! `docs/rln-fast-path.md` has the algebra. In short: with the signal x the witness is `w + x (e_x + a1
+//! `docs/design/rln-fast-path.md` has the algebra. In short: with the signal x the witness is `w + x (e_x + a1
 //! e_y)`, so A and B are affine in x, and C is quadratic.
 
 use rand_core::CryptoRng;

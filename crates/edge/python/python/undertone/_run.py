@@ -26,7 +26,7 @@ class Run:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """All figures, as in ``summary.json``; docs/scenarios.md, Results, explains them."""
+        """All figures, as in ``summary.json``; docs/use/scenarios.md, Results, explains them."""
         summary: dict[str, Any] = json.loads(self._native.summary())
         return summary
 

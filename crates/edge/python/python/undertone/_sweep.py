@@ -94,7 +94,7 @@ class SweepResult:
 class Sweep:
     """Points of a sweep and its seeds.
 
-    Either ``Sweep("loss.toml")``, a file as docs/scenarios.md describes it, or a scenario with ``keys``: a list of values or a
+    Either ``Sweep("loss.toml")``, a file as docs/use/scenarios.md describes it, or a scenario with ``keys``: a list of values or a
     ``span`` for each dotted key. What has to change together is a list of variants, each with a name:
 
         import undertone

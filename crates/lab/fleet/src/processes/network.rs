@@ -10,7 +10,7 @@ use undertone_testbed::{AddressPlan, Congestion, TestbedConfig, TestbedError};
 use super::error::RunError;
 use super::refuse;
 
-/// Congestion control that the simulator's profile `linux` models best; see docs/network-model.md.
+/// Congestion control that the simulator's profile `linux` models best; see docs/design/network-model.md.
 const CONGESTION: Congestion = Congestion::Reno;
 
 const MILLION: f64 = 1e6;

@@ -8,7 +8,7 @@ use undertone_sim::scenario::Topology;
 /// Memory of a node without connections, bytes.
 const NODE_BYTES: u64 = 9_000;
 /// Memory of one end of a connection, bytes: state of the router and of TCP per peer (measured in
-/// docs/benchmarks.md: 17 kB for a node with twenty).
+/// docs/measurements/benchmarks.md: 17 kB for a node with twenty).
 const END_BYTES: u64 = 380;
 /// Memory of a light client with both ends of its connections, bytes.
 const CLIENT_BYTES: u64 = 27_000;

@@ -26,7 +26,7 @@ use key::{FieldKey, Table, fields, write};
 use values::text;
 
 /// Advice in error messages: where the keys are listed.
-const REFERENCE: &str = "see docs/scenarios.md";
+const REFERENCE: &str = "see docs/use/scenarios.md";
 
 const GENERAL: &[FieldKey<Scenario>] = fields![
     time(S): start_s = start_ns, start_spread_s = start_spread_ns;

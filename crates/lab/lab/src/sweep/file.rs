@@ -10,7 +10,7 @@ use super::limits::MAX_POINTS;
 use crate::scenario::{BUILT_IN, parse_seeds, read_bounded};
 
 /// Advice in error messages: where the keys are listed.
-const REFERENCE: &str = "see docs/scenarios.md, Sweeps";
+const REFERENCE: &str = "see docs/use/scenarios.md, Sweeps";
 
 /// Choice of the points among all combinations of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use undertone_sim::scenario::{Dialling, FaultKind, TcpProfile, Topology};
 use super::ValidityRule;
 use super::facts::RunFacts;
 
-/// Profiles of routers that were compared with nodes of their implementations, see `docs/network-model.md`.
+/// Profiles of routers that were compared with nodes of their implementations, see `docs/design/network-model.md`.
 const COMPARED_PROFILES: [&str; 3] = ["undertone", "rust", "js"];
 
 /// Initial receive window of a stream in every yamux implementation, bytes.

@@ -1,4 +1,4 @@
-//! Attacks on a real node over loopback, with one table of their effects on its users. See docs/hostile.md.
+//! Attacks on a real node over loopback, with one table of their effects on its users. See docs/measurements/hostile.md.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ const MATRIX: &str = "matrix";
 /// Seconds of a run per newcomer. Newcomers arrive every two seconds, so that the last ones have time left.
 const SECONDS_PER_NEWCOMER: u32 = 3;
 
-/// Runs the attacks that docs/hostile.md describes on a node, and prints one table.
+/// Runs the attacks that docs/measurements/hostile.md describes on a node, and prints one table.
 #[derive(Debug, Parser)]
 struct HostileOptions {
     /// Names of attacks, separated by commas; `matrix` is the restart matrix.

@@ -15,7 +15,7 @@ pub(super) fn flag() -> clap::Arg {
         .value_name("FILE")
         .value_parser(clap::value_parser!(PathBuf))
         .help(
-            "TOML file with the table [relay] of a scenario (docs/scenarios.md), without protocol, \
+            "TOML file with the table [relay] of a scenario (docs/use/scenarios.md), without protocol, \
              max_message_bytes, topics and fragments: every parameter of the router, in place of the \
              network's; the gossip-* keys below change single ones of them",
         )

@@ -28,6 +28,6 @@ pub(super) fn print(
     let name = &comparison.scenario;
     Err(
         Failure::new(format!("{name} differs from the published run"))
-            .with_help("docs/network-model.md says what is modelled and what is not"),
+            .with_help("docs/design/network-model.md says what is modelled and what is not"),
     )
 }

@@ -6,7 +6,7 @@ use undertone_lab::report::{DATASETS, DatasetChoice, TRAFFIC_EVERY_MS};
 /// Flags that choose datasets.
 #[derive(clap::Args, Debug)]
 pub(super) struct DatasetFlags {
-    /// Record and write these datasets, too: copies, links, nodes, traffic (docs/scenarios.md)
+    /// Record and write these datasets, too: copies, links, nodes, traffic (docs/use/scenarios.md)
     #[arg(long, value_name = "DATASETS", value_delimiter = ',', requires = "out", hide_possible_values = true,
           value_parser = PossibleValuesParser::new(DATASETS.map(|(name, _)| name)))]
     record: Vec<String>,

@@ -49,7 +49,7 @@ impl Runner<'_> {
         finished.map_err(|error| {
             let name = &scenario.name;
             Failure::usage(format!("{name} cannot be simulated: {error}"))
-                .with_help("docs/scenarios.md lists keys and their bounds")
+                .with_help("docs/use/scenarios.md lists keys and their bounds")
         })
     }
 }

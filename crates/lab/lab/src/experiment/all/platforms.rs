@@ -135,7 +135,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     findings.note("Ours is processor time of one thread; the published figures do not say.");
     findings.note(
         "A token holds everything of a proof that does not depend on the message and is made ahead \
-         of it; docs/rln-fast-path.md has the derivation.",
+         of it; docs/design/rln-fast-path.md has the derivation.",
     );
     Ok(findings)
 }

@@ -3,7 +3,7 @@ use crate::scenario::load;
 
 #[test]
 fn the_estimate_is_near_what_was_measured() {
-    // Megabytes from docs/benchmarks.md.
+    // Megabytes from docs/measurements/benchmarks.md.
     for (name, measured) in [("scale-10k", 168.0), ("scale-100k", 1629.0)] {
         let scenario = load(name, &[]).unwrap().scenario;
         let ratio = estimated_bytes(&scenario) as f64 / 1e6 / measured;

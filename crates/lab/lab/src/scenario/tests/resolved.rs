@@ -95,7 +95,7 @@ fn what_is_resolved_is_the_same_scenario_again() {
 
 /// Whether the documentation names a key, on its own, with a value, or as a table.
 fn is_documented(key: &str) -> bool {
-    const PAGE: &str = include_str!("../../../../../../docs/scenarios.md");
+    const PAGE: &str = include_str!("../../../../../../docs/use/scenarios.md");
     let forms = [
         format!("`{key}`"),
         format!("`{key} = "),
@@ -108,7 +108,7 @@ fn check_documented(table: &serde_json::Value) {
     // Their keys are the field names of the router's structures.
     const OF_ROUTER: [&str; 3] = ["limits", "score", "thresholds"];
     for (key, value) in table.as_object().into_iter().flatten() {
-        assert!(is_documented(key), "docs/scenarios.md lacks {key}");
+        assert!(is_documented(key), "docs/use/scenarios.md lacks {key}");
         if !OF_ROUTER.contains(&key.as_str()) {
             check_documented(value);
         }

@@ -29,7 +29,7 @@ fn fixed(profile: Profile) -> Profile {
     }
 }
 
-/// Kernel: 302 to 306 ms, where a buffer of 4 MB gives 108 (docs/network-model.md).
+/// Kernel: 302 to 306 ms, where a buffer of 4 MB gives 108 (docs/design/network-model.md).
 #[test]
 fn the_tail_of_a_warm_message_waits_for_an_acknowledgement_if_the_buffer_is_small() {
     let tuned = took_ms(Profile::LINUX_DEVICE, 100_000, 2);

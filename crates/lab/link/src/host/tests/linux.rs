@@ -1,5 +1,5 @@
 //! Comparison with a Linux kernel: Linux 6.18, cubic, two namespaces joined by TUN devices at 100 Mbit/s.
-//! The testbed prints these figures; see docs/network-model.md.
+//! The testbed prints these figures; see docs/design/network-model.md.
 
 use super::*;
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Maximum number of times that requested polls without news double the time to the next. At the
-/// default throttle, a message still waits longer than that for its root: see docs/membership.md.
+/// default throttle, a message still waits longer than that for its root: see docs/use/membership.md.
 const MAX_DOUBLINGS: u32 = 2;
 
 /// State of the schedule of polls.

@@ -1,4 +1,4 @@
-//! The table of endpoint faults in docs/membership.md, row by row.
+//! The table of endpoint faults in docs/use/membership.md, row by row.
 
 use undertone_membership::evm::{EvmRegistry, Health};
 

@@ -15,16 +15,16 @@ const WITHIN: f64 = 0.15;
 const WARM_UP: u32 = 2;
 
 /// Time between the first and the last publisher to finish dialling its peers, milliseconds: 2.4 s among 25 and 3.5 s
-/// among 50 of the authors' own nodes (docs/network-model.md).
+/// among 50 of the authors' own nodes (docs/design/network-model.md).
 const DIALLING_MS: f64 = 3_500.0;
 /// Maximum dialling time that each publisher adds to the spacing, milliseconds.
 const DIALLING_OF_EACH_MS: f64 = 100.0;
 
 const WHY_SIZE: &str = "1400 and 1800 KB are more than the authors' published node can send, 1 MiB, so that another one was \
-                        measured (docs/network-model.md).";
+                        measured (docs/design/network-model.md).";
 const WHY_PUBLISHERS: &str = "A publisher begins when it has dialled its peers. Here they are spread evenly over the time that this \
                               took; from 75 on the real ones are not, as those of one rate end their dialling together. Streams \
-                              that nim resets under overload are not simulated (docs/network-model.md).";
+                              that nim resets under overload are not simulated (docs/design/network-model.md).";
 const WHY_DUPLICATES: &str = "Explained in part: a request brings a copy, and the published network has more requests, as its messages \
                               are longer under way.";
 
