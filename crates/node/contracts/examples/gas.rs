@@ -10,7 +10,7 @@ use undertone_contracts::{
 };
 use undertone_rln::{Fr, Identity};
 
-/// Members that are there before anything is measured, so that the tree has some height.
+/// Members registered before the measurement, so that the tree has some height.
 const MEMBERS: u32 = 64;
 const LIMIT: u32 = 20;
 

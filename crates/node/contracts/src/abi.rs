@@ -1,7 +1,7 @@
 //! ABI of the contracts: functions, events and errors, listed by hand.
 //!
 //! Two tests check this list: one compares it with the compiled artifacts, the other with the
-//! selectors and topics of the contract in use (`WakuRlnV2`).
+//! selectors and topics of the production contract (`WakuRlnV2`).
 
 // The macro generates items without docs; the contract's sources document them.
 #![allow(missing_docs, clippy::too_many_arguments)]
@@ -11,7 +11,7 @@ use alloy::sol;
 sol! {
     #[derive(Debug, PartialEq, Eq)]
     interface RlnMembership {
-        // Errors of the contract in use.
+        // Errors of the production contract (`WakuRlnV2`).
         error InvalidIdCommitment(uint256 idCommitment);
         error InvalidPaginationQuery(uint256 startIndex, uint256 endIndex);
         error InvalidMembershipRateLimit();
@@ -37,7 +37,7 @@ sol! {
         error UpgradeTooEarly(uint256 notBefore);
         error UpgradeTooLate(uint256 notAfter);
 
-        // Events of the contract in use.
+        // Events of the production contract.
         event MembershipRegistered(uint256 idCommitment, uint256 membershipRateLimit, uint32 index);
         event MembershipExpired(uint256 idCommitment, uint32 membershipRateLimit, uint32 index);
         event MembershipErased(uint256 idCommitment, uint32 membershipRateLimit, uint32 index);
@@ -68,7 +68,7 @@ sol! {
         );
         event UpgradeCancelled(address implementation);
 
-        // Functions of the contract in use.
+        // Functions of the production contract.
         function initialize(
             address priceCalculator,
             uint32 maxTotalRateLimit,

@@ -1,4 +1,4 @@
-//! Account that signs and sends transactions, waits for them, and finds out why they were refused.
+//! Account that signs and sends transactions, waits for them, and finds the reason if one was refused.
 
 use std::future::Future;
 use std::time::Duration;
@@ -24,8 +24,8 @@ const MINING_PATIENCE: Duration = Duration::from_secs(120);
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LAST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Account: a key and an endpoint. Transactions must be sent one at a time: two at once from one
-/// account, by this or another program, may take the same nonce.
+/// Account: a key and an endpoint. Send one transaction at a time: two concurrent ones from the same account,
+/// by this or another program, may get the same nonce.
 #[derive(Debug, Clone)]
 pub struct Account {
     provider: DynProvider,
@@ -50,7 +50,7 @@ pub struct Mined {
 }
 
 impl Account {
-    /// Creates an account at an endpoint, without a request to it yet.
+    /// Creates an account at an endpoint, without contacting it yet.
     ///
     /// # Errors
     /// [`ChainError::Endpoint`] when `endpoint` is not `http://..` or `https://..`.
@@ -94,7 +94,7 @@ impl Account {
         self.address
     }
 
-    /// Returns the provider, for requests that are not offered here.
+    /// Returns the provider, for requests not offered here.
     #[must_use]
     pub fn provider(&self) -> &DynProvider {
         &self.provider
@@ -103,10 +103,9 @@ impl Account {
     /// Calls a contract and waits until the call is in a block.
     ///
     /// # Errors
-    /// [`ChainError::Refused`] with the contract's reason, before anything is sent if it is known
-    /// by then; [`ChainError::NotMined`] when the transaction takes too long;
-    /// [`ChainError::Failed`] when it fails without a known reason; [`ChainError::Rpc`] when
-    /// a request fails.
+    /// [`ChainError::Refused`] with the contract's reason, before anything is sent if the reason is already
+    /// known; [`ChainError::NotMined`] when the transaction takes too long; [`ChainError::Failed`] when it
+    /// fails without a known reason; [`ChainError::Rpc`] when a request fails.
     pub async fn call(&self, contract: Address, input: Vec<u8>) -> Result<Mined, ChainError> {
         let request = TransactionRequest::default()
             .with_to(contract)
@@ -143,8 +142,8 @@ impl Account {
             None => {
                 let estimate = self.provider.estimate_gas(request.clone());
                 let gas = asked("eth_estimateGas", estimate).await?;
-                // Transactions of others may raise the gas needed meanwhile: an insertion hashes up
-                // to 20 levels.
+                // Transactions of others may raise the required gas meanwhile: an insertion hashes up to 20
+                // levels.
                 gas.saturating_add(gas / 4)
             }
         };
@@ -182,8 +181,8 @@ impl Account {
         })
     }
 
-    /// Finds the reason why a transaction failed, by a call with the same input at its block, whose
-    /// time and number count. A failed transaction changed no state, so the call fails too, unless
+    /// Finds the reason why a transaction failed, by a call with the same input at its block, because the
+    /// block's time and number matter. A failed transaction changed no state, so the call fails too, unless
     /// other transactions of that block interfere.
     async fn reason(&self, hash: TxHash, block: u64, request: TransactionRequest) -> ChainError {
         let again = self.provider.call(request);

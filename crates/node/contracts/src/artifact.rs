@@ -37,7 +37,7 @@ struct Place {
 /// Error of an artifact that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ArtifactError {
-    /// The contract needs a library whose address was not given.
+    /// The contract needs a library whose address is missing.
     #[error("contract {contract} needs the address of library {library}, which was not given")]
     MissingLibrary {
         /// Name of the contract.
@@ -81,8 +81,8 @@ artifacts! {
     price_calculator = "LinearPriceCalculator";
     /// Returns the membership contract, to be used through a proxy.
     membership = "RlnMembership";
-    /// Returns a contract for tests that reports no more than older deployments: no recent roots,
-    /// and no event for a new root or an emptied leaf.
+    /// Returns a contract for tests that reports only what older deployments do: no recent roots, and no
+    /// event for a new root or an emptied leaf.
     older_membership = "OlderMembership";
     /// Returns the proxy of the membership contract.
     proxy = "ERC1967Proxy";

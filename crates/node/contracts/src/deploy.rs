@@ -47,10 +47,10 @@ pub struct Deployment {
 }
 
 impl ContractTerms {
-    /// Returns the values of the deployment script of the contract in use: a total of 1,000,000
-    /// messages per epoch, 20 to 600 for each member, 180 active days and 30 of grace, and 0.05
-    /// tokens per message. Two terms are not in that script: half of a slashed member's deposit is
-    /// burned, and an upgrade is announced so long before that every present member can leave.
+    /// Returns the values of the production contract's deployment script: a total of 1,000,000 messages per
+    /// epoch, 20 to 600 for each member, 180 active days and 30 of grace, and 0.05 tokens per message. Two
+    /// terms are not in that script: half of a slashed member's deposit is burned, and an upgrade is
+    /// announced early enough for every present member to leave.
     #[must_use]
     pub fn published() -> Self {
         const DAY_S: u32 = 24 * 60 * 60;
@@ -76,8 +76,7 @@ pub async fn deploy(account: &Account, terms: &ContractTerms) -> Result<Deployme
     deploy_code(account, terms, artifact::membership()?).await
 }
 
-/// As [`deploy()`], with a contract that emits only the events and offers only the functions of
-/// older deployments: for tests.
+/// Like [`deploy()`], with a contract that has only the events and functions of older deployments: for tests.
 ///
 /// # Errors
 /// The errors of [`deploy()`].
@@ -138,7 +137,7 @@ async fn deploy_code(
 }
 
 impl Deployment {
-    /// Mints test tokens; `owner` is the account that deployed.
+    /// Mints test tokens; `owner` must be the account that deployed them.
     ///
     /// # Errors
     /// [`ChainError::Refused`] for any other account, or another [`ChainError`].

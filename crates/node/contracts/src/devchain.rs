@@ -20,7 +20,7 @@ mod install;
 /// Environment variable with the path of the anvil program.
 pub const ANVIL_VARIABLE: &str = "UNDERTONE_ANVIL";
 
-/// Timeout of the start, against a program that hangs; a normal start takes a tenth of a second.
+/// Timeout of the start, in case the program hangs; a normal start takes a tenth of a second.
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Shell script that starts the program, waits for the end of standard input, and kills the
@@ -37,7 +37,7 @@ pub struct DevChainOptions {
     pub block_time_s: Option<u64>,
     /// Chain id, as of EIP-155.
     pub chain_id: u64,
-    /// Unix time of the first block, seconds; `None` for now. Time goes on from there as the clock does.
+    /// Unix time of the first block, seconds; `None` for now. From there on time advances with the clock.
     pub start_s: Option<u64>,
 }
 
@@ -54,7 +54,7 @@ pub struct DevChain {
 /// Error of starting a development chain.
 #[derive(Debug, thiserror::Error)]
 pub enum DevChainError {
-    /// The program anvil is not on this machine.
+    /// The program anvil was not found.
     #[error(
         "anvil not found: run `npm ci` in contracts/ (npm comes with Node.js 20+), or put anvil on \
          the PATH, or name it in {ANVIL_VARIABLE}"
@@ -76,7 +76,7 @@ pub enum DevChainError {
         /// The path that the variable names.
         program: PathBuf,
     },
-    /// The program cannot be run.
+    /// The program cannot be started.
     #[error("cannot run {program}: {source}", program = program.display())]
     Start {
         /// Path of the program.
@@ -108,8 +108,8 @@ impl Default for DevChainOptions {
 impl DevChain {
     /// Starts a chain on a free port of the loopback interface.
     ///
-    /// The program is the one that `UNDERTONE_ANVIL` names, else `anvil` from the `PATH`, else the
-    /// one that `npm ci` has installed in `contracts/`.
+    /// The program is the one that `UNDERTONE_ANVIL` names, else `anvil` from the `PATH`, else the one
+    /// installed in `contracts/` by `npm ci`.
     ///
     /// # Errors
     /// [`DevChainError`], which says how to get the program.
@@ -117,8 +117,8 @@ impl DevChain {
         Self::start_program(find()?, options)
     }
 
-    /// As [`Self::start`], but if the program is missing and the sources and npm are present,
-    /// installs it first by `npm ci` in `contracts/`; `installing` is called before that.
+    /// Like [`Self::start`]. If the program is missing, but the sources and npm are present, first calls
+    /// `installing` and installs the program by `npm ci` in `contracts/`.
     ///
     /// # Errors
     /// [`DevChainError`], which says how to get the program.
@@ -155,7 +155,7 @@ impl DevChain {
         let stderr = child.stderr.take().expect("stderr was asked to be piped");
         let (ready, greeting) = mpsc::channel();
         thread::spawn(move || follow(stdout, &ready));
-        // This thread ends with the program, as the other one does.
+        // This thread ends with the program, as the one for standard output does.
         let complaints = thread::spawn(move || tail(stderr));
 
         let greeting = greeting.recv_timeout(START_PATIENCE);
@@ -189,17 +189,17 @@ impl DevChain {
         &self.endpoint
     }
 
-    /// Returns the keys of the accounts that have ether. They are the same on every such chain:
-    /// never use them elsewhere.
+    /// Returns the keys of the accounts that hold ether. They are the same on every such chain: never use
+    /// them elsewhere.
     #[must_use]
     pub fn keys(&self) -> &[PrivateKeySigner] {
         &self.keys
     }
 
-    /// Returns the account with one of these keys; `number` wraps around at their end.
+    /// Returns the account with key `number`, which wraps around at the number of keys.
     ///
     /// # Errors
-    /// [`ChainError::Endpoint`], never in practice: the endpoint is our own.
+    /// [`ChainError::Endpoint`], never in practice: the endpoint is this chain's own.
     pub fn account(&self, number: usize) -> Result<Account, ChainError> {
         let key = &self.keys[number % self.keys.len()];
         Account::connect(&self.endpoint, key.clone())
@@ -221,12 +221,12 @@ impl Drop for DevChain {
 /// Closes the program's standard input, which kills it, and waits until it has ended.
 fn end(leash: Option<ChildStdin>, child: &mut Child) {
     drop(leash);
-    // This fails only if the child was waited for before.
+    // Fails only if the child was already waited for.
     let _ = child.wait();
 }
 
-/// Sends the endpoint and the keys, read from the program's first output; then reads on, so that
-/// the pipe does not fill.
+/// Reads the endpoint and the keys from the program's first output and sends them; then keeps reading, so
+/// that the pipe does not fill up.
 fn follow(stdout: impl Read, ready: &Sender<(String, Vec<PrivateKeySigner>)>) {
     let mut keys = Vec::new();
     for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -270,7 +270,7 @@ fn find() -> Result<PathBuf, DevChainError> {
         .ok_or(DevChainError::NotFound)
 }
 
-/// Finds `contracts/node_modules/@foundry-rs/anvil-SYSTEM/bin/anvil`, for the system that npm chose.
+/// Finds `contracts/node_modules/@foundry-rs/anvil-SYSTEM/bin/anvil`; npm chose `SYSTEM` for this machine.
 fn installed() -> Option<PathBuf> {
     let packages = install::folder().join("node_modules/@foundry-rs");
     let mut programs = packages

@@ -8,10 +8,10 @@ use alloy::transports::TransportError;
 use crate::artifact::ArtifactError;
 use crate::refusal::Refusal;
 
-/// Error of an operation on the chain, by who is at fault: caller, endpoint, contract or chain.
+/// Error of an operation on the chain, grouped by who is at fault: caller, endpoint, contract or chain.
 #[derive(Debug, thiserror::Error)]
 pub enum ChainError {
-    /// The URL is not that of an endpoint. The text does not repeat it, as it may hold a key.
+    /// The URL is not that of an endpoint. The text does not repeat it, because it may contain a key.
     #[error(
         "not the address of an RPC endpoint; write it as http://HOST:PORT or https://HOST/PATH"
     )]
@@ -40,7 +40,7 @@ pub enum ChainError {
     /// The contract reverted the transaction, with a reason.
     #[error("the contract refuses: {0}")]
     Refused(Refusal),
-    /// The transaction was sent, but is in no block yet.
+    /// The transaction was sent, but is not in a block yet.
     #[error(
         "transaction {hash} is in no block after {} s; it may come later: look it up before \
          sending it again",

@@ -5,8 +5,7 @@
 //! [`Membership`] is a deployed contract, with the operations of holders and slashers. [`DevChain`]
 //! starts a private development chain.
 //!
-//! Following the chain is not done here; the membership crate does it.
-//! Following the chain is not done here.
+//! The membership crate follows the chain; this crate does not.
 
 pub mod abi;
 pub mod account;

@@ -1,4 +1,4 @@
-//! Contract with many members on a development chain, for tests and measurements.
+//! Deploys a contract with many members on a development chain, for tests and measurements.
 
 use alloy::sol_types::SolCall;
 use serde_json::{Value, json};
@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use crate::abi::{RlnMembership, TestToken};
 use crate::{Address, ChainError, ContractTerms, DevChain, U256, deploy};
 
-/// Number of registrations in a block, limited by the block's gas.
+/// Number of registrations per block, limited by the block's gas.
 const IN_BLOCK: u64 = 20;
 /// Gas limit of one registration, enough for a tree of any size.
 const GAS: &str = "0x16e360";
-/// Balance in wei that pays for any number of registrations.
+/// Balance in wei that is enough for any number of registrations.
 const PLENTY: &str = "0xfffffffffffffffffffffffff";
 const RATE_LIMIT: u32 = 20;
 
-/// Deploys the contract and registers the commitments 1 to `members`, twenty in a block; `tell` is
-/// called with the number so far after each block. Afterwards blocks are mined only on demand.
+/// Deploys the contract and registers the commitments 1 to `members`, twenty per block; `tell` is called
+/// after each block with the number registered so far. Afterwards blocks are mined only on demand.
 ///
 /// # Errors
 /// [`ChainError`], when a request fails or the contract refuses one.

@@ -1,4 +1,4 @@
-//! Deployed membership contract, with the operations of holders and slashers.
+//! A deployed membership contract, with the operations of holders and slashers.
 
 use alloy::network::TransactionBuilder;
 use alloy::primitives::{Address, B256, U256, keccak256};
@@ -39,7 +39,7 @@ pub struct Slashed {
     pub index: u32,
     /// Share of the deposit that is burned, in the token's smallest unit.
     pub burned: U256,
-    /// Rest of the deposit, which [`Membership::claim_reward`] pays to the receiver.
+    /// Rest of the deposit, paid to the receiver by [`Membership::claim_reward`].
     pub reward: U256,
     /// Earliest time of a claim, in seconds since 1970: the end of the member's active period.
     pub payable_from_s: u64,
@@ -47,7 +47,7 @@ pub struct Slashed {
     pub mined: Mined,
 }
 
-/// A reward for slashing that was not claimed yet.
+/// A reward for slashing that is not claimed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reward {
     /// Account to which the reward is paid.
@@ -80,7 +80,7 @@ pub struct MembershipInfo {
     pub index: u32,
     /// Rate limit, in messages per epoch.
     pub rate_limit: u32,
-    /// Account that may extend the membership and gets the deposit back.
+    /// Account that may extend the membership and receives the deposit back.
     pub holder: Address,
     /// Address of the deposit's token.
     pub token: Address,
@@ -93,7 +93,7 @@ pub struct MembershipInfo {
 }
 
 impl Membership {
-    /// Creates a handle to the contract at an address, without a request yet.
+    /// Creates a handle to the contract at an address, without contacting the endpoint yet.
     #[must_use]
     pub fn new(provider: DynProvider, contract: Address) -> Self {
         Self { provider, contract }
@@ -105,7 +105,7 @@ impl Membership {
         self.contract
     }
 
-    /// Calls a view function, at the newest block.
+    /// Calls a view function at the newest block.
     ///
     /// # Errors
     /// [`ChainError::Answer`] when the answer is not that of a contract with this function,
@@ -315,7 +315,7 @@ impl Membership {
             receiver,
         };
         let input = call.abi_encode();
-        // A gas estimate would be made as of the newest block, which may be that of the commitment:
+        // A gas estimate would run at the newest block, which may be the block of the commitment. The call is
         // too early there, but valid in any later block.
         match sender.rehearse(self.contract, &input).await {
             Ok(()) | Err(ChainError::Refused(Refusal::SlashTooEarly(_))) => {}

@@ -1,4 +1,4 @@
-//! Reasons for which the contract reverts, decoded, with what to do about each.
+//! Reasons for which the contract reverts, decoded, with advice for each.
 
 use alloy::primitives::{Address, B256, Bytes, U256};
 use alloy::sol_types::{Revert, SolError, SolInterface};
@@ -9,7 +9,7 @@ use crate::abi::RlnMembership::RlnMembershipErrors as Errors;
 #[path = "tests/refusal.rs"]
 mod tests;
 
-/// Reason for which the contract reverted a transaction.
+/// Reason why the contract reverted a transaction.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The commitment is 0 or not a field element.
@@ -62,19 +62,19 @@ pub enum Refusal {
     /// The receiver of the reward is the zero address.
     #[error("the zero address cannot receive the deposit; name another receiver")]
     InvalidReceiver,
-    /// A call of `slash` without `commitSlash` before.
+    /// `slash` without an earlier `commitSlash`.
     #[error("nothing was committed with this secret, receiver and sender; commit first")]
     NotCommitted(B256),
-    /// A call of `slash` in the block of `commitSlash`.
+    /// `slash` in the same block as `commitSlash`.
     #[error("the commitment counts from block {0} on; try again")]
     SlashTooEarly(U256),
-    /// A call of `slash` too long after `commitSlash`.
+    /// `slash` too long after `commitSlash`.
     #[error("the commitment counted until block {0}; commit again")]
     CommitmentExpired(U256),
-    /// The reward for slashing was paid, or there never was one.
+    /// The reward for slashing was already paid, or never existed.
     #[error("there is no reward for slashing {0}: it was paid out, or nobody slashed this member")]
     NoReward(U256),
-    /// The slashed member's active period would not have ended yet.
+    /// The slashed member's original active period has not ended yet.
     #[error("the reward is paid from {0} on, in seconds since 1970: the member's active period")]
     RewardTooEarly(U256),
     /// An upgrade to an address without code.
@@ -86,7 +86,7 @@ pub enum Refusal {
     /// An upgrade during the delay after its announcement.
     #[error("the upgrade can be made from {0} on, in seconds since 1970")]
     UpgradeTooEarly(U256),
-    /// An upgrade long after its announcement.
+    /// An upgrade too long after its announcement.
     #[error("the upgrade could be made until {0}, in seconds since 1970; announce it again")]
     UpgradeTooLate(U256),
     /// Limits or durations that contradict each other.
@@ -106,7 +106,7 @@ pub enum Refusal {
         /// The last index of the range.
         last: U256,
     },
-    /// A reason that this program does not know.
+    /// A reason unknown to this program.
     #[error("for a reason unknown to this program (revert data {0})")]
     Unknown(Bytes),
 }
@@ -125,7 +125,7 @@ impl Refusal {
         }
     }
 
-    /// Decodes a reason given as text, by the contract in use or a library; `None` if it is unknown.
+    /// Decodes a textual reason from the production contract or a library; `None` if it is unknown.
     fn from_reason(reason: &str) -> Option<Self> {
         Some(match reason {
             "Duplicate idCommitment: membership already exists" => Self::Duplicate,

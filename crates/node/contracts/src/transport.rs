@@ -1,4 +1,4 @@
-//! HTTP transport of requests to a chain's endpoint, with the client that also follows the chain.
+//! HTTP transport of requests to a chain's endpoint, with the same HTTP client that follows the chain.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -13,14 +13,14 @@ use ureq::http::Uri;
 
 use crate::error::ChainError;
 
-/// Time after which a request is given up. Longer than any caller waits, so that the caller's message is the
-/// one that is seen; it ends the thread of a request that nobody waits for any more.
+/// Timeout of a request. Longer than any caller waits, so that the caller's own error is the one reported; it
+/// ends the thread of a request that has been given up.
 const TIMEOUT: Duration = Duration::from_secs(31);
 
-/// Largest answer that is read, bytes, after decompression: a receipt or a block, never a search for logs.
+/// Maximum size of an answer, bytes, after decompression: a receipt or a block, never a search for logs.
 const ANSWER_BYTES_MAX: u64 = 2 << 20;
 
-/// Returns a client of the endpoint, without a request to it yet.
+/// Returns a client of the endpoint, without contacting it yet.
 ///
 /// # Errors
 /// [`ChainError::Endpoint`] when `endpoint` is not `http://..` or `https://..`.
@@ -39,7 +39,7 @@ pub(crate) fn client(endpoint: &str) -> Result<RpcClient, ChainError> {
     Ok(RpcClient::new(Http { url, agent }, is_local))
 }
 
-/// Transport that posts each request from a thread for blocking work.
+/// Transport that posts each request on a thread for blocking work.
 #[derive(Debug, Clone)]
 struct Http {
     url: Uri,
@@ -56,7 +56,7 @@ impl Http {
             .send(body)
             .map_err(TransportErrorKind::custom)?;
         let status = response.status();
-        // An error of the endpoint may be explained in the body, whatever the status.
+        // The endpoint may explain an error in the body, whatever the status.
         let body = response
             .body_mut()
             .with_config()

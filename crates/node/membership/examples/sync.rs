@@ -1,5 +1,5 @@
-//! What it takes a node to know a contract's members from nothing, on a chain of its own: full mode
-//! beside light mode.
+//! Measures what a node spends to learn a contract's members from nothing, on a development chain: full mode
+//! next to light mode.
 //!
 //! `cargo run --profile dist -p undertone-membership --example sync -- [MEMBERS]`
 
@@ -13,10 +13,10 @@ use undertone_membership::evm::{ChainStatus, Contract, EvmConfig, EvmRegistry, L
 use undertone_membership::{MemberLookup as _, MembershipView, View as _};
 use undertone_rln::Fr;
 
-/// No start takes as long.
+/// Upper bound on the duration of one start.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// What one start has taken.
+/// Costs of one start.
 struct Start {
     name: &'static str,
     elapsed: Duration,
@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .wait_until(PATIENCE, ChainStatus::is_synced);
     let (elapsed, cpu) = (begun.elapsed(), self::cpu() - cpu);
     let view = registry.view();
-    // Its file is whole once it has ended.
+    // The file is complete once the registry has ended.
     drop(registry);
     let view: &MembershipView = &view.lock();
     let full = Start {
@@ -102,7 +102,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Starts light mode, for a member or for none, and then has it look once more.
+/// Starts light mode, for one member or none, and then requests one more poll.
 fn light(
     name: &'static str,
     config: EvmConfig,
@@ -112,7 +112,7 @@ fn light(
     let (begun, cpu) = (Instant::now(), cpu());
     let registry = LightRegistry::start(config)?;
     if let Some(member) = member {
-        // It is asked for from now on.
+        // The thread requests this member from now on.
         let _ = registry.find(member);
     }
     let status = registry.chain().wait_until(PATIENCE, |status| {
@@ -146,7 +146,7 @@ fn size(store: &Path) -> std::io::Result<u64> {
     Ok(std::fs::metadata(store)?.len())
 }
 
-/// Processor time of this process so far.
+/// Returns the processor time that this process has used so far.
 fn cpu() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

@@ -1,10 +1,10 @@
 //! Registries of RLN members: the identities that may publish.
 //!
-//! A registry is a log of registrations and removals ([`MembershipLog`]) in which members can be
-//! looked up ([`MemberLookup`]). [`SqliteRegistry`] keeps it in one file that several processes of
-//! one machine share, and registers members. A [`MembershipView`] follows any log and holds what a
-//! relay needs: the membership tree and the window of accepted roots. [`root_timeline`] computes the roots of
-//! the past, for those who judge old messages.
+//! A registry is a log of registrations and removals ([`MembershipLog`]) in which members can be looked up
+//! ([`MemberLookup`]). [`SqliteRegistry`] keeps it in one file that several processes of one machine share,
+//! and registers members. A [`MembershipView`] follows any log and holds what a relay needs: the membership
+//! tree and the window of accepted roots. [`root_timeline`] computes past roots, which are needed to verify
+//! old messages.
 //!
 //! [`evm::EvmRegistry`] is the registry of the Waku networks: a contract on a chain.
 //! [`evm::LightRegistry`] reads only recent roots of it, so it has no log.

@@ -32,7 +32,7 @@ impl fmt::Display for MemberIndex {
     }
 }
 
-/// Number of changes that a registry has seen; 0 is the empty registry.
+/// Version of a registry: its number of changes so far; 0 for the empty registry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub u64);
 
@@ -42,7 +42,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Identifier of a registry: 16 bytes, drawn or derived when the registry was made.
+/// Identifier of a registry: 16 bytes, random or derived when the registry was created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegistryId(pub [u8; 16]);
 
@@ -104,8 +104,8 @@ pub enum ChangeKind {
 ///
 /// Version `v` is the state after the first `v` changes. Calls may block on a disk lock.
 pub trait MembershipLog: Send + Sync {
-    /// Returns the registry's identifier: constant for as long as the log only grows, wherever
-    /// it is kept.
+    /// Returns the registry's identifier, which stays the same as long as the log only grows, wherever it is
+    /// stored.
     fn id(&self) -> RegistryId;
 
     /// Returns the registry's present version.
@@ -114,8 +114,8 @@ pub trait MembershipLog: Send + Sync {
     /// When the registry cannot be read.
     fn version(&self) -> Result<Version, RegistryError>;
 
-    /// Returns the first `max_changes` changes after `known`, in order. Fewer mean that the
-    /// end was reached.
+    /// Returns the first `max_changes` changes after `known`, in order. Fewer are returned at the end of the
+    /// log.
     ///
     /// # Errors
     /// When the registry cannot be read.
@@ -134,11 +134,11 @@ pub struct DatedChange {
     /// Moment of the change: a number that never decreases along the log, and that several changes may share.
     /// On a chain it is the height of the block.
     pub moment: u64,
-    /// Time of the change if the log has it, Unix nanoseconds.
+    /// Time of the change, Unix nanoseconds; `None` if the log does not have it.
     pub unix_ns: Option<u64>,
 }
 
-/// Log that knows when its changes were made, for those who ask for the membership of an earlier time.
+/// Log that knows when its changes were made, for users that need the membership at an earlier time.
 pub trait DatedLog: MembershipLog {
     /// Returns what [`MembershipLog::changes_since`] returns, with the changes' places in time.
     ///
@@ -196,7 +196,7 @@ pub enum RegistryError {
     /// There is no member with this index.
     #[error("there is no member {index}; list the members to see who is there")]
     UnknownMember {
-        /// The index that was asked for.
+        /// The requested index.
         index: MemberIndex,
     },
     /// The registry is older than what a follower has seen of it.

@@ -63,7 +63,7 @@ impl SqliteRegistry {
         &self.path
     }
 
-    /// Runs `work` in a transaction with which no other writer can interleave.
+    /// Runs `work` in a transaction that excludes other writers.
     fn write<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, RegistryError>,
@@ -254,8 +254,8 @@ impl MembershipLog for SqliteRegistry {
 }
 
 impl DatedLog for SqliteRegistry {
-    /// The moment of a change is its version. Its time is by the clock of the machine; it is not known for
-    /// changes that an older version of this program made.
+    /// The moment of a change is its version. Its time is from the machine's clock; it is unknown for changes
+    /// made by an older version of this program.
     fn dated_changes_since(
         &self,
         known: Version,
@@ -331,7 +331,7 @@ impl StoredMember {
     }
 }
 
-/// Time of the machine's clock, Unix nanoseconds; `None` before 1970.
+/// Returns the machine's time, Unix nanoseconds; `None` before 1970.
 fn unix_now_ns() -> Option<i64> {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since_1970.as_nanos()).ok()

@@ -36,7 +36,7 @@ pub enum StorageError {
         path: PathBuf,
         /// Schema number found in the file.
         found: i32,
-        /// Schema number of such files that this program reads.
+        /// Schema number of such files that this program supports.
         supported: i32,
     },
     /// The file holds the state of another contract.

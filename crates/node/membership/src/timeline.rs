@@ -1,41 +1,41 @@
-//! Roots of a registry's whole past.
+//! Timeline of all past roots of a registry.
 
 use undertone_rln::RootTimeline;
 
 use crate::registry::{DatedLog, RegistryError, Version};
 use crate::view::MembershipView;
 
-/// Changes that are read at once.
+/// Number of changes read at once.
 const PAGE: usize = 256;
 
-/// Most changes of a log whose roots are computed: twice as many as the tree has leaves, with room.
-/// A root takes about 100 bytes of memory.
+/// Maximum number of changes in a log whose roots are computed: twice as many as the tree has leaves, with a
+/// margin. Each root takes about 100 bytes of memory.
 pub const MAX_TIMELINE_CHANGES: u64 = 1 << 22;
 
-/// Reason why the roots of a registry's past cannot be known.
+/// Reason why the past roots of a registry cannot be computed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TimelineError {
     /// The registry cannot be read.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// The log has more changes than roots are computed for.
+    /// The log has too many changes.
     #[error("the registry has seen {found} changes; the roots of at most {max} are computed")]
     TooLong {
-        /// Number of changes of the log.
+        /// Number of changes in the log.
         found: u64,
-        /// Most changes whose roots are computed.
+        /// Maximum number of changes.
         max: u64,
     },
 }
 
-/// Computes the root after each change of a registry, whose newest `window` roots are accepted at a time.
+/// Computes the root after each change of a registry that accepts the newest `window` roots at a time.
 ///
-/// Each root takes a path of hashes: 20 of them. `progress` is told after each page how many changes are done,
-/// and of how many.
+/// Each root takes a path of 20 hashes. After each page, `progress` is called with the number of changes done
+/// and the total.
 ///
 /// # Errors
-/// [`TimelineError`] when the registry cannot be read, or is too long.
+/// [`TimelineError`] when the registry cannot be read or its log is too long.
 pub fn root_timeline(
     log: &dyn DatedLog,
     window: usize,

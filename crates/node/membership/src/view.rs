@@ -12,7 +12,7 @@ use crate::registry::{
 /// Number of changes fetched from the registry at once.
 const PAGE: usize = 1024;
 
-/// Error of loading a saved view. Start from [`MembershipView::new`] then: the snapshot only saves
+/// Error of loading a saved view. In that case start from [`MembershipView::new`]: the snapshot only saves
 /// time, the registry has everything.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
@@ -154,7 +154,7 @@ impl MembershipView {
         self.revision
     }
 
-    /// Returns the registry's version that this view is at.
+    /// Returns the registry's version that this view has reached.
     pub fn version(&self) -> Version {
         self.version
     }

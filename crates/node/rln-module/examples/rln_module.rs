@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let config = ModuleConfig::new(folder.path().join(at), vec![name.clone()]);
         RlnModule::new(config, table, key.clone())
     };
-    // The module has no clock: its caller says what time it is.
+    // The module has no clock: its caller passes the time.
     let now_ns = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos())?;
 
     let member = module("member");

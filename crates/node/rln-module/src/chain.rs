@@ -20,10 +20,10 @@ use undertone_membership::evm::{
 };
 use undertone_membership::{MAX_LIMIT, MemberLookup, RegistryError};
 
-/// Contract that a thread follows, in full or light mode, with an account for registrations if there is one.
+/// Contract followed by a thread, in full or light mode, with an account for registrations if there is one.
 ///
-/// The followers keep the tree, not the terms of memberships: a member whose leaf is there is active, as it is to
-/// those who verify.
+/// The followers keep the tree, not the terms of memberships. A member whose leaf is in the tree counts as
+/// active, as it does for verifiers.
 pub struct ChainRegistry {
     follower: FollowedContract,
     account: Option<Arc<dyn RegistrationAccount>>,
@@ -39,7 +39,7 @@ enum FollowedContract {
 #[error("no account is configured from which members of this contract could be registered")]
 pub struct NoAccount;
 
-/// Places and modes of the contracts that can be followed.
+/// How to follow contracts: endpoints, files, mode and account.
 #[derive(Clone)]
 pub struct ChainRegistries {
     /// URLs of the endpoints of each chain, by chain id, in order of preference.
@@ -48,14 +48,14 @@ pub struct ChainRegistries {
     pub folder: PathBuf,
     /// Number of the newest roots that are accepted.
     pub window: usize,
-    /// Amount of each contract's state that is followed.
+    /// How much of each contract's state is followed.
     pub mode: Mode,
     /// Account that registers members; without one, registrations are refused.
     pub account: Option<Arc<dyn RegistrationAccount>>,
 }
 
 impl ChainRegistry {
-    /// Starts to follow a contract. The state in the store is available at once, and counts once an endpoint has
+    /// Starts to follow a contract. The state in the store is available at once, and used once an endpoint has
     /// confirmed it.
     ///
     /// # Errors
@@ -110,14 +110,14 @@ impl ChainRegistries {
     }
 }
 
-/// Returns the contract of a name of namespace `eip155`.
+/// Returns the contract for a name in the namespace `eip155`.
 fn contract(name: &RegistryName) -> Option<Contract> {
     let parsed: ContractName = name.as_str().parse().ok()?;
     parsed.on_chain(None).ok()?
 }
 
 impl ModuleRegistry for ChainRegistry {
-    /// The contract's own bounds are not read: it refuses by itself what lies outside.
+    /// The contract's own bounds are not read: it rejects limits outside them itself.
     fn rate_limits(&self) -> RangeInclusive<u32> {
         1..=MAX_LIMIT
     }
@@ -139,7 +139,7 @@ impl ModuleRegistry for ChainRegistry {
     }
 
     fn observe(&self, commitment: Fr) -> Result<Observation, RegistryError> {
-        // Before the look-up, so that what is found is not older than this time.
+        // Read before the look-up, so that the result is not older than this time.
         let status = self.chain().status();
         let member = match &self.follower {
             FollowedContract::Full(registry) => registry.find(commitment)?,
@@ -170,7 +170,7 @@ impl ModuleRegistry for ChainRegistry {
     }
 }
 
-/// Unix time in nanoseconds; 0 for a time before 1970.
+/// Converts a time to Unix nanoseconds; 0 for a time before 1970.
 fn unix_ns(time: SystemTime) -> u64 {
     let since_1970 = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX)

@@ -8,8 +8,8 @@ use super::name::RegistryName;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Configuration of an instance of the module. Those who verify each other's proofs must agree on epoch size,
-/// largest gap, and the window of roots, which the registries have.
+/// Configuration of an instance of the module. Nodes that verify each other's proofs must agree on epoch
+/// size, maximum gap, and the window of roots, which belongs to the registries.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ModuleConfig {
@@ -17,19 +17,19 @@ pub struct ModuleConfig {
     pub folder: PathBuf,
     /// Registries that the instance serves.
     pub registries: Vec<RegistryName>,
-    /// Length of an epoch in seconds; 0 is read as 1.
+    /// Length of an epoch in seconds; 0 counts as 1.
     pub epoch_size_s: u64,
-    /// Largest accepted difference between a proof's epoch and the present one, in epochs.
+    /// Maximum difference between a proof's epoch and the present one, in epochs.
     pub max_epoch_gap: u64,
-    /// Time after which a registration that the registry does not have counts as failed, nanoseconds.
+    /// Time after which a registration that is not in the registry counts as failed, nanoseconds.
     pub confirmation_window_ns: u64,
     /// Rounds of PBKDF2 for new credentials.
     pub(super) rounds: u32,
 }
 
 impl ModuleConfig {
-    /// Returns a configuration with epochs of 600 s, proofs of neighbouring epochs accepted, and 600 s for a
-    /// registration to be confirmed.
+    /// Returns a configuration with epochs of 600 s, acceptance of proofs from neighbouring epochs, and 600 s
+    /// for a registration to be confirmed.
     pub fn new(folder: impl Into<PathBuf>, registries: Vec<RegistryName>) -> Self {
         Self {
             folder: folder.into(),

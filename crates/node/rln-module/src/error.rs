@@ -1,4 +1,4 @@
-//! Errors of the module, by what the caller can do.
+//! Errors of the module, grouped by what the caller can do.
 
 use std::error::Error;
 
@@ -11,7 +11,7 @@ use super::store::ModuleStoreError;
 use undertone_membership::RegistryError;
 use undertone_membership::StorageError;
 
-/// Error of a call, by what the caller can do: the four kinds that the specification requires.
+/// Error of a call, classified by what the caller can do: the four kinds that the specification requires.
 #[derive(Debug, thiserror::Error)]
 pub enum ModuleError {
     /// The module cannot serve the call yet; try again when it can.
@@ -23,19 +23,19 @@ pub enum ModuleError {
     /// The scope's messages of the epoch are used up; try again in the next one.
     #[error(transparent)]
     BudgetExhausted(CounterError),
-    /// The same call cannot succeed.
+    /// The same call cannot succeed later either.
     #[error(transparent)]
     Permanent(PermanentFault),
 }
 
-/// Reason for which the module cannot serve a call yet.
+/// Reason why the module cannot serve a call yet.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotReadyReason {
-    /// The module is not started, or is being stopped.
+    /// The module is not started, or is stopping.
     #[error("the module is not running")]
     NotRunning,
-    /// The registry's view was never complete since the start.
+    /// The registry's view has not been complete since the start.
     #[error("{registry} has not been read yet")]
     ColdView {
         /// Name of the registry.
@@ -47,7 +47,7 @@ pub enum NotReadyReason {
         /// Name of the registry.
         registry: RegistryName,
     },
-    /// The registry has the member, and the tree that is known here does not.
+    /// The registry has the member, but the locally known tree does not.
     #[error("the tree of {registry} is still being read")]
     ViewBehind {
         /// Name of the registry.
@@ -65,10 +65,10 @@ pub enum TransientFault {
     /// The registry could not be opened.
     #[error(transparent)]
     Open(RegistryOpenError),
-    /// The registration did not reach the registry; nothing is left of it.
+    /// The registration did not reach the registry; no trace of it remains.
     #[error("registration not sent: {0}")]
     NotSent(Box<dyn Error + Send + Sync>),
-    /// The registration may have reached the registry; it is pending, and another call returns it.
+    /// The registration may have reached the registry. It is pending, and another call returns it.
     #[error("registration is pending, its submission failed: {0}")]
     OutcomeUnknown(Box<dyn Error + Send + Sync>),
     /// The store of memberships could not be used.
@@ -104,17 +104,17 @@ pub enum PermanentFault {
     /// The rate limit is outside the registry's bounds.
     #[error("limit {rate_limit} is outside {least}..={most} messages per epoch")]
     RateLimit {
-        /// Limit that was asked for.
+        /// Requested limit.
         rate_limit: u32,
         /// Smallest limit of the registry.
         least: u32,
         /// Largest limit of the registry.
         most: u32,
     },
-    /// The registry refused the registration; nothing is left of it.
+    /// The registry refused the registration; no trace of it remains.
     #[error("registration refused: {0}")]
     Refused(Box<dyn Error + Send + Sync>),
-    /// The scope has no membership that can be used.
+    /// The scope has no usable membership.
     #[error("the membership in {registry} is {status}; register")]
     NotUsable {
         /// Name of the registry.
@@ -198,7 +198,7 @@ impl From<ModuleStoreError> for ModuleError {
 impl From<CounterError> for ModuleError {
     fn from(error: CounterError) -> Self {
         match error {
-            // Closed: the clock was set back, and a later epoch has ids again.
+            // `EpochClosed`: the clock was set back; a later epoch has ids again.
             CounterError::Exhausted { .. } | CounterError::EpochClosed { .. } => {
                 Self::BudgetExhausted(error)
             }

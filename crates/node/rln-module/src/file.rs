@@ -19,10 +19,10 @@ use undertone_membership::{
 };
 use undertone_membership::{MembershipView, View};
 
-/// Number of changes that are read from the file at once.
+/// Number of changes read from the file at once.
 const PAGE: usize = 1024;
 
-/// Registry file with a view of it. Registration is immediate and free, and knows no options.
+/// Registry file with a view of it. Registration is immediate and free, and accepts no options.
 #[derive(Debug)]
 pub struct FileRegistry {
     registry: SqliteRegistry,
@@ -31,7 +31,7 @@ pub struct FileRegistry {
     refreshing: Mutex<()>,
 }
 
-/// One page of a log, in memory: applying it does not wait for the disk.
+/// One page of a log, in memory, so that applying it does not wait for the disk.
 struct Page {
     id: RegistryId,
     version: Version,
@@ -39,7 +39,7 @@ struct Page {
 }
 
 impl FileRegistry {
-    /// Reads the registry; the newest `window` roots will be accepted.
+    /// Creates the registry and reads it; the newest `window` roots will be accepted.
     ///
     /// # Errors
     /// When the registry cannot be read.
@@ -60,8 +60,8 @@ impl FileRegistry {
 }
 
 impl RegistryTable {
-    /// Adds the registries in these files, each with a window of the newest `window` roots. A file that does not
-    /// exist is passed over.
+    /// Adds the registries in these files, each with a window of the newest `window` roots. Files that do not
+    /// exist are skipped.
     #[must_use]
     pub fn with_files(self, files: Vec<PathBuf>, window: usize) -> Self {
         self.with(OWN, move |name| {
@@ -107,7 +107,7 @@ impl ModuleRegistry for FileRegistry {
                 false => self.registry.changes_since(known, PAGE)?,
             };
             let Some(last) = changes.last() else {
-                // Nothing new, or fewer versions than before, which the view reports.
+                // Nothing new, or fewer versions than before; the view reports the latter.
                 let page = Page::new(self.registry.id(), newest, changes);
                 return self.view.lock().refresh(&page).map(drop);
             };

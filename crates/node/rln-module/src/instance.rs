@@ -21,8 +21,8 @@ use super::store::StoredMembership;
 
 /// Instance of the module. See [the module's description](super).
 ///
-/// One membership per registry serves all applications of it, each with a budget of its own. `unix_now_ns` is the
-/// present time in Unix nanoseconds everywhere.
+/// One membership per registry serves all its applications, each with a budget of its own. `unix_now_ns` is
+/// always the present time in Unix nanoseconds.
 pub struct RlnModule {
     config: ModuleConfig,
     table: RegistryTable,
@@ -47,32 +47,32 @@ impl RlnModule {
     }
 
     /// Starts the module: opens the registries, and decrypts the newest membership of each with the password,
-    /// which takes about half a second for each. No membership is needed to verify.
+    /// which takes about half a second for each. Verification needs no membership.
     ///
     /// # Errors
     /// Transient: another module holds the folder, or a registry or the disk failed. Permanent: an unsupported
-    /// namespace, a registry that the table's openers do not find, a wrong password, a store that was changed.
+    /// namespace, a registry that the table's openers do not find, a wrong password, or a modified store.
     pub fn start(&self, password: &[u8], unix_now_ns: u64) -> Result<(), ModuleError> {
         let mut slot = self.running.write();
         if slot.is_some() {
             return Err(PermanentFault::AlreadyStarted.into());
         }
         let running = Running::open(&self.config, &self.table, password, unix_now_ns)?;
-        // A registry that cannot be read now is read later: its calls say so.
+        // A registry that cannot be read now is read later; until then, its calls report the error.
         let _ = running.maintain(unix_now_ns);
         *slot = Some(running);
         self.is_stopping.store(false, Ordering::SeqCst);
         Ok(())
     }
 
-    /// Stops the module. Calls in flight end before their next step that cannot be undone, and are waited for.
+    /// Stops the module. Calls in flight end before their next irreversible step; waits for them.
     pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::SeqCst);
         *self.running.write() = None;
     }
 
-    /// Reads what is new in the registries that have no thread of their own, and in the state of memberships.
-    /// To be called every few seconds.
+    /// Reads what is new in the registries without a thread of their own, and updates the state of memberships.
+    /// Must be called every few seconds.
     ///
     /// # Errors
     /// The first error, after all registries were tried.
@@ -80,8 +80,8 @@ impl RlnModule {
         self.running()?.maintain(unix_now_ns)
     }
 
-    /// Registers a new identity with a limit in messages per epoch, unless the scope has a membership that is
-    /// pending or usable, which is returned then. Returns when the registration is submitted and kept.
+    /// Registers a new identity with a limit in messages per epoch. If the scope already has a membership that is
+    /// pending or usable, returns that one instead. Returns once the registration is submitted and stored.
     ///
     /// # Errors
     /// Permanent: the limit is outside the registry's bounds, or the registry refused. Transient: not submitted,
@@ -123,7 +123,8 @@ impl RlnModule {
             &running.password,
             rounds,
         )?;
-        // Kept before it is submitted: a crash in between costs a registration, never a paid membership.
+        // Stored before it is submitted: a crash in between costs a registration, but never loses a paid
+        // membership.
         running.store.lock().add(record.clone())?;
         let held = HeldMembership {
             identity: Arc::new(identity),
@@ -131,7 +132,7 @@ impl RlnModule {
         };
         let facts = held.facts(name);
         let former = slot.replace(held.clone());
-        // From here on other calls find the membership pending, and do not wait for the registry.
+        // From here on other calls see a pending membership and do not wait for the registry.
         drop(slot);
         let submitted = served.registry.submit(commitment, rate_limit, options);
         if let Err(SubmitError::Refused(_) | SubmitError::NotSent(_)) = &submitted {
@@ -143,7 +144,8 @@ impl RlnModule {
         Ok(facts)
     }
 
-    /// Returns status and facts of the scope's membership: the registry's view over the module's own records.
+    /// Returns status and facts of the scope's membership. The registry's view takes precedence over the module's
+    /// own records.
     ///
     /// # Errors
     /// Not ready or transient: the membership was in the registry before, and the registry cannot be read.
@@ -196,8 +198,8 @@ impl RlnModule {
         })
     }
 
-    /// Makes a proof for a signal in the present epoch. Its message id is on the disk before the proof is made,
-    /// and used up even if no proof comes of it.
+    /// Makes a proof for a signal in the present epoch. Its message id is written to disk before the proof is
+    /// made, and counts as used even if no proof results.
     ///
     /// # Errors
     /// Not ready: the membership is pending, or the tree is behind. Budget exhausted: the epoch's messages are
@@ -231,7 +233,7 @@ impl RlnModule {
         Ok(ModuleProof::from_wire(&wire).expect("the epoch was encoded from a number"))
     }
 
-    /// Whether a proof for a signal is accepted. Takes no membership, and does not read the registry.
+    /// Whether a proof for a signal is accepted. Needs no membership, and does not read the registry.
     ///
     /// # Errors
     /// Not ready: the registry's view was never complete. Permanent: the registry is not served.
@@ -246,7 +248,7 @@ impl RlnModule {
         Ok(judged.is_ok())
     }
 
-    /// As [`Self::verify_proof`], with the reason of a refusal. The SNARK is checked last.
+    /// Like [`Self::verify_proof`], with the reason for a rejection. The SNARK is checked last.
     ///
     /// # Errors
     /// Those of [`Self::verify_proof`].
@@ -293,7 +295,7 @@ impl RlnModule {
             .map_err(|_| NotReadyReason::NotRunning)
     }
 
-    /// Ends a call when the module is being stopped.
+    /// Ends a call if the module is stopping.
     fn go_on(&self) -> Result<(), NotReadyReason> {
         match self.is_stopping.load(Ordering::SeqCst) {
             true => Err(NotReadyReason::NotRunning),
@@ -328,7 +330,7 @@ impl RlnModule {
         self.is_stopping.load(Ordering::SeqCst)
     }
 
-    /// Returns the store as it is printed, and the secrets of the membership in a registry.
+    /// Returns the store as it would be printed, and the secrets of the membership in a registry.
     pub(super) fn with_secrets(
         &self,
         registry: &super::RegistryName,

@@ -1,12 +1,12 @@
 //! RLN module: memberships, proofs and verification behind one interface, over registries chosen by name.
 //!
-//! This is the interface of the published specification `rln-api`: [`RlnModule`] registers and keeps memberships,
-//! makes proofs and verifies them, and its caller names only a [`MembershipScope`], a signal or a proof. A registry
-//! is named by CAIP-10 ([`RegistryName`]) and opened by a [`RegistryTable`], by its namespace; below the module all
-//! are a [`ModuleRegistry`].
+//! This is the interface of the published specification `rln-api`. [`RlnModule`] registers and stores
+//! memberships, makes proofs and verifies them; its caller passes only a [`MembershipScope`], a signal or a
+//! proof. A registry is named by CAIP-10 ([`RegistryName`]) and opened by a [`RegistryTable`] according to its
+//! namespace; below the module all are a [`ModuleRegistry`].
 //!
-//! The module has no clock and no thread: time is an argument in Unix nanoseconds, and [`RlnModule::maintain`] is
-//! to be called every few seconds. All calls take `&self`, from any thread.
+//! The module has no clock and no thread: time is an argument in Unix nanoseconds, and [`RlnModule::maintain`] must
+//! be called every few seconds. All calls take `&self`, from any thread.
 
 mod chain;
 mod config;

@@ -12,18 +12,17 @@ use undertone_membership::RegistryId;
 #[path = "tests/name.rs"]
 mod tests;
 
-/// Namespace of contracts on chains that are known by their EIP-155 id.
+/// Namespace of contracts on chains with an EIP-155 id.
 pub(super) const EIP155: &str = "eip155";
 /// Namespace of registries on Logos execution environments.
 const LOGOS: &str = "logos";
-/// Namespace of this project's own registries. CAIP-2 has room for eight characters, and the namespace is registered
-/// nowhere.
+/// Namespace of this project's own registries, at most eight characters as in CAIP-2. It is not registered anywhere.
 pub(super) const OWN: &str = "utone";
 /// Reference of registries that are files.
 pub(super) const FILE: &str = "file";
 
-/// Name of a registry by CAIP-10, `namespace:reference:account`, in its canonical spelling: what the
-/// specification calls `registry_id`.
+/// Name of a registry by CAIP-10, `namespace:reference:account`, in its canonical spelling. The specification calls
+/// it `registry_id`.
 ///
 /// | namespace | canonical spelling | anchor account |
 /// | --- | --- | --- |
@@ -41,7 +40,7 @@ pub enum RegistryNameError {
     /// The text does not have three parts.
     #[error("{text:?} is no CAIP-10 identifier; write namespace:reference:account")]
     Parts {
-        /// Text that was read.
+        /// The text found.
         text: String,
     },
     /// A part is empty, too long, or has a character that CAIP-10 does not allow.
@@ -49,35 +48,35 @@ pub enum RegistryNameError {
     Syntax {
         /// Name of the part.
         part: &'static str,
-        /// Part that was read.
+        /// The part found.
         found: String,
         /// Description of what is allowed.
         allowed: &'static str,
     },
-    /// The reference is not one of the namespace.
+    /// The reference is invalid in this namespace.
     #[error("{found:?} is no reference of namespace {namespace}: {allowed}")]
     Reference {
         /// Namespace of the name.
         namespace: &'static str,
-        /// Reference that was read.
+        /// The reference found.
         found: String,
         /// Description of what is allowed.
         allowed: &'static str,
     },
-    /// The account is not one of the namespace.
+    /// The account is invalid in this namespace.
     #[error("{found:?} is no account of namespace {namespace}: {allowed}")]
     Account {
         /// Namespace of the name.
         namespace: &'static str,
-        /// Account that was read.
+        /// The account found.
         found: String,
         /// Description of what is allowed.
         allowed: &'static str,
     },
-    /// The address has both cases, and they are not those of EIP-55.
+    /// The address has mixed case that does not match the EIP-55 checksum.
     #[error("{found}: its checksum (EIP-55) does not match; correct it, or write it in lowercase")]
     Checksum {
-        /// Address that was read.
+        /// The address found.
         found: String,
     },
 }
@@ -94,12 +93,12 @@ impl RegistryName {
         Self(format!("{EIP155}:{}:0x{address}", contract.chain_id))
     }
 
-    /// Returns the canonical text, which is compared and hashed.
+    /// Returns the canonical text, which is used for comparing and hashing.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the namespace, by which the kind of registry is chosen.
+    /// Returns the namespace, which determines the kind of registry.
     pub fn namespace(&self) -> &str {
         self.part(0)
     }
@@ -212,7 +211,7 @@ fn chain_id(reference: &str) -> Result<String, RegistryNameError> {
         })
 }
 
-/// Reads an address and returns it in lowercase. One of both cases must have the checksum of EIP-55.
+/// Parses an address and returns it in lowercase. An address in mixed case must have the checksum of EIP-55.
 fn address(account: &str) -> Result<String, RegistryNameError> {
     let written = account.strip_prefix("0x").unwrap_or_default();
     let lower = digits(EIP155, written, 40, "0x and 40 hexadecimal digits");

@@ -1,4 +1,4 @@
-//! Proofs as the module hands them out, and what is checked before the SNARK.
+//! The module's form of proofs, and the checks before the SNARK.
 
 use undertone_rln::{
     Epoch, Fr, Generation, MalformedEpoch, NonCanonical, ProofField, ProofStatement,
@@ -25,7 +25,7 @@ pub struct ModuleProof {
     pub root: [u8; 32],
     /// Epoch number, see [`Epoch::to_bytes`].
     pub epoch: [u8; 32],
-    /// External nullifier of the epoch and the application.
+    /// External nullifier derived from the epoch and the application.
     pub external_nullifier: [u8; 32],
     /// Hash of the signal.
     pub share_x: [u8; 32],
@@ -35,7 +35,7 @@ pub struct ModuleProof {
     pub nullifier: [u8; 32],
 }
 
-/// Reason for which a proof is not accepted.
+/// Reason why a proof is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProofDefect {
@@ -49,16 +49,16 @@ pub enum ProofDefect {
         found: Epoch,
         /// The present epoch.
         now: Epoch,
-        /// Largest accepted difference, in epochs.
+        /// Maximum difference, in epochs.
         max_gap: u64,
     },
-    /// The external nullifier is not that of the proof's epoch and the scope's application.
+    /// The external nullifier does not match the proof's epoch and the scope's application.
     #[error("external nullifier of the proof is not that of its epoch and this application")]
     ForeignExternalNullifier,
     /// `share_x` is not the hash of this signal.
     #[error("share_x of the proof is not the hash of this signal")]
     SignalMismatch,
-    /// A field encodes a value of r or more, which is an alias of a smaller one.
+    /// A field has a value of r or more, an alias of a smaller one.
     #[error("{0} of the proof is not a canonical field element")]
     NonCanonical(ProofField),
     /// The root is not in the window of accepted roots.
@@ -73,10 +73,10 @@ pub enum ProofDefect {
 }
 
 impl ModuleProof {
-    /// Converts the proof of a message, of which the external nullifier follows from epoch and identifier.
+    /// Converts the proof of a message. Its external nullifier is derived from epoch and identifier.
     ///
     /// # Errors
-    /// [`MalformedEpoch`] when the epoch is not a number, so that it has no external nullifier.
+    /// [`MalformedEpoch`] when the epoch is not a number, so that no external nullifier can be derived.
     pub fn from_wire(wire: &RateLimitProof) -> Result<Self, MalformedEpoch> {
         let identifier = RlnIdentifier(wire.rln_identifier);
         let external = external(Epoch::from_bytes(&wire.epoch)?, &identifier);
@@ -91,7 +91,7 @@ impl ModuleProof {
         })
     }
 
-    /// Converts to the proof of a message of the application with this identifier.
+    /// Converts to the proof of a message in the application with this identifier.
     pub fn to_wire(&self, identifier: &RlnIdentifier) -> RateLimitProof {
         RateLimitProof {
             proof: self.proof,
@@ -104,7 +104,7 @@ impl ModuleProof {
         }
     }
 
-    /// Checks everything but root and SNARK, and returns the statement that these are checked with.
+    /// Checks everything except root and SNARK, and returns the statement needed to check these two.
     pub(super) fn statement(
         &self,
         identifier: &RlnIdentifier,

@@ -1,4 +1,4 @@
-//! The registry below the module: one trait, chosen by the name's namespace.
+//! The registries below the module: one trait, with the implementation chosen by the name's namespace.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -20,20 +20,19 @@ pub trait ModuleRegistry: Send + Sync {
     /// Returns the rate limits that the registry is known to accept, in messages per epoch.
     fn rate_limits(&self) -> RangeInclusive<u32>;
 
-    /// Whether the view was complete at some time since this registry was opened.
+    /// Whether the view has been complete at least once since the registry was opened.
     fn is_ready(&self) -> bool;
 
-    /// Returns the roots and paths as last known. Whoever holds its lock delays verification.
+    /// Returns the roots and paths as last known. Holding its lock delays verification.
     fn view(&self) -> Arc<Mutex<dyn View>>;
 
-    /// Updates the view, if it is not updated by a thread of the registry's own.
+    /// Updates the view, unless a thread of the registry does so.
     ///
     /// # Errors
     /// When the registry cannot be read; the view stays as it was.
     fn refresh(&self) -> Result<(), RegistryError>;
 
-    /// Looks up a member. Absence must have been read from the registry: a registry that does not answer is an
-    /// error.
+    /// Looks up a member. Absence must have been read from the registry; a registry that does not answer is an error.
     ///
     /// # Errors
     /// When the registry cannot be read.
@@ -51,7 +50,7 @@ pub trait ModuleRegistry: Send + Sync {
     ) -> Result<(), SubmitError>;
 }
 
-/// Account that registers members in a registry which has to be paid or signed for.
+/// Account that registers members in a registry that requires a payment or a signature.
 pub trait RegistrationAccount: Send + Sync {
     /// Submits a registration as [`ModuleRegistry::submit`] does.
     ///
@@ -74,36 +73,37 @@ pub struct Observation {
     pub as_of_ns: Option<u64>,
 }
 
-/// A member that the registry has a record of.
+/// A member that the registry has on record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundMember {
     /// Place, commitment and limit of the member.
     pub member: Member,
-    /// Position in the membership's life.
+    /// Stage of the membership's life.
     pub lifecycle: Lifecycle,
 }
 
-/// Position in the life of a membership that the registry has a record of.
+/// Stage in the life of a membership that the registry has on record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifecycle {
     /// The membership is valid.
     Active,
     /// The membership is valid, and ends soon unless it is extended.
     GracePeriod,
-    /// The membership's time is over.
+    /// The membership has expired.
     Expired,
     /// The membership was removed, and its deposit can be withdrawn.
     ErasedAwaitsWithdrawal,
 }
 
-/// Choices for a registration, by keys that each kind of registry defines.
+/// Options of a registration, by keys that each kind of registry defines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RegistrationOptions {
     /// Values by key.
     pub values: BTreeMap<String, String>,
 }
 
-/// Error for an option that the registry does not know. Ignoring it could register in another way than was asked for.
+/// Error for an option that the registry does not know. Ignoring it could result in a different registration from the
+/// one requested.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("option {key:?} is not known to this registry; leave it out")]
 pub struct UnknownOption {
@@ -112,7 +112,7 @@ pub struct UnknownOption {
 }
 
 impl RegistrationOptions {
-    /// Refuses all keys but these.
+    /// Rejects all keys except these.
     ///
     /// # Errors
     /// [`UnknownOption`] for the first other key.
@@ -125,13 +125,13 @@ impl RegistrationOptions {
     }
 }
 
-/// Error of submitting a registration, by what is known of it.
+/// Error of submitting a registration, by whether the registration may have reached the registry.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
     /// The registration was refused, and would be again.
     #[error("registration refused: {0}")]
     Refused(Box<dyn Error + Send + Sync>),
-    /// The registration certainly did not reach the registry, and may do so later.
+    /// The registration certainly did not reach the registry; another attempt may succeed.
     #[error("registration not sent: {0}")]
     NotSent(Box<dyn Error + Send + Sync>),
     /// The registration may have reached the registry.
@@ -148,7 +148,7 @@ pub enum RegistryOpenError {
     UnsupportedNamespace {
         /// Name of the registry.
         name: RegistryName,
-        /// Namespaces that the table has, with commas between them.
+        /// Namespaces in the table, separated by commas.
         known: String,
     },
     /// The configuration does not say where the registry is.
@@ -200,7 +200,7 @@ impl RegistryTable {
     /// Opens the registry of this name.
     ///
     /// # Errors
-    /// [`RegistryOpenError::UnsupportedNamespace`], and whatever the opener returns.
+    /// [`RegistryOpenError::UnsupportedNamespace`], and any error of the opener.
     pub fn open(&self, name: &RegistryName) -> Result<Arc<dyn ModuleRegistry>, RegistryOpenError> {
         match self.openers.get(name.namespace()) {
             Some(open) => open(name),

@@ -1,4 +1,4 @@
-//! State of a module that runs: registries, memberships, store and counters.
+//! State of a running module: registries, memberships, store and counters.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use super::store::{MembershipStore, StoredMembership};
 use undertone_membership::Member;
 use undertone_membership::View;
 
-/// Everything that a module has between start and stop.
+/// Everything that a module holds between start and stop.
 pub(super) struct Running {
     pub(super) store: Mutex<MembershipStore>,
     pub(super) password: Zeroizing<Vec<u8>>,
@@ -28,24 +28,24 @@ pub(super) struct Running {
     counters: Mutex<BTreeMap<PathBuf, MessageIdCounter>>,
 }
 
-/// A registry with the newest membership in it.
+/// A registry with the module's newest membership in it.
 pub(super) struct ServedRegistry {
     pub(super) name: RegistryName,
     pub(super) registry: Arc<dyn ModuleRegistry>,
     /// Roots and paths of the registry, for verification.
     pub(super) view: Arc<Mutex<dyn View>>,
-    /// The membership. Its lock is taken before that of the store.
+    /// The membership. Lock order: this lock before that of the store.
     pub(super) held: Mutex<Option<HeldMembership>>,
 }
 
-/// A membership of ours.
+/// A membership of this module.
 #[derive(Clone)]
 pub(super) struct HeldMembership {
     pub(super) identity: Arc<Identity>,
     pub(super) record: StoredMembership,
 }
 
-/// A membership that proofs can be made with.
+/// A membership that can make proofs.
 pub(super) struct UsableMembership {
     pub(super) identity: Arc<Identity>,
     pub(super) member: Member,
@@ -62,7 +62,7 @@ impl HeldMembership {
 }
 
 impl ServedRegistry {
-    /// Refuses to be served from a view that was never complete.
+    /// Returns an error if the view was never complete.
     pub(super) fn warm(&self) -> Result<(), NotReadyReason> {
         match self.registry.is_ready() {
             true => Ok(()),
@@ -86,7 +86,8 @@ impl Running {
         for name in &config.registries {
             let held = store.newest(name, password)?;
             let held = held.map(|(identity, mut record)| {
-                // Submitted in the future of this clock: the window begins now, or it might never end.
+                // The clock was set back since the submission. The window begins now; otherwise it might
+                // never end.
                 record.submitted_unix_ns = record.submitted_unix_ns.min(now_ns);
                 HeldMembership {
                     identity: Arc::new(identity),
@@ -131,14 +132,14 @@ impl Running {
         result
     }
 
-    /// Reads the registry, records what is new in it, and judges the membership.
+    /// Reads the registry, records what is new, and determines the membership's status.
     pub(super) fn status(
         &self,
         served: &ServedRegistry,
         held: &mut HeldMembership,
         now_ns: u64,
     ) -> Result<(MembershipStatus, Option<Member>), ModuleError> {
-        // Read even if the view is cold: a registry may begin to ask for this member only now.
+        // Read even if the view is cold: some registries start to follow a member only when it is looked up.
         let registry = &served.registry;
         let commitment = held.identity.commitment();
         let observation = registry
@@ -172,7 +173,7 @@ impl Running {
         Ok((status, member))
     }
 
-    /// Returns the membership if proofs can be made with it now.
+    /// Returns the membership if it can make proofs now.
     pub(super) fn usable(
         &self,
         served: &ServedRegistry,
@@ -200,7 +201,7 @@ impl Running {
         }
     }
 
-    /// Runs `use_it` with the message-id counter of a membership in an application.
+    /// Calls `use_it` with the message-id counter of a membership in one application.
     pub(super) fn with_counter<T>(
         &self,
         registry: &RegistryName,
@@ -230,7 +231,7 @@ impl Running {
         self.store.lock().counter(registry, commitment, identifier)
     }
 
-    /// Names of the registries that are served.
+    /// Returns the names of the served registries.
     pub(super) fn names(&self) -> impl Iterator<Item = &RegistryName> {
         self.registries.keys()
     }

@@ -1,4 +1,4 @@
-//! Scopes of the module's calls, and the handle of a membership.
+//! Scopes of the module's calls, and the membership hash.
 
 use sha2::{Digest, Sha256};
 use undertone_rln::{Fr, RlnIdentifier, fr_to_le};
@@ -9,18 +9,18 @@ use super::name::RegistryName;
 #[path = "tests/scope.rs"]
 mod tests;
 
-/// Context of a call: a registry, and the application whose rate limit counts.
+/// Scope of a call: a registry, and the application whose rate limit applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MembershipScope {
     /// The registry that the membership is in.
     pub registry: RegistryName,
-    /// The application's identifier, which must be its own: applications that share one share the messages
-    /// of a member.
+    /// The application's identifier, which must be unique: applications that share an identifier share a
+    /// member's messages.
     pub identifier: RlnIdentifier,
 }
 
 /// Computes the handle of a membership: lowercase hexadecimal SHA-256 of the registry's name, a zero byte, and
-/// the identity commitment (little-endian). It tells nothing of the identity's secret.
+/// the identity commitment (little-endian). It reveals nothing about the identity's secret.
 pub fn membership_hash(registry: &RegistryName, commitment: Fr) -> String {
     let digest = Sha256::new()
         .chain_update(registry.as_str())

@@ -1,4 +1,4 @@
-//! What the module tells of memberships and budgets.
+//! What the module reports about memberships and budgets.
 
 use std::fmt;
 
@@ -11,24 +11,24 @@ use undertone_membership::Member;
 #[path = "tests/state.rs"]
 mod tests;
 
-/// Status of a scope's membership: the registry's view over the module's own records.
+/// Status of a scope's membership. The registry's view takes precedence over the module's own records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MembershipStatus {
-    /// No membership exists for the scope, neither in this run nor in the store.
+    /// No membership is known for the scope, neither in this run nor in the store.
     Unknown,
-    /// The registration was submitted, and the registry does not have it yet.
+    /// The registration was submitted, but is not in the registry yet.
     Pending,
-    /// The registry was read after the confirmation window, and did not have the registration.
+    /// The registry was read after the confirmation window and did not contain the registration.
     Failed,
     /// The registry has the membership.
     Active,
-    /// The membership can still be used, and ends soon.
+    /// The membership can still be used, but ends soon.
     GracePeriod,
-    /// The membership's time is over.
+    /// The membership has expired.
     Expired,
     /// The membership was removed, and its deposit can be withdrawn.
     ErasedAwaitsWithdrawal,
-    /// The registry had the membership and does not have it any more.
+    /// The registry had the membership, but no longer has it.
     Erased,
 }
 
@@ -38,7 +38,7 @@ impl MembershipStatus {
         matches!(self, Self::Active | Self::GracePeriod)
     }
 
-    /// Whether the membership stands in the way of a new one for the scope.
+    /// Whether the membership prevents a new one for the scope.
     pub fn is_live(self) -> bool {
         self.is_usable() || self == Self::Pending
     }
@@ -64,7 +64,7 @@ impl fmt::Display for MembershipStatus {
 pub struct ModuleMembership {
     /// Handle of the membership, see [`super::membership_hash`].
     pub membership_hash: String,
-    /// Messages per epoch; as requested until the registry has the membership.
+    /// Messages per epoch; the requested number until the registry has the membership.
     pub rate_limit: u32,
     /// Index of the leaf in the tree; `None` until the registry has the membership.
     pub leaf_index: Option<u32>,
@@ -90,7 +90,7 @@ pub struct ScopeQuota {
     pub remaining: u32,
 }
 
-/// Progress of a membership as the module has seen it, which survives a restart.
+/// Progress of a membership as seen by the module. It survives a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Milestone {
@@ -98,15 +98,15 @@ pub(super) enum Milestone {
     Submitted,
     /// The registry was read after the confirmation window without finding it.
     Missed,
-    /// The registry has had it.
+    /// The registry has contained it.
     Seen,
-    /// The registry had it and then did not.
+    /// The registry contained it, and later did not.
     Gone,
 }
 
 impl Milestone {
-    /// Judges a reading of the registry; `deadline_ns` is the end of the confirmation window, and `now_ns` the
-    /// time of a reading that does not say its own.
+    /// Computes the milestone after a reading of the registry. `deadline_ns` is the end of the confirmation
+    /// window; `now_ns` is the time of a reading without a time of its own.
     pub(super) fn judge(
         self,
         observation: &Observation,
@@ -131,7 +131,7 @@ impl Milestone {
         (next, next.unread(), None)
     }
 
-    /// Status of a membership that the registry does not have.
+    /// Returns the status of a membership that the registry does not have.
     fn unread(self) -> MembershipStatus {
         match self {
             Self::Submitted => MembershipStatus::Pending,
@@ -140,7 +140,7 @@ impl Milestone {
         }
     }
 
-    /// Status while the registry cannot be read; `None` if only the registry knows.
+    /// Returns the status while the registry cannot be read; `None` if only the registry can tell.
     pub(super) fn unreachable(self) -> Option<MembershipStatus> {
         (self != Self::Seen).then(|| self.unread())
     }

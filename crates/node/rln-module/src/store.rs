@@ -19,9 +19,9 @@ use super::name::RegistryName;
 use super::scope::membership_hash;
 use super::state::Milestone;
 
-/// Largest file that is read, bytes: about a thousand memberships.
+/// Maximum file size, bytes: about a thousand memberships.
 const MAX_FILE_BYTES: u64 = 2 << 20;
-/// Maximum number of memberships, those that ended included: their deposits may be worth something.
+/// Maximum number of memberships, including ended ones: their deposits may still have value.
 const MAX_MEMBERSHIPS: usize = 1000;
 /// Version of the file's format.
 const VERSION: u32 = 1;
@@ -65,7 +65,7 @@ pub enum ModuleStoreError {
     /// The store has no room for another membership.
     #[error("a store holds {MAX_MEMBERSHIPS} memberships at most; start another one")]
     Full,
-    /// A credential cannot be used: the password is another one, or the file was changed.
+    /// A credential cannot be used: the password is wrong, or the file was modified.
     #[error("{path}: credential of {registry}: {what}")]
     Credential {
         /// Path of the file.
@@ -81,7 +81,7 @@ pub enum ModuleStoreError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialFault {
-    /// No password could open it.
+    /// The credential cannot be opened with any password.
     #[error("{0}; restore the store from a backup")]
     Sealed(#[from] SealDefect),
     /// The authentication code differs.
@@ -90,7 +90,7 @@ pub enum CredentialFault {
     /// The decrypted content is not a credential.
     #[error("the file was changed; restore it from a backup")]
     Garbled,
-    /// The credential is of another registry or commitment than the file says.
+    /// The credential belongs to another registry or commitment than the file says.
     #[error("it belongs to another registry or member; restore the store from a backup")]
     Misplaced,
 }
@@ -105,7 +105,7 @@ pub(super) struct StoredMembership {
     commitment: String,
     /// Limit in messages per epoch: as requested, then as the registry says.
     pub(super) rate_limit: u32,
-    /// Index of the leaf, once the registry has said it.
+    /// Index of the leaf, once known from the registry.
     pub(super) leaf_index: Option<u32>,
     /// Time of the submission, Unix nanoseconds.
     pub(super) submitted_unix_ns: u64,
@@ -121,11 +121,11 @@ struct StoreFile {
     memberships: Vec<StoredMembership>,
 }
 
-/// Parts of a store's file that are not secret, with the lock.
+/// The parts of a store's file that are not secret, with the lock.
 #[derive(Debug)]
 pub(super) struct MembershipStore {
     folder: PathBuf,
-    /// All memberships, the newest of a registry after its others.
+    /// All memberships; those of one registry in the order in which they were added.
     memberships: Vec<StoredMembership>,
     /// Lock of the folder, released when the store is dropped.
     _lock: File,
@@ -142,7 +142,7 @@ impl StoredMembership {
         rounds: u32,
     ) -> Result<Self, undertone_rln::ProveError> {
         let name = registry.as_str().as_bytes();
-        // Reserved as a whole: a text that grew would leave copies that are not wiped.
+        // Allocated at full size: a text that grew would leave copies in memory that are not wiped.
         let mut text = Zeroizing::new(Vec::with_capacity(IDENTITY_BYTES + name.len()));
         for number in [identity.trapdoor(), identity.nullifier()] {
             text.extend_from_slice(&*Zeroizing::new(fr_to_le(number)));
@@ -159,7 +159,7 @@ impl StoredMembership {
         })
     }
 
-    /// Decrypts the identity, and checks that it is that of this registry and commitment.
+    /// Decrypts the identity, and checks that it belongs to this registry and commitment.
     fn open(&self, password: &[u8]) -> Result<Identity, CredentialFault> {
         let text = self.credential.open(password)?;
         let text = text.ok_or(CredentialFault::WrongPassword)?;
@@ -219,7 +219,7 @@ impl MembershipStore {
         Ok(Some((identity, record.clone())))
     }
 
-    /// Adds a membership, from now on the newest of its registry. Returns once it is on the disk.
+    /// Adds a membership, which becomes the newest of its registry. Returns once it is on disk.
     pub(super) fn add(&mut self, added: StoredMembership) -> Result<(), ModuleStoreError> {
         if self.memberships.len() >= MAX_MEMBERSHIPS {
             return Err(ModuleStoreError::Full);
@@ -244,7 +244,7 @@ impl MembershipStore {
         })
     }
 
-    /// Path of the message-id counter of a membership in one application.
+    /// Returns the path of the message-id counter of a membership in one application.
     pub(super) fn counter(
         &self,
         registry: &RegistryName,
@@ -278,7 +278,7 @@ fn file_path(folder: &Path) -> PathBuf {
     folder.join("memberships.json")
 }
 
-/// Reads the memberships; none if there is no file.
+/// Reads the memberships; empty if there is no file.
 fn read(path: &Path) -> Result<Vec<StoredMembership>, ModuleStoreError> {
     let json = match durable::read_bounded(path, MAX_FILE_BYTES) {
         Ok(json) => json,

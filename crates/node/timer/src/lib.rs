@@ -11,21 +11,22 @@ use tokio::time::{Instant, Sleep, sleep_until};
 #[cfg(test)]
 mod tests;
 
-/// The name by which libp2p asks for it.
+/// The name that libp2p imports.
 pub use self::WheelTimer as Delay;
 
-/// Longest wait, about 30 years: a deadline further away than clocks reach is as good as none.
+/// Longest wait, about 30 years. Deadlines beyond the clock's range are treated as if there were none.
 const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
-/// Future that ends after a time.
+/// Future that completes after a given time.
 pub struct WheelTimer {
     deadline: Instant,
-    /// Entry in the timer wheel, made when the future is polled first: it may be created outside of a runtime.
+    /// Entry in the timer wheel. Created when the future is first polled, because the future itself may be
+    /// created outside a runtime.
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
 impl WheelTimer {
-    /// Creates a future that ends after `duration`, counted from now.
+    /// Creates a future that completes after `duration`, counted from now.
     #[must_use]
     pub fn new(duration: Duration) -> Self {
         Self {
@@ -34,7 +35,7 @@ impl WheelTimer {
         }
     }
 
-    /// Changes the time of the end to `duration` from now, also if the future has ended before.
+    /// Sets the deadline to `duration` from now, even if the future has already completed.
     pub fn reset(&mut self, duration: Duration) {
         self.deadline = deadline(duration);
         if let Some(sleep) = &mut self.sleep {

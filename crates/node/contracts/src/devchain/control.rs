@@ -1,4 +1,4 @@
-//! Operations that only a development chain allows: on time, blocks and history.
+//! Operations that only a development chain allows, on time, blocks and history.
 
 use alloy::providers::Provider;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::account::asked;
 use crate::error::ChainError;
 
 impl DevChain {
-    /// Sends a JSON-RPC request for which there is no other function here.
+    /// Sends a JSON-RPC request that has no function of its own here.
     ///
     /// # Errors
     /// [`ChainError::Rpc`] when the chain does not understand the request.
@@ -42,7 +42,7 @@ impl DevChain {
         Ok(())
     }
 
-    /// Sets whether each transaction is mined at once, or waits for [`DevChain::mine`].
+    /// Sets whether each transaction is mined at once or waits for [`DevChain::mine`].
     ///
     /// # Errors
     /// [`ChainError::Rpc`] when the request fails.
@@ -51,7 +51,7 @@ impl DevChain {
         Ok(())
     }
 
-    /// Replaces the newest `depth` blocks by the same number of empty ones.
+    /// Replaces the newest `depth` blocks by the same number of empty blocks.
     ///
     /// # Errors
     /// [`ChainError::Rpc`] when the request fails.

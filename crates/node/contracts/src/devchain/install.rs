@@ -1,17 +1,17 @@
-//! Installation of anvil by npm, where the sources are present.
+//! Installation of anvil by npm, if the sources are present.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::{DevChainError, find};
 
-/// Returns the folder whose npm lock file names the program with its checksum.
+/// Returns the folder whose npm lock file lists the program with its checksum.
 pub(super) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../contracts")
 }
 
-/// Finds the program or installs it by `npm ci`, after a call of `installing`. Without npm or the
-/// sources it returns [`DevChainError::NotFound`].
+/// Finds the program, or calls `installing` and installs the program by `npm ci`. Returns
+/// [`DevChainError::NotFound`] without npm or the sources.
 pub(super) fn find_or_install(installing: impl FnOnce()) -> Result<PathBuf, DevChainError> {
     let (found, folder) = (find(), folder());
     let missing = matches!(found, Err(DevChainError::NotFound));
@@ -19,7 +19,7 @@ pub(super) fn find_or_install(installing: impl FnOnce()) -> Result<PathBuf, DevC
         return found;
     }
     installing();
-    // The program needs no installation script, so none is run.
+    // The program needs no installation script, so npm does not run any.
     let arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
     let output = Command::new("npm")
         .args(arguments)

@@ -1,4 +1,4 @@
-//! ABI of the membership contract of the Waku networks, as far as it is used.
+//! The part of the ABI of the Waku networks' membership contract that is used here.
 
 use alloy::primitives::{B256, U256};
 use alloy::sol;
@@ -49,7 +49,7 @@ pub(super) const CHANGES: [B256; 3] = [
 /// The event that reports the root.
 pub(super) const ROOT: B256 = RootStored::SIGNATURE_HASH;
 
-/// Converts a number from the chain to a field element; `None` if it is not below the field's order.
+/// Converts a number from the chain to a field element; `None` if it is not less than the field's order.
 pub(super) fn element(number: U256) -> Option<Fr> {
     fr_from_le(&number.to_le_bytes()).ok()
 }

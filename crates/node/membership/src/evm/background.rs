@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use super::error::EvmError;
 
-/// The owner's handle: when it is dropped, the thread is told to stop and joined.
+/// The owner's handle. Dropping it tells the thread to stop and joins it.
 #[derive(Debug)]
 pub(super) struct Background {
     stop: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The thread's handle, which tells when to stop.
+/// The thread's handle, which reports when to stop.
 #[derive(Debug)]
 pub(super) struct Stop(Receiver<()>);
 
@@ -35,14 +35,14 @@ impl Drop for Background {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was printed already; there is nothing to save.
+            // A panic of the thread was already printed; there is nothing to save.
             let _ = thread.join();
         }
     }
 }
 
 impl Stop {
-    /// Waits for `timeout` or until the owner was dropped; returns whether it was.
+    /// Waits for `timeout` or until the owner is dropped; returns whether it was dropped.
     pub(super) fn within(&self, timeout: Duration) -> bool {
         !matches!(self.0.recv_timeout(timeout), Err(RecvTimeoutError::Timeout))
     }

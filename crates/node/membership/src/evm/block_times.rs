@@ -11,10 +11,10 @@ use super::rpc::{AnswerFault, Endpoints, RpcError};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Client that asks endpoints for the times of blocks, each once.
+/// Client that requests the times of blocks from endpoints, each once.
 ///
-/// The endpoints are believed: neither hashes nor consensus prove that a block has the time that they say. Times
-/// that decrease from one block to a later one are refused.
+/// The endpoints are trusted: neither hashes nor consensus prove that a block has the reported time. Times that
+/// decrease from one block to a later one are rejected.
 #[derive(Debug)]
 pub struct BlockTimes {
     endpoints: Endpoints,
@@ -23,11 +23,11 @@ pub struct BlockTimes {
     known_s: BTreeMap<u64, u64>,
 }
 
-/// Error of asking for the time of a block.
+/// Error of requesting the time of a block.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{endpoint}: time of block {number}: {error}")]
 pub struct BlockTimeError {
-    /// Endpoint that failed last, without a key that its URL may hold.
+    /// Endpoint that failed last, without any key that its URL may contain.
     pub endpoint: String,
     /// Height of the block.
     pub number: u64,
@@ -36,7 +36,7 @@ pub struct BlockTimeError {
 }
 
 impl BlockTimes {
-    /// Creates a client of the configured endpoints that gives up when none has answered for `patience`.
+    /// Creates a client of the configured endpoints that gives up if none answers for `patience`.
     ///
     /// # Errors
     /// [`EvmError`] when a URL is invalid or missing.
@@ -48,7 +48,8 @@ impl BlockTimes {
         })
     }
 
-    /// Returns the time of the block at a height, Unix nanoseconds. Blocks for seconds while endpoints fail.
+    /// Returns the time of the block at a height, Unix nanoseconds. Blocks for up to the patience while
+    /// endpoints fail.
     ///
     /// # Errors
     /// [`BlockTimeError`] with the last failure when no endpoint gives a time within the patience.
@@ -88,7 +89,7 @@ impl BlockTimes {
         let answer = match self.endpoints.ask(at, &ask) {
             Ok(answer) => answer,
             Err(error) => {
-                // Other failures are blamed by the endpoints themselves.
+                // The endpoints record other failures themselves.
                 if error.may_be_too_much() {
                     self.endpoints.blame(at, &error);
                 }

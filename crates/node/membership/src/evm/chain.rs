@@ -1,4 +1,4 @@
-//! Questions of a follower to a chain and their answers, as plain values without JSON.
+//! A follower's questions to a chain and the answers, as plain values without JSON.
 
 use alloy::primitives::{Address, B256, keccak256};
 use undertone_rln::{Fr, tree::DEPTH};
@@ -8,7 +8,7 @@ use crate::registry::{Member, MemberIndex, RegistryId};
 /// Number of recent roots that the contract keeps.
 pub(super) const RECENT_ROOTS: usize = 5;
 
-/// The contract that is followed. Data of one contract is never mixed with that of another.
+/// The followed contract. Data of one contract is never mixed with that of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contract {
     /// Chain id, as of EIP-155.

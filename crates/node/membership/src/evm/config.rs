@@ -20,9 +20,9 @@ pub struct EvmConfig {
     pub window: usize,
     /// First block that can have an event; `None` asks the contract.
     pub first_block: Option<u64>,
-    /// Interval at which an endpoint that does not announce blocks is asked for the newest block.
+    /// Interval at which an endpoint that does not announce blocks is polled for the newest block.
     pub poll: Duration,
-    /// Minimum time between one poll and the next that [`super::ChainHandle::request_refresh`] causes.
+    /// Minimum time from one poll to a poll requested by [`super::ChainHandle::request_refresh`].
     pub throttle: Duration,
     /// Number of blocks per request for events: the initial and the maximum value.
     pub range_blocks: (u64, u64),
@@ -65,7 +65,7 @@ impl EvmConfig {
     }
 }
 
-/// Amount of a contract's state that is followed.
+/// How much of a contract's state is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {

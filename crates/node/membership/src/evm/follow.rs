@@ -1,8 +1,8 @@
-//! State machine that follows a contract: it has no clock and no socket, only questions and answers.
+//! State machine that follows a contract. It has no clock and no socket, only questions and answers.
 //!
-//! No state is accepted before the tree's root was compared with the contract's root as of the same
-//! block, named by its hash. This detects whatever an endpoint omits, invents or takes from another
-//! block, and also erased members whose leaf was emptied without an event.
+//! No state is accepted before the tree's root was compared with the contract's root as of the same block,
+//! identified by its hash. This detects whatever an endpoint omits, invents or takes from another block. It
+//! also detects erased members whose leaf was emptied without an event.
 
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ const NEAR_BLOCKS: u64 = 1024;
 /// Number of blocks for which the roots of abandoned blocks stay accepted.
 pub(super) const ORPHAN_BLOCKS: u64 = 32;
 
-/// Consecutive older heads taken for an endpoint that lags. After that the chain has become shorter.
+/// Number of consecutive older heads that are attributed to a lagging endpoint. After that, the chain is
+/// assumed to have become shorter.
 pub(super) const MAX_BEHIND: u32 = 12;
 
 /// Consecutive heads without any known block after which everything is read again.
@@ -71,7 +72,7 @@ pub(super) enum Outcome {
 pub(super) enum RequestFailure {
     /// The request was too large; one for fewer blocks or leaves may be answered.
     TooMuch,
-    /// Any other failure of the request.
+    /// Any other failure.
     Other,
 }
 
@@ -105,8 +106,8 @@ enum Phase {
         head: Head,
         search: ForkSearch,
     },
-    /// Asks for the next page of events, and before that for the hash of the page's last block:
-    /// else a block without events could be replaced unnoticed by one that has some.
+    /// Asks for the next page of events, and before that for the hash of the page's last block. Otherwise a
+    /// block without events could be replaced unnoticed by one that has some.
     Pages {
         head: BlockRef,
         end: Option<BlockRef>,
@@ -328,7 +329,7 @@ impl Follower {
         }
     }
 
-    /// Records that the request failed: asks for less, or starts again with the newest block.
+    /// Records that the request failed: requests less, or starts again with the newest block.
     pub(super) fn failed(&mut self, failure: RequestFailure) {
         if failure == RequestFailure::TooMuch {
             match self.next() {

@@ -52,8 +52,8 @@ impl ChainHandle {
         self.0.signals.wait_until(timeout, done)
     }
 
-    /// Requests an early poll for a new block, subject to [`super::EvmConfig::throttle`]: a peer
-    /// refers to a change that is not known here.
+    /// Requests an early poll for a new block, because a peer refers to an unknown change. Subject to
+    /// [`super::EvmConfig::throttle`].
     pub fn request_refresh(&self) {
         self.0.signals.request_refresh();
     }

@@ -1,4 +1,4 @@
-//! Names of contracts: an address alone, or with its chain by CAIP-10.
+//! Names of contracts: an address alone, or with its chain in CAIP-10 form.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use super::chain::Contract;
 #[path = "tests/name.rs"]
 mod tests;
 
-/// Namespace of chains that are known by their EIP-155 id.
+/// CAIP-2 namespace of chains with an EIP-155 id.
 const EIP155: &str = "eip155";
 
 /// Name of a registry's contract, as an operator writes it: `0x…`, or `eip155:59141:0x…` (CAIP-10).
@@ -31,36 +31,36 @@ pub enum ContractNameError {
     /// The namespace is not that of an EVM chain.
     #[error("{namespace:?} is no namespace of chains that can be read here; use eip155:CHAIN:0x…")]
     Namespace {
-        /// Namespace that was read.
+        /// The namespace found.
         namespace: String,
     },
-    /// The reference is no chain id.
+    /// The reference is not a chain id.
     #[error("{reference:?} is no chain id; use a number from 1 on, as in eip155:59141:0x…")]
     Reference {
-        /// Reference that was read.
+        /// The reference found.
         reference: String,
     },
-    /// The address is none.
+    /// The address is invalid.
     #[error("{address:?} is no address of a contract; it has 0x and 40 hexadecimal digits")]
     Address {
-        /// Address that was read.
+        /// The address found.
         address: String,
     },
-    /// The chain of the name is not the one that was given beside it.
+    /// The name's chain differs from the one passed separately.
     #[error("the name says chain {named}, and chain {given} was given beside it; leave one out")]
     OtherChain {
         /// Chain id in the name.
         named: u64,
-        /// Chain id that was given beside it.
+        /// Chain id passed separately.
         given: u64,
     },
 }
 
 impl ContractName {
-    /// Returns the contract on the chain of the name, or on `chain_id`; `None` if neither says which.
+    /// Returns the contract on the chain of the name, or on `chain_id`; `None` if neither is set.
     ///
     /// # Errors
-    /// [`ContractNameError::OtherChain`] if they say different ones.
+    /// [`ContractNameError::OtherChain`] if the two differ.
     pub fn on_chain(&self, chain_id: Option<u64>) -> Result<Option<Contract>, ContractNameError> {
         if let (Some(named), Some(given)) = (self.chain_id, chain_id)
             && named != given

@@ -1,4 +1,4 @@
-//! Contract as a log of members, followed by a background thread.
+//! Registry of a contract in full mode: a log of members, followed by a background thread.
 
 use std::sync::Arc;
 
@@ -79,8 +79,8 @@ impl EvmRegistry {
 }
 
 impl MembershipLog for EvmRegistry {
-    /// Derived from the chain id and the contract's address. A reorganisation may undo part of the
-    /// log: a view of it is kept in the store, not in a snapshot.
+    /// Derived from the chain id and the contract's address. A reorganisation may undo part of the log, so
+    /// views of it are kept in the store, not in a snapshot.
     fn id(&self) -> RegistryId {
         self.id
     }
@@ -96,7 +96,7 @@ impl MembershipLog for EvmRegistry {
 }
 
 impl DatedLog for EvmRegistry {
-    /// The moment of a change is the height of its block, whose time [`super::BlockTimes`] asks for.
+    /// The moment of a change is the height of its block; [`super::BlockTimes`] returns the time of a block.
     fn dated_changes_since(
         &self,
         known: Version,

@@ -23,8 +23,8 @@ pub const RPC_SCHEMES: [&str; 4] = ["http", "https", "ws", "wss"];
 pub struct RpcLimits {
     /// Timeout of one request, from looking up the name to the last byte of the answer.
     pub timeout: Duration,
-    /// Maximum length of an answer with events, in bytes, after decompression; other answers are
-    /// allowed as much as the longest right one needs.
+    /// Maximum length of an answer with events, in bytes, after decompression. Other answers are limited to
+    /// the length of the longest valid one.
     pub max_answer_bytes: u64,
     /// Time for which an endpoint is not used after its first failure; doubled by each further one.
     pub backoff: Duration,
@@ -165,7 +165,7 @@ impl Endpoints {
         self.list[at].failures = 0;
     }
 
-    /// Makes one `eth_call` of the contract at the newest block; returns the bytes of its result.
+    /// Calls the contract by `eth_call` at the newest block; returns the bytes of the result.
     pub(super) fn view(&mut self, at: usize, data: Vec<u8>) -> Result<Vec<u8>, RpcError> {
         self.check_chain(at)?;
         let parameters = json::call(&self.contract, &data, None);
@@ -176,7 +176,7 @@ impl Endpoints {
         })
     }
 
-    /// Records a failure of an endpoint, which is then not used for a while.
+    /// Records a failure of an endpoint, which is then not used for some time.
     pub(super) fn blame(&mut self, at: usize, error: &RpcError) {
         self.costs.failures += 1;
         let limits = self.limits;
@@ -230,7 +230,7 @@ impl Endpoints {
         Ok(())
     }
 
-    /// Sends a request, and has its answer of at most `max_bytes` read.
+    /// Sends a request and reads the answer, of at most `max_bytes`.
     fn call<T>(
         &mut self,
         at: usize,

@@ -12,10 +12,10 @@ use crate::storage::StorageError;
 /// Maximum time between two checks of the stop signal and of requests for a poll.
 pub(super) const SLICE: Duration = Duration::from_millis(100);
 
-/// Time that the thread waits after a failure of the file.
+/// Time that the thread waits after a failure of the store.
 const AFTER_STORE_FAILURE: Duration = Duration::from_secs(1);
 
-/// Endpoints of a follower's thread, and its signals from and to the owner.
+/// State that a follower's thread has in both modes: endpoints, and signals from and to the owner.
 #[derive(Debug)]
 pub(super) struct ChainSession {
     pub(super) endpoints: Endpoints,
@@ -40,7 +40,7 @@ impl ChainSession {
         self.stop.within(Duration::ZERO)
     }
 
-    /// Returns the endpoint to ask; `None` after a wait because no endpoint may be asked yet.
+    /// Returns the endpoint to use. If none may be used yet, waits and returns `None`.
     pub(super) fn choose(&self) -> Option<usize> {
         match self.endpoints.choose(Instant::now()) {
             Ok(at) => Some(at),
@@ -51,7 +51,7 @@ impl ChainSession {
         }
     }
 
-    /// Changes the status, and sets its head and its costs to the present ones.
+    /// Changes the status, and updates its head and costs.
     pub(super) fn update(&self, change: impl FnOnce(&mut ChainStatus)) {
         self.signals.update(|status| {
             change(status);
@@ -61,8 +61,8 @@ impl ChainSession {
         });
     }
 
-    /// Records a failure of endpoint `at`, which is then not used for a while, and reports it.
-    /// `block` is the last processed block.
+    /// Records and reports a failure of endpoint `at`, which is then not used for some time. `block` is the
+    /// last processed block.
     pub(super) fn blame(&mut self, at: usize, error: &RpcError, block: u64) {
         self.endpoints.blame(at, error);
         self.report_failure(at, error, block);

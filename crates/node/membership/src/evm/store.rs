@@ -1,7 +1,7 @@
 //! State of the follower in one SQLite file that belongs to one follower at a time.
 //!
-//! Each page of events is one transaction, together with the last block that it covers. A follower
-//! that is killed therefore continues from the last complete page, and its tree is that page's.
+//! Each page of events is one transaction, together with the last block that it covers. A follower that is
+//! killed therefore continues from the last complete page, with the tree as of that page.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -64,7 +64,7 @@ pub(super) struct StorePage<'a> {
     pub(super) checkpoints: &'a [Checkpoint],
     /// Indices whose leaf may or may not be empty.
     pub(super) unverified: &'a [MemberIndex],
-    /// Whether all stored unverified leaves have been verified.
+    /// Whether all unverified leaves in the store have now been verified.
     pub(super) settled: bool,
 }
 

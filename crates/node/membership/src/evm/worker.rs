@@ -66,7 +66,7 @@ impl Worker {
                     true => RequestFailure::TooMuch,
                     false => RequestFailure::Other,
                 });
-                // A smaller request may succeed; if it cannot be smaller, the endpoint is not usable.
+                // A smaller request may succeed. If it cannot be made smaller, the endpoint is not usable.
                 let next = self.follower.next();
                 if error.may_be_too_much() && (next == before || next == Next::Ask(Ask::Head)) {
                     self.session.endpoints.blame(at, &error);
@@ -88,8 +88,8 @@ impl Worker {
         }
     }
 
-    /// Lets a new store begin at the contract's first block, if the contract reports it. Returns
-    /// whether the next request is now another than `ask`.
+    /// Lets a new store begin at the contract's first block, if the contract reports it. Returns whether the
+    /// next request now differs from `ask`.
     fn skip_to_deployment(&mut self, at: usize, ask: &Ask) -> Result<bool, RpcError> {
         if !matches!(ask, Ask::Events { from: 1, .. }) {
             return Ok(false);
@@ -172,7 +172,7 @@ fn fault(fault: AnswerFault) -> RpcError {
     RpcError::InvalidAnswer { fault }
 }
 
-/// Asks a contract for the block of its deployment; 1 when its answer cannot be read.
+/// Asks a contract for the block of its deployment; returns 1 if the answer cannot be read.
 fn deployed_block(endpoints: &mut Endpoints, at: usize) -> Result<u64, RpcError> {
     let answer = endpoints.view(at, abi::deployedBlockNumberCall {}.abi_encode())?;
     let block = abi::deployedBlockNumberCall::abi_decode_returns(&answer);

@@ -81,8 +81,8 @@ enum FileContent {
 /// Opens the file, creates missing tables, and checks the content. Returns the connection and the
 /// settings stored in the file.
 pub(super) fn open(path: &Path, max_limit: u32) -> Result<(Connection, Settings), StorageError> {
-    // Two processes that both find no file must not both set it up: SQLite answers the switch to
-    // WAL with "busy" at once, without waiting. The lock is held until this function returns.
+    // Two processes that both find no file must not both set it up: SQLite answers the switch to WAL with
+    // "busy" at once instead of waiting. The lock is held until this function returns.
     let lock_path = lock_path(path);
     let io_error = |source| StorageError::Io {
         path: lock_path.clone(),

@@ -1,4 +1,4 @@
-//! View operations for a chain follower: leaves that are not trusted yet, and rolling back.
+//! View operations for a chain follower: leaves that are not trusted yet, and rollback.
 
 use undertone_rln::{Fr, MerkleTree, RootWindow};
 
@@ -23,7 +23,7 @@ impl MembershipView {
         self.version = version;
     }
 
-    /// Accepts the root after each change in `recent`; these led to the present state, the newest
+    /// Accepts the root after each change in `recent`, the changes that led to the present state, the newest
     /// last. With `refill` the window of accepted roots is rebuilt from them.
     pub(crate) fn accept(&mut self, recent: &[LeafChange], refill: bool) {
         let recent = &recent[recent.len().saturating_sub(self.window)..];
@@ -44,8 +44,8 @@ impl MembershipView {
     pub(crate) fn roll_back(&mut self, undone: &[LeafChange], to: Version) {
         let mut kept: Vec<Fr> = self.newest.iter().copied().collect();
         let mut gone = Vec::new();
-        // Older roots have left the window. A change may leave a root that an earlier state also
-        // has, which stays accepted; a change that was not accepted yet has no root in the window.
+        // Older roots have left the window. A change may result in a root that an earlier state had as well,
+        // which stays accepted; a change that was not accepted yet has no root in the window.
         for step in undone.iter().take(self.window) {
             let root = self.tree.root();
             if kept.last() == Some(&root) {

@@ -5,7 +5,7 @@ use undertone_rln::{MerklePath, RootWindow};
 use super::MembershipView;
 use crate::registry::{MemberIndex, Version};
 
-/// The membership as a node knows it: with the whole tree ([`MembershipView`]), or without.
+/// The membership as known to a node: with the whole tree ([`MembershipView`]), or without it.
 pub trait View: Send {
     /// Returns the accepted roots; empty as long as no root is accepted.
     fn roots(&self) -> &RootWindow;
@@ -14,14 +14,14 @@ pub trait View: Send {
     /// root, and never decreases.
     fn revision(&self) -> u64;
 
-    /// Returns the registry's version; `None` where the log of changes is not known.
+    /// Returns the registry's version; `None` if the log of changes is not known.
     fn version(&self) -> Option<Version>;
 
-    /// Returns the number of members; `None` where it is not known.
+    /// Returns the number of members; `None` if it is not known.
     fn members(&self) -> Option<usize>;
 
-    /// Returns the path of a member's leaf under the newest accepted root, for making proofs;
-    /// `None` where it is not known.
+    /// Returns the path of a member's leaf under the newest accepted root, for making proofs; `None` if it is
+    /// not known.
     fn path(&self, index: MemberIndex) -> Option<MerklePath>;
 }
 
@@ -42,8 +42,8 @@ impl View for MembershipView {
         Some(self.tree().occupied())
     }
 
-    /// Returns `None` while the tree is ahead of the newest accepted root, as it may be while a
-    /// chain is read.
+    /// Returns `None` while the tree is ahead of the newest accepted root, which happens while a chain is
+    /// being read.
     fn path(&self, index: MemberIndex) -> Option<MerklePath> {
         let is_accepted = self.newest.newest() == Some(self.tree().root());
         is_accepted.then(|| self.path(index))

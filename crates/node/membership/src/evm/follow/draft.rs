@@ -7,7 +7,7 @@ use crate::evm::store::{Checkpoint, StoredChange};
 use crate::registry::{MemberIndex, Version};
 use crate::view::{LeafChange, MembershipView};
 
-/// Number of changes written into the tree together, so that they share the hashing above them.
+/// Number of changes written into the tree together, so that they share the hashing of the upper levels.
 const BATCH: usize = 512;
 
 /// A page of events as changes of leaves. They are applied to the tree, and can be undone.

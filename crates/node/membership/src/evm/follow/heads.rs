@@ -54,9 +54,8 @@ impl Follower {
         }
     }
 
-    /// Handles a head between two pages, before the root was compared. The last page's end must
-    /// still be on the chain: changes of blocks that were replaced since would mix with those of
-    /// the new blocks.
+    /// Handles a head between two pages, before the root was compared. The last page's end must still be on
+    /// the chain: otherwise changes of replaced blocks would mix with those of the new ones.
     fn on_head_amid_pages(&mut self, head: Head) -> Result<Outcome, StorageError> {
         let below = |checkpoint: &&Checkpoint| checkpoint.block.number <= head.block.number;
         match self.store.checkpoints()?.iter().rev().find(below) {
@@ -131,8 +130,8 @@ impl Follower {
         self.rewind(&to, head.block.number)
     }
 
-    /// Rolls back to a block that is on the chain. Its root is compared again before it counts: a
-    /// leaf that was read from the contract is as of a later block, and may differ in this one.
+    /// Rolls back to a block that is on the chain. Its root is compared again before the state is accepted: a
+    /// leaf read from the contract is as of a later block and may differ in this one.
     fn rewind(&mut self, to: &Checkpoint, head: u64) -> Result<Outcome, StorageError> {
         let undone = self.store.steps_after(to.version)?;
         let mut view = self.view.lock();

@@ -116,9 +116,9 @@ impl Follower {
         Ok(Outcome::Synced)
     }
 
-    /// Handles a wrong root: reads leaves that may or may not have been emptied; if there are none,
-    /// starts again once, as the chain may have changed between two requests; at last
-    /// reads all leaves.
+    /// Handles a wrong root. Reads the leaves that may or may not have been emptied. If there are none,
+    /// starts over once, because the chain may have changed between two requests. As a last resort, reads all
+    /// leaves.
     fn mismatch(&mut self, repair: Repair, draft: &Draft) -> Result<Outcome, StorageError> {
         if !repair.has_read() {
             let mut unverified: Vec<MemberIndex> = self.store.unverified()?;

@@ -43,7 +43,7 @@ impl Repair {
         }
     }
 
-    /// Requests these leaves, or all leaves if they are many.
+    /// Requests these leaves, or all leaves if there are many.
     pub(super) fn of(mut self, unverified: &[MemberIndex], known_end: u32) -> Self {
         if unverified.len() > MAX_SINGLE {
             return self.of_all(known_end);

@@ -1,4 +1,4 @@
-//! Roots of the blocks between two polls, for a contract that reports only the newest.
+//! Roots of the blocks between two polls, for a contract that reports only its newest root.
 
 use undertone_rln::Fr;
 
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_is_bounded() {
-        // One question each for 20 changes close together.
+        // One request for each of 20 adjacent changes.
         let close: Vec<u64> = (11..=30).collect();
         assert_eq!(search(&close, 10, 30), (numbers(0..=20), 20));
         let many: Vec<u64> = (1_000..2_000).collect();
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(asked, MAX_QUESTIONS);
         assert_eq!(roots.last(), Some(&Fr::from(1_000)));
         assert!(roots.len() <= MAX_QUESTIONS + 1);
-        // Nothing is asked about blocks that are long past.
+        // Blocks too far back are not requested.
         assert_eq!(search(&[500], 1, 2_000), (numbers(1..=1), 1));
     }
 }

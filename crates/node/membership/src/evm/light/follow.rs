@@ -1,10 +1,10 @@
 //! State machine that follows a contract's newest roots and one path, without a clock or a socket.
 //!
-//! One call tells whether the contract's roots have changed. If so, the newest block is requested,
-//! and all else as of that block, named by its hash, so that roots and path are consistent. No part
+//! One call detects whether the contract's roots have changed. If so, the newest block is requested, and
+//! everything else as of that block, identified by its hash, so that roots and path are consistent. No part
 //! of the answers is used unless all of them are consistent.
 //!
-//! A contract without `getRecentRoots`, such as an older deployment, refuses that request. Then its
+//! A contract without `getRecentRoots`, such as an older deployment, refuses that request. In that case
 //! `root()` is followed, and the roots of the blocks since the last poll are searched for.
 
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use crate::evm::follow::MAX_BEHIND;
 use crate::registry::Member;
 use crate::storage::StorageError;
 
-/// Number of polls of `root()` after which recent roots are requested again, in case the contract
-/// was upgraded: an hour of regular polls at the default interval.
+/// Number of polls of `root()` after which recent roots are requested again, in case the contract was
+/// upgraded. An hour of regular polls at the default interval.
 const LOOKS_BY_ROOT: u32 = 120;
 
 /// Result of processing an answer.
@@ -29,7 +29,7 @@ const LOOKS_BY_ROOT: u32 = 120;
 pub(super) enum LightOutcome {
     /// The follower has more questions.
     Going,
-    /// The state is known up to the newest block; with what changed.
+    /// The state is known up to the newest block; holds what changed.
     Synced(News),
     /// The endpoint's newest block is older than the newest known block.
     Behind {
@@ -53,14 +53,14 @@ pub(super) struct LightFollower {
     watched: Option<Fr>,
     /// The contract's roots as of the last processed block.
     last: Option<Recent>,
-    /// Whether the last glance reported changed roots.
+    /// Whether the last [`LightPhase::Glance`] reported changed roots.
     is_changed: bool,
     history: History,
     phase: LightPhase,
     behind: u32,
 }
 
-/// Roots that the contract can report.
+/// Which roots the contract can report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum History {
     /// The recent roots, unless it refuses.
@@ -143,8 +143,8 @@ impl LightFollower {
         }
     }
 
-    /// Returns the first phase of a poll. Roots of replaced blocks expire by height, which then has
-    /// to be known.
+    /// Returns the first phase of a poll. If roots of replaced blocks are still accepted, it must find the
+    /// height, because they expire by height.
     fn beginning(&self) -> LightPhase {
         let view = self.view.lock();
         let is_answered = self
@@ -229,7 +229,7 @@ impl LightFollower {
                 Answer::Membership(member),
             ) => match member {
                 None => self.take(at, recent, None),
-                // The same member again, whose path does not lead to the root.
+                // The same member as before, whose path did not lead to the root.
                 Some(_) if member == misfit => Ok(self.mismatch()),
                 Some(member) => {
                     self.phase = LightPhase::Path {
@@ -328,7 +328,7 @@ impl LightFollower {
         Ok(LightOutcome::Going)
     }
 
-    /// Returns the answer to a glance that means that nothing has changed.
+    /// Returns the answer to a glance if nothing has changed.
     fn glimpse(&self, recent: &Recent) -> Recent {
         match self.history {
             History::Roots => recent.clone(),
@@ -339,7 +339,7 @@ impl LightFollower {
     fn on_roots(&mut self, at: BlockRef, recent: Recent) -> Result<LightOutcome, StorageError> {
         let is_same = self.last == Some(self.glimpse(&recent));
         if is_same && self.is_changed {
-            // There are several nodes behind the endpoint, and not all of them know the newest block.
+            // Several nodes may serve the endpoint, and not all of them know the newest block.
             self.is_changed = false;
             self.phase = LightPhase::Idle;
             return Ok(LightOutcome::Behind {

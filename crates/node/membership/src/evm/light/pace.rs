@@ -1,8 +1,8 @@
-//! Schedule of polls. Requests cost money, and remote peers can cause them.
+//! Schedule of polls. Requests cost money, and remote peers can trigger them.
 
 use std::time::Duration;
 
-/// Maximum number of times that requested polls without news double the time to the next. At the
+/// Maximum number of doublings of the time to the next poll, after requested polls without news. At the
 /// default throttle, a message still waits longer than that for its root: see docs/use/membership.md.
 const MAX_DOUBLINGS: u32 = 2;
 
@@ -25,9 +25,8 @@ impl Pace {
         }
     }
 
-    /// Returns the time from the last poll to the next one. A peer that sends messages with
-    /// invented roots causes polls without news, which become rarer; a root that did
-    /// exist brings news.
+    /// Returns the time from the last poll to the next one. A peer that sends messages with invented roots
+    /// triggers polls without news, which therefore become rarer; a root that really existed brings news.
     pub(super) fn due(&self, is_wanted: bool) -> Duration {
         match is_wanted {
             true => self.poll.min(self.throttle * (1 << self.in_vain)),

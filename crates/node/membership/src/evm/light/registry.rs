@@ -1,4 +1,4 @@
-//! Contract of which only the newest roots and one member are known.
+//! Registry of a contract in light mode: only the newest roots and one member are known.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::registry::{Member, MemberLookup, RegistryError, RegistryId};
 pub struct LightRegistry {
     id: RegistryId,
     view: Arc<Mutex<LightView>>,
-    /// A looked-up commitment that the thread has not taken yet.
+    /// A looked-up commitment that the thread has not picked up yet.
     watched: Arc<Mutex<Option<Fr>>>,
     chain: ChainHandle,
 }
@@ -81,8 +81,8 @@ impl LightRegistry {
 }
 
 impl MemberLookup for LightRegistry {
-    /// Returns the contract's last answer, or [`RegistryError::NotAnswered`]. From now on the
-    /// thread asks for this commitment and its path, instead of the one that was looked up before.
+    /// Returns the contract's last answer, or [`RegistryError::NotAnswered`]. From now on the thread requests
+    /// this commitment and its path instead of the one looked up before.
     fn find(&self, commitment: Fr) -> Result<Option<Member>, RegistryError> {
         *self.watched.lock() = Some(commitment);
         let answer = self.view.lock().membership(commitment);

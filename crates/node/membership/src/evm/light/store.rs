@@ -16,9 +16,9 @@ use crate::evm::file::{self, StoreLayout, StoreMode};
 use crate::registry::{Member, MemberIndex};
 use crate::storage::{StorageError, storage};
 
-/// Layout of the file. Field elements are canonical, little-endian. A root with `until_block` is of
-/// an abandoned block. `own` has a row once a commitment was looked up, with index, limit and path
-/// if it is registered.
+/// Layout of the file. Field elements are canonical, little-endian. A root with `until_block` is of an
+/// abandoned block. `own` has a row once a commitment was looked up; the row has index, limit and path if the
+/// commitment is registered.
 const LAYOUT: StoreLayout = StoreLayout {
     kind: StoreMode::Light,
     version: 1,

@@ -101,7 +101,7 @@ impl LightView {
         &self.known
     }
 
-    /// The membership of `commitment`; the outer `None` when that was not asked for.
+    /// Returns the membership of `commitment`; the outer `None` means that it was not requested.
     pub(super) fn membership(&self, commitment: Fr) -> Option<Option<Member>> {
         let own = self.known.own.as_ref();
         let own = own.filter(|own| own.commitment == commitment)?;
@@ -136,7 +136,7 @@ impl LightView {
         let is_news = self.known.roots != before.roots
             || self.known.orphans != before.orphans
             || self.known.own != before.own;
-        // The number of missed roots is unknown, so tokens of any age may be too old.
+        // The number of missed roots is unknown, so tokens of any age may be outdated.
         self.revision += match follow.is_gap {
             true => self.window as u64,
             false => (recent.roots.len() - follow.known) as u64,
@@ -171,8 +171,8 @@ struct Merge {
 }
 
 impl Merge {
-    /// Finds the common roots. The contract keeps consecutive roots: known ones after the place
-    /// where its oldest is known that it does not repeat are of replaced blocks.
+    /// Finds the roots in common. The contract keeps consecutive roots, so known roots after the common ones
+    /// belong to replaced blocks.
     fn of(roots: &[Fr], recent: &Recent) -> Self {
         let common = |from: usize| {
             let pairs = roots[from..].iter().zip(&recent.roots);
@@ -185,7 +185,7 @@ impl Merge {
                 known,
                 is_gap: false,
             },
-            // These are all roots that the contract ever had, and none of them is known.
+            // The contract reports all roots that it ever had, and none of them is known.
             _ if !recent.is_full => Self {
                 kept: 0,
                 known: 0,

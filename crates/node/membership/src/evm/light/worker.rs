@@ -56,7 +56,7 @@ impl LightWorker {
             }
             Err(error) => {
                 self.follower.failed();
-                // The request cannot be smaller, so an endpoint that refuses is not usable.
+                // The request cannot be made smaller, so an endpoint that refuses it is not usable.
                 if error.may_be_too_much() {
                     self.session.endpoints.blame(at, &error);
                 }
@@ -116,7 +116,7 @@ impl LightWorker {
         }
         let slice = left.min(SLICE);
         let begun = Instant::now();
-        // Answers a WebSocket's pings.
+        // Also answers a WebSocket's pings.
         self.session.endpoints.wait(at, slice);
         self.session
             .stop

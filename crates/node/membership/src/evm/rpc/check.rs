@@ -12,7 +12,7 @@ use crate::evm::chain::{
 };
 use crate::registry::{Member, MemberIndex};
 
-/// Block without what is not needed of it.
+/// Fields of a block that are needed here.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Block {
@@ -22,7 +22,7 @@ struct Block {
     timestamp: Option<Quantity>,
 }
 
-/// Log without what is not needed of it.
+/// Fields of a log that are needed here.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Log {
@@ -36,7 +36,7 @@ struct Log {
     removed: Option<bool>,
 }
 
-/// Reads and validates an endpoint's answer to request `id`, which asked a question.
+/// Reads and validates an endpoint's answer to `ask`, the request with number `id`.
 pub(super) fn answer(
     contract: &Contract,
     ask: &Ask,
@@ -44,7 +44,7 @@ pub(super) fn answer(
     bytes: &[u8],
 ) -> Result<Answer, RpcError> {
     match read(contract, ask, id, bytes) {
-        // A contract that has a fallback but not the function, or an address without code.
+        // The contract has a fallback but not this function, or the address has no code.
         Err(RpcError::NoContract { .. }) if ask.may_be_refused() => Ok(Answer::Refused),
         answer => answer,
     }
@@ -96,7 +96,7 @@ fn read(contract: &Contract, ask: &Ask, id: u64, bytes: &[u8]) -> Result<Answer,
     answer?.map_err(|fault| RpcError::InvalidAnswer { fault })
 }
 
-/// Reads the result of a call of the contract, which is empty where there is no contract.
+/// Reads the result of a contract call; it is empty if there is no contract.
 pub(super) fn called(contract: &Contract, id: u64, bytes: &[u8]) -> Result<Vec<u8>, RpcError> {
     match json::result(id, bytes)? {
         Some(HexBytes(bytes)) if bytes.is_empty() => Err(RpcError::NoContract {

@@ -10,7 +10,7 @@ pub enum AnswerFault {
     /// The answer is not JSON, or not a JSON-RPC 2.0 answer to the request.
     #[error("not a JSON-RPC answer")]
     Json,
-    /// The result has another type, length or range than the method's.
+    /// The result has a type, length or range that the method cannot return.
     #[error("the result has the wrong type, length or range")]
     Shape,
     /// The requested block is missing.
@@ -22,7 +22,7 @@ pub enum AnswerFault {
     /// Logs are not in the order of the chain, or repeated.
     #[error("logs out of order")]
     Order,
-    /// A block has an earlier time than a block before it, or a later one than a block after it.
+    /// A block's time is earlier than that of a block before it, or later than that of a block after it.
     #[error("the times of blocks are out of order")]
     Time,
     /// The events do not lead to the contract's root.
@@ -34,7 +34,7 @@ pub enum AnswerFault {
     /// A Merkle path does not lead from the leaf to the root.
     #[error("a path that does not lead to the root")]
     Path,
-    /// The endpoint's chain has none of the blocks that are known.
+    /// The endpoint's chain has none of the known blocks.
     #[error("the chain has none of the known blocks")]
     UnknownFork,
 }
@@ -45,8 +45,8 @@ pub enum RpcError {
     /// The URL cannot be used.
     #[error("endpoint {url:?} is not a URL; give http://, https://, ws:// or wss://")]
     Url {
-        /// Scheme and host of the URL, or only the host when that resolves to no address. The rest
-        /// may hold a key.
+        /// Scheme and host of the URL, or only the host if it resolves to no address. The rest may contain a
+        /// key.
         url: String,
     },
     /// The connection could not be made, or broke.

@@ -17,10 +17,10 @@ const MAX_MESSAGE_CHARS: usize = 200;
 /// JSON-RPC error code for "limit exceeded" (EIP-1474).
 const LIMIT_EXCEEDED: i64 = -32005;
 
-/// Bytes that an answer may have besides its result, or an error with its message.
+/// Bytes allowed in an answer besides its result, or for an error with its message.
 pub(super) const SMALL_ANSWER_BYTES: u64 = 64 << 10;
 
-/// Maximum length of an answer with a block, which has the hashes of its transactions, in bytes.
+/// Maximum length of an answer with a block, in bytes. Blocks list the hashes of their transactions.
 const BLOCK_ANSWER_BYTES: u64 = 1 << 20;
 
 /// JSON of the block tag for the newest block.
@@ -108,8 +108,8 @@ fn call_at(contract: &Contract, data: &[u8], block: &str) -> String {
     )
 }
 
-/// Returns the maximum length of an endpoint's answer to a question, in bytes; `None` where only
-/// the configuration bounds it.
+/// Returns the maximum length of an endpoint's answer to a question, in bytes; `None` if only the
+/// configuration limits it.
 pub(super) fn max_answer_bytes(ask: &Ask) -> Option<u64> {
     match ask {
         Ask::Events { .. } => None,
@@ -127,7 +127,7 @@ pub(super) fn max_answer_bytes(ask: &Ask) -> Option<u64> {
     }
 }
 
-/// Answer of an endpoint. Fields that are not named here are skipped without being kept.
+/// Answer of an endpoint. Other fields are skipped without being stored.
 #[derive(serde::Deserialize)]
 #[serde(bound = "T: Deserialize<'de>")]
 struct RpcAnswer<T> {
@@ -179,7 +179,7 @@ pub(super) fn result<'a, T: Deserialize<'a>>(
     answer.result.ok_or_else(|| fault(AnswerFault::Json))
 }
 
-/// Whether a message answers request `id`.
+/// Whether a message is the answer to request `id`.
 pub(super) fn is_answer(text: &str, id: u64) -> bool {
     #[derive(serde::Deserialize)]
     struct OnlyId {
@@ -225,7 +225,7 @@ impl<'de> Deserialize<'de> for HexHash {
     }
 }
 
-/// Visitor of a text that starts with `0x`, whose rest a function reads.
+/// Visitor of a text that starts with `0x`; a function parses the rest.
 struct HexVisitor<F>(F);
 
 impl<T, F: FnOnce(&str) -> Option<T>> Visitor<'_> for HexVisitor<F> {
@@ -237,7 +237,7 @@ impl<T, F: FnOnce(&str) -> Option<T>> Visitor<'_> for HexVisitor<F> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
         let value = text.strip_prefix("0x").and_then(self.0);
-        // The text may be long.
+        // The error does not quote the text, which may be long.
         value.ok_or_else(|| {
             E::invalid_value(Unexpected::Other("other text"), &"hexadecimal notation")
         })

@@ -64,8 +64,8 @@ impl Transport {
         }
     }
 
-    /// Waits for the announcement of a block; `false` when none came within `timeout`, and at
-    /// once over HTTP.
+    /// Waits for the announcement of a block; returns `false` if none comes within `timeout`, and at once
+    /// over HTTP.
     pub(super) fn wait(&mut self, timeout: Duration) -> bool {
         match &mut self.kind {
             Kind::Http { .. } => false,
@@ -101,7 +101,7 @@ fn http(
             retry_after: seconds.map(Duration::from_secs),
         });
     }
-    // Some endpoints answer a refusal with status 400 and say why in the body.
+    // Some endpoints refuse a request with status 400 and give the reason in the body.
     if status != 200 && status != 400 {
         return Err(RpcError::Status { status });
     }

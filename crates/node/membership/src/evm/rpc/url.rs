@@ -1,4 +1,4 @@
-//! URLs of endpoints: their form, and what of them may be shown.
+//! URLs of endpoints: their form, and which parts may be shown.
 
 use super::error::RpcError;
 
@@ -6,23 +6,24 @@ use super::error::RpcError;
 #[path = "tests/url.rs"]
 mod tests;
 
-/// Characters that no URL has; most are left over from a template, such as `<key>`.
+/// Characters that never occur in a URL; most are left over from a template, such as `<key>`.
 const NEVER: [char; 9] = ['<', '>', '"', '{', '}', '|', '\\', '^', '`'];
 
-/// Scheme and host of an endpoint's URL. User name, path and query may hold keys, so they are no part of it.
+/// Scheme and host of an endpoint's URL. User name, path and query may contain keys, so they are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointUrl {
-    /// Scheme of the URL, in lower case as it has to be written.
+    /// Scheme of the URL, which must be written in lower case.
     pub scheme: String,
-    /// Host of the URL, with its port if one is given.
+    /// Host of the URL, with the port if there is one.
     pub host: String,
 }
 
 impl EndpointUrl {
-    /// Reads a URL of one of the `schemes`.
+    /// Parses a URL with one of the `schemes`.
     ///
     /// # Errors
-    /// [`RpcError::Url`] for another scheme, no host, a port that is none, or characters that no URL has.
+    /// [`RpcError::Url`] for another scheme, a missing host, an invalid port, or characters that never occur
+    /// in a URL.
     pub fn parse(url: &str, schemes: &[&str]) -> Result<Self, RpcError> {
         let name = without_credentials(url);
         let parts = name.split_once("://").filter(|(scheme, host)| {
@@ -41,7 +42,7 @@ impl EndpointUrl {
     }
 }
 
-/// Whether a text is a host, with or without a port. An address of IPv6 stands in brackets.
+/// Whether a text is a host, with or without a port. IPv6 addresses must be in brackets.
 fn is_host(text: &str) -> bool {
     let end = match text.starts_with('[') {
         true => text.find(']').map(|at| at + 1),
@@ -54,7 +55,7 @@ fn is_host(text: &str) -> bool {
     !host.is_empty() && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
 }
 
-/// Returns the scheme and the host of a URL, for logs and errors. User name, path and query may hold keys.
+/// Returns the scheme and the host of a URL, for logs and errors. User name, path and query may contain keys.
 pub fn without_credentials(url: &str) -> String {
     let (scheme, rest) = match url.find("://") {
         Some(at) => url.split_at(at + "://".len()),

@@ -1,4 +1,4 @@
-//! TCP connection to an endpoint, of which every step ends at one deadline.
+//! TCP connection to an endpoint with one deadline for all steps.
 
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -57,20 +57,20 @@ pub(super) fn resolve(
         false => format!("{host}:{default_port}"),
     };
     let (answer, found) = mpsc::channel();
-    // The system's resolver has no timeout; the thread ends with it.
+    // The system's resolver has no timeout; the thread ends when it returns.
     std::thread::Builder::new()
         .name("resolve".into())
         .spawn(move || {
             let addresses = name.to_socket_addrs();
-            // Nobody may be waiting any more.
+            // The receiver may have given up already.
             let _ = answer.send(addresses.map(|all| all.take(MAX_ADDRESSES).collect()));
         })?;
     let found = found.recv_timeout(left(deadline)?);
     found.map_err(|_| Error::from(ErrorKind::TimedOut))?
 }
 
-/// Connects to the first of the addresses that can be reached. Each has an equal share of the time
-/// that is left, so that one that does not answer leaves time for the others.
+/// Connects to the first reachable address. Each gets an equal share of the remaining time, so that an
+/// unresponsive one leaves time for the others.
 pub(super) fn reach(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpStream, Error> {
     let mut last = Error::from(ErrorKind::NotFound);
     for (address, others) in addresses.iter().zip((0..addresses.len() as u32).rev()) {
@@ -82,7 +82,7 @@ pub(super) fn reach(addresses: &[SocketAddr], deadline: Instant) -> Result<TcpSt
     Err(last)
 }
 
-/// Returns the time until a deadline.
+/// Returns the time left until a deadline; an error if it has passed.
 fn left(deadline: Instant) -> Result<Duration, Error> {
     let left = deadline.saturating_duration_since(Instant::now());
     match left < Duration::from_millis(1) {
@@ -91,7 +91,7 @@ fn left(deadline: Instant) -> Result<Duration, Error> {
     }
 }
 
-/// A socket's timeout is told as one of an operation that would block on some systems.
+/// Converts `WouldBlock`, by which some systems report a socket's timeout, to `TimedOut`.
 fn timed(error: Error) -> Error {
     match error.kind() {
         ErrorKind::WouldBlock => ErrorKind::TimedOut.into(),

@@ -30,7 +30,7 @@ pub(super) struct Socket {
     stream: Option<WsStream>,
     /// Whether a block was announced during the wait for an answer.
     news: bool,
-    /// Whether the endpoint has announced a block since the connection was made.
+    /// Whether the endpoint has announced a block since the connection was opened.
     subscribed: bool,
 }
 
@@ -135,7 +135,8 @@ impl Socket {
             });
         }
         let tcp = reach(&addresses, deadline).map_err(|error| failed(Error::Io(error)))?;
-        // The library takes the process's provider, and cannot choose one where a program has two: QUIC brings another.
+        // The library uses the process's default provider and cannot choose if the program contains two: QUIC adds
+        // another.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let connected = tungstenite::client_tls_with_config(
             self.url.as_str(),
@@ -155,7 +156,7 @@ impl Socket {
     }
 }
 
-/// Lets all reads and writes of a stream end at a time, however little each of them brings.
+/// Sets a deadline for all reads and writes of a stream, however little each of them transfers.
 fn set_deadline(stream: &mut WsStream, deadline: Instant) {
     match stream.get_mut() {
         MaybeTlsStream::Plain(tcp) => tcp.deadline = deadline,
