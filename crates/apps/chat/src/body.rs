@@ -1,4 +1,4 @@
-//! Body of a chat message: the protobuf `Chat2Message` of RFC 22, which the toy chats of Waku share.
+//! Body of a chat message: the protobuf `Chat2Message` of RFC 22, used by Waku's example chats.
 
 use thiserror::Error;
 use undertone_wire::{FieldError, FieldReader, FieldValue, put_bytes_field, put_varint_field};
@@ -11,21 +11,21 @@ const TIMESTAMP: u32 = 1;
 const NICK: u32 = 2;
 const PAYLOAD: u32 = 3;
 
-/// Body of a chat message; borrows the bytes it was read from.
+/// Body of a chat message; borrows from the bytes it was decoded from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Body<'a> {
     /// Time when the message was written, Unix seconds; some clients write milliseconds.
     pub(crate) timestamp: u64,
-    /// Name that the sender gives itself; any bytes.
+    /// Name chosen by the sender; any bytes.
     pub(crate) nick: &'a [u8],
-    /// Text, meant to be UTF-8; any bytes.
+    /// Text, normally UTF-8; any bytes.
     pub(crate) payload: &'a [u8],
 }
 
-/// Reason why bytes are not the body of a chat message; the author's fault.
+/// Reason why bytes are not the body of a chat message. The author of the message is at fault.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum BodyError {
-    /// There is neither a nick nor a text.
+    /// There is neither a name nor a text.
     #[error("neither nick nor text")]
     Empty,
     /// The bytes are not protobuf.
@@ -43,7 +43,7 @@ impl<'a> Body<'a> {
         out
     }
 
-    /// Decodes a body. Unknown fields are skipped, and of a repeated one the last counts.
+    /// Decodes a body. Skips unknown fields; of a repeated field, the last one counts.
     pub(crate) fn decode(input: &'a [u8]) -> Result<Self, BodyError> {
         let mut body = Self::default();
         let mut fields = FieldReader::new(input);

@@ -1,4 +1,4 @@
-//! A chat on a running node: its wires to the node, and its front ends.
+//! A chat on a running node: its channels to the node, and its front ends.
 
 use std::io;
 use std::path::Path;
@@ -20,28 +20,28 @@ use crate::session::{self, ChatSession, Front, ShownMessages, Wires};
 use crate::standing::MessageBudget;
 use crate::typed::{self, Input};
 
-/// Messages of the shard that may wait to be shown; further ones are dropped.
+/// Messages of the shard that may be queued for display; further ones are dropped.
 const DELIVERIES: usize = 1024;
 
 const NS_PER_MS: i64 = 1_000_000;
 
 /// A node and a room to chat in.
 pub struct Chat<'a, R> {
-    /// Configuration that the node was made with.
+    /// Configuration of the node.
     pub config: &'a NodeConfig,
     /// The running node.
     pub node: &'a Assembled,
     /// Room of the chat.
     pub room: ChatRoom,
-    /// Name that the others see, as [`crate::nick`] returns it.
+    /// Name shown to others, as [`crate::nick`] returns it.
     pub nick: String,
     /// Generator of the encryption's random numbers.
     pub rng: R,
-    /// Longest wait for other nodes after the end of the input.
+    /// Maximum time to wait for other nodes after the end of the input.
     pub end_wait: Duration,
 }
 
-/// Form of a chat with a line for each event.
+/// Style of a chat that writes one line per event.
 #[derive(Debug, Clone, Copy)]
 pub struct LineStyle {
     /// Whether each line is a JSON object, and every line of the input a message.
@@ -51,7 +51,7 @@ pub struct LineStyle {
 }
 
 impl<R: CryptoRng> Chat<'_, R> {
-    /// Chats on the terminal's screen until the user ends it or `stop` is ready. Log lines go to the file `log`.
+    /// Chats on the terminal's screen until the user ends it or `stop` completes. Log lines go to the file `log`.
     ///
     /// # Errors
     /// [`ChatError`] if the terminal fails, the node stops, or messages reach nobody.
@@ -65,7 +65,8 @@ impl<R: CryptoRng> Chat<'_, R> {
         self.run(front, inputs, stop).await
     }
 
-    /// Chats with standard input and a line of standard output for each event, until the user ends it or `stop` is ready.
+    /// Chats over standard input, writing one line per event to standard output, until the user ends it or `stop`
+    /// completes.
     ///
     /// # Errors
     /// [`ChatError`] if the output fails, the node stops, or messages reach nobody.
@@ -89,7 +90,7 @@ impl<R: CryptoRng> Chat<'_, R> {
         let (outcomes, settled) = mpsc::unbounded_channel();
         let services = &self.node.services.handle;
         let sender = services.sender().clone();
-        // Before the list of what waits, so that no step is missed.
+        // Subscribes before listing the queued messages, so that no state change is missed.
         let news = sender.news();
         let resumed = sender.messages().await?;
         let (light, deliveries) = if config.relay {

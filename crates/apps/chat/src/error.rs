@@ -1,4 +1,4 @@
-//! Reasons why a chat ends before its user wants it.
+//! Reasons why a chat ends without its user's request.
 
 use std::io;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use thiserror::Error;
 use undertone_node::handle::Stopped;
 use undertone_node::services::{SendFailure, ServiceFailure};
 
-/// Reason why a chat ends before its user wants it.
+/// Reason why a chat ends without its user's request.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ChatError {
@@ -20,24 +20,24 @@ pub enum ChatError {
     /// The room cannot be subscribed to at filter peers.
     #[error(transparent)]
     Subscribe(#[from] ServiceFailure),
-    /// The terminal has no screen, or it cannot be taken.
+    /// There is no terminal, or its screen cannot be used.
     #[error("the terminal: {0}")]
     Screen(io::Error),
-    /// Terminal or output failed during the chat.
+    /// The terminal or the output failed during the chat.
     #[error("the terminal: {0}")]
     Terminal(io::Error),
-    /// The time after the end of the input is over, and messages have reached nobody.
+    /// The time limit after the end of the input has passed, and some messages have not reached anybody.
     #[error("{}", unsent(numbers, *waited))]
     Unsent {
         /// Numbers of the messages, as the chat shows them.
         numbers: Vec<u64>,
-        /// Time that was waited.
+        /// Time waited.
         waited: Duration,
     },
 }
 
 impl ChatError {
-    /// Advice for the user of `undertone chat`, if the message alone does not say what to do.
+    /// Returns advice for the user of `undertone chat`, if the message alone does not say what to do.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::Screen(_) => Some("use --lines for one line per event"),

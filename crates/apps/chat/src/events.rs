@@ -1,4 +1,4 @@
-//! What happens in a chat, in lines for people and in JSON for programs.
+//! Events of a chat, as lines for people and as JSON for programs.
 
 use serde::Serialize;
 
@@ -10,12 +10,12 @@ use crate::text;
 #[path = "tests/events.rs"]
 mod tests;
 
-/// Something that the user of the chat is told.
+/// Something to tell the user of the chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ChatEvent {
     /// The chat has begun.
     Ready(ChatStart),
-    /// A message of somebody else could be read.
+    /// A readable message of somebody else arrived.
     Message(ChatMessage),
     /// A message of the room cannot be read.
     Unreadable {
@@ -30,37 +30,37 @@ pub(crate) enum ChatEvent {
         at_ms: u64,
         /// Number of the message in this chat.
         number: u64,
-        /// Text of the message when it begins, else `None`.
+        /// Text of the message when it is new, else `None`.
         text: Option<String>,
         /// The new state.
         state: OwnState,
     },
-    /// The standing of the chat may have changed.
+    /// The connection status of the chat may have changed.
     Standing {
-        /// Time of the look, Unix milliseconds.
+        /// Time of the check, Unix milliseconds.
         at_ms: u64,
-        /// The present standing.
+        /// The present status.
         standing: ChatStatus,
     },
     /// The chat answers a command, or says something about itself.
     Note {
         /// Time, Unix milliseconds.
         at_ms: u64,
-        /// Text of the notice, harmless for a terminal.
+        /// Text of the notice, safe to print on a terminal.
         said: String,
     },
 }
 
-/// Beginning of a chat.
+/// Start of a chat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChatStart {
-    /// Time of the beginning, Unix milliseconds.
+    /// Time of the start, Unix milliseconds.
     #[serde(rename = "unixMs")]
     pub(crate) at_ms: u64,
     /// Identity of the node.
     pub(crate) peer_id: String,
-    /// Addresses by which others reach the node.
+    /// Addresses at which others can reach the node.
     pub(crate) listen_addresses: Vec<String>,
     /// Content topic of the room.
     pub(crate) content_topic: String,
@@ -70,7 +70,7 @@ pub(crate) struct ChatStart {
     pub(crate) nick: String,
     /// Whether the room has a key.
     pub(crate) encrypted: bool,
-    /// Whether there is a store to ask for the past.
+    /// Whether there is a store to query for history.
     pub(crate) history: bool,
 }
 
@@ -78,29 +78,29 @@ pub(crate) struct ChatStart {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ChatMessage {
-    /// Time of arrival, or of a message of the past the time that its sender says; Unix milliseconds.
+    /// Time of arrival, Unix milliseconds; for a message from a store, the time stated by its sender.
     #[serde(rename = "unixMs")]
     pub(crate) at_ms: u64,
-    /// Name that the sender gives itself, as it came but for bytes that are no text.
+    /// Name chosen by the sender, as received, with bytes that are not UTF-8 replaced.
     pub(crate) nick: String,
-    /// Text, as it came but for bytes that are no text.
+    /// Text as received, with bytes that are not UTF-8 replaced.
     pub(crate) text: String,
     /// Time from sending to arrival by the clocks of both ends, milliseconds; negative if the sender's clock is ahead.
     pub(crate) latency_ms: Option<i64>,
     /// Whether the message came encrypted.
     pub(crate) encrypted: bool,
-    /// Whether an encrypted room got it in clear text.
+    /// Whether the message came in clear text although the room is encrypted.
     #[serde(skip)]
     pub(crate) is_exposed: bool,
     /// Public key that the sender signed with, hexadecimal.
     pub(crate) signed_by: Option<String>,
-    /// Whether it came from a store.
+    /// Whether the message came from a store.
     pub(crate) past: bool,
     /// Hash of the message, hexadecimal.
     pub(crate) hash: String,
 }
 
-/// Part of a line, by which a screen chooses a colour.
+/// Kind of a line's part; a screen chooses its colour by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
     /// Name of a sender.
@@ -114,13 +114,13 @@ pub(crate) enum Tone {
 }
 
 impl ChatMessage {
-    /// The line for people, without its time: parts that are harmless for a terminal.
+    /// Returns the line for people, without its time, as parts that are safe to print on a terminal.
     pub(crate) fn parts(&self) -> Vec<(Tone, String)> {
         let nick = text::nick(self.nick.as_bytes());
         let mut parts = Vec::new();
-        // Before the name, where nothing that the sender writes can stand.
+        // Before the name, where the sender cannot write anything.
         if let Some(key) = &self.signed_by {
-            // The first bytes after the one that all keys begin with.
+            // Skip the first byte, which all keys have in common, and show the next six.
             let short = key.get(2..14).unwrap_or(key);
             parts.push((Tone::Quiet, format!("(signed {short}…) ")));
         }
@@ -139,7 +139,7 @@ impl ChatMessage {
     }
 }
 
-/// A latency in plain words.
+/// Formats a latency in plain words.
 fn latency(ms: i64) -> String {
     let size = ms.unsigned_abs();
     let amount = match size {
@@ -149,20 +149,20 @@ fn latency(ms: i64) -> String {
         _ => format!("{} h", size / 3_600_000),
     };
     match ms {
-        // Two clocks that are kept well differ by as much.
+        // Even well-kept clocks differ by this much.
         ..-20 => format!("sender's clock {amount} ahead"),
         -20..0 => "0 ms".to_owned(),
         _ => amount,
     }
 }
 
-/// Time of day in UTC.
+/// Formats the time of day in UTC.
 pub(crate) fn clock(at_ms: u64) -> String {
     let s = at_ms / 1000;
     format!("{:02}:{:02}:{:02}", s / 3600 % 24, s / 60 % 60, s % 60)
 }
 
-/// Lines in which the beginning of a chat is told.
+/// Returns the lines that announce the start of a chat.
 pub(crate) fn beginning(ready: &ChatStart) -> Vec<String> {
     let mut lines = vec![format!(
         "{} in {} on {}; times are UTC",
@@ -181,7 +181,7 @@ pub(crate) fn beginning(ready: &ChatStart) -> Vec<String> {
 }
 
 impl ChatEvent {
-    /// The event as one line of JSON; `None` if programs are not told.
+    /// Returns the event as one line of JSON; `None` for an event that programs do not get.
     pub(crate) fn json(&self) -> Option<String> {
         let value = match self {
             Self::Ready(ready) => tagged("ready", ready),
@@ -232,7 +232,7 @@ impl ChatEvent {
     }
 }
 
-/// An object with the name of its event.
+/// Returns an object with the name of its event.
 fn tagged(event: &str, fields: &impl Serialize) -> serde_json::Value {
     // Strings, numbers and lists of them always have a JSON form.
     let mut value = serde_json::to_value(fields).unwrap_or_default();

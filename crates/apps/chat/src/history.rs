@@ -1,4 +1,4 @@
-//! The room's past, from a store.
+//! The room's history, from a store.
 //!
 //! The store is the node's own archive, one named in the configuration, or one of a connected peer.
 
@@ -15,20 +15,20 @@ use undertone_services::history::{
     ContentCriteria, HistoryCriteria, HistoryQuery, PAGE_MAX, PageDirection,
 };
 
-/// Messages of the past that are asked for when the chat begins.
+/// Number of past messages requested when the chat starts.
 const RECENT: usize = 100;
 
-/// Questions that may wait for the store.
+/// Maximum number of queries waiting for the store.
 const QUEUE: usize = 8;
 
-/// Time for which a store is looked for when the chat begins: on a busy machine it takes a while until peers are connected
-/// and have said what they offer.
+/// Time to look for a store when the chat starts. On a busy machine it takes a while until peers are connected and
+/// have announced their services.
 const LOOK_FOR: Duration = Duration::from_secs(60);
 
-/// Pause between two questions.
+/// Pause between two queries.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Answer of a store that is still to come.
+/// Pending answer of a store.
 pub(crate) type PendingStoreReply<'a, T> =
     Pin<Box<dyn Future<Output = Result<T, HistoryFailure>> + Send + 'a>>;
 
@@ -59,7 +59,7 @@ pub(crate) trait RoomHistory: Send {
     ) -> PendingStoreReply<'a, Vec<WakuMessage>>;
 }
 
-/// Question to the store.
+/// Query to the store.
 #[derive(Debug)]
 pub(crate) enum HistoryQuestion {
     /// Asks for the last messages of the room.
@@ -109,12 +109,12 @@ impl RoomHistory for StoreHistory {
     }
 }
 
-/// Whether another try may succeed, perhaps with another store.
+/// Whether another attempt may succeed, perhaps with another store.
 fn may_pass(failure: &ServiceFailure) -> bool {
     match failure {
-        // The node has just started, and its peers may not have said yet what they offer.
+        // The node has just started, and its peers may not have announced their services yet.
         ServiceFailure::NoPeer { .. } => true,
-        // A connection that was just made, or a store that is busy with its own start.
+        // The connection may be new, or the store busy starting.
         ServiceFailure::Dial { .. }
         | ServiceFailure::Refused { .. }
         | ServiceFailure::BadAnswer { .. }
@@ -136,7 +136,7 @@ pub(crate) fn open(services: ServicesHandle) -> Box<dyn RoomHistory> {
     Box::new(StoreHistory(services))
 }
 
-/// Starts asking a store, one question at a time. Questions that find the queue full are dropped.
+/// Starts to query a store, one query at a time. Queries are dropped if the queue is full.
 pub(crate) fn start(
     mut history: Box<dyn RoomHistory>,
 ) -> (mpsc::Sender<HistoryQuestion>, mpsc::Receiver<StoreReply>) {

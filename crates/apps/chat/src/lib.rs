@@ -1,7 +1,7 @@
 //! A messenger in the terminal, on a Waku node that relays or is a light client.
 //!
-//! A [`Chat`] shows the messages of one room: those that the node delivers, those that stores kept, and the user's own
-//! with their way to other nodes. It runs on a screen ([`Chat::run_on_screen`]) or with a line for each event
+//! A [`Chat`] shows the messages of one room: those that the node delivers, those from stores, and the user's own
+//! with their delivery state. It runs on a screen ([`Chat::run_on_screen`]) or with one line per event
 //! ([`Chat::run_in_lines`]). Encrypted rooms use version 1 of Waku's payload encryption (RFC 26).
 
 mod body;

@@ -1,4 +1,4 @@
-//! The chat in lines: one for each event, for people and, as JSON, for programs.
+//! The chat in lines: one per event, for people or, as JSON, for programs.
 
 use std::io::{self, Write};
 
@@ -15,12 +15,13 @@ pub(crate) struct LineFront<W> {
     out: W,
     is_json: bool,
     goes_on: bool,
-    /// Standing that was told last, without what changes every second.
+    /// Status that was reported last, without values that change every second.
     told: Option<(String, String)>,
 }
 
 impl<W: Write> LineFront<W> {
-    /// Writes to `out`. With `goes_on`, the end of the input is not the end of the chat.
+    /// Creates a front end that writes to `out`. With `goes_on`, the chat continues after the end of the
+    /// input.
     pub(crate) fn new(out: W, is_json: bool, goes_on: bool) -> Self {
         Self {
             out,
@@ -30,7 +31,7 @@ impl<W: Write> LineFront<W> {
         }
     }
 
-    /// Whether a standing is news.
+    /// Whether an event needs to be reported; a status only if it has changed.
     fn is_news(&mut self, event: &ChatEvent) -> bool {
         let ChatEvent::Standing { standing, .. } = event else {
             return true;
@@ -81,7 +82,7 @@ impl<W: Write> Front for LineFront<W> {
     }
 }
 
-/// Lines for people. Those of a message alone have brackets after the time.
+/// Formats an event as lines for people. Only messages have brackets after the time.
 fn lines(event: &ChatEvent) -> Vec<String> {
     match event {
         ChatEvent::Ready(ready) => {

@@ -1,4 +1,4 @@
-//! Own messages and what has become of them.
+//! Own messages and their delivery states.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,34 +9,34 @@ use undertone_node::services::{SendId, SendReport, SendStep};
 #[path = "tests/own.rs"]
 mod tests;
 
-/// Own messages whose state is followed; the oldest are forgotten. The queue of a node has as many.
+/// Own messages whose state is tracked; the oldest are forgotten. A node's queue holds as many.
 const KNOWN_MAX: usize = 1_000;
 
-/// Messages at most of which something was reported before their number was told.
+/// Maximum number of messages with reports that arrive before the message's id in the queue is known.
 const EARLY_MAX: usize = 256;
 
 /// State of an own message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OwnState {
-    /// The message is on its way into the queue.
+    /// The message is being put into the queue.
     Sending,
-    /// The message is in the queue, on disk: it is sent, if need be after the next start.
+    /// The message is in the queue, on disk. It will be sent, if necessary after a restart.
     Queued,
-    /// The message was given to a peer, with its proof.
+    /// The message was passed to a peer, with its proof.
     Sent {
-        /// Hash by which others know the message; `None` for one in fragments.
+        /// Hash of the message; `None` for a fragmented one.
         hash: Option<MessageHash>,
     },
     /// Another node has it.
     Propagated {
-        /// Hash by which others know the message; `None` for one in fragments.
+        /// Hash of the message; `None` for a fragmented one.
         hash: Option<MessageHash>,
-        /// Reason why no more is to be known, at the end.
+        /// Final reason why the state cannot be confirmed; `None` if it may still change.
         unconfirmed: Option<&'static str>,
     },
     /// A store keeps it.
     Stored {
-        /// Hash by which the store knows it; `None` for one in fragments.
+        /// Hash of the message; `None` for a fragmented one.
         hash: Option<MessageHash>,
     },
     /// The message was not sent, or is lost.
@@ -47,7 +47,7 @@ pub(crate) enum OwnState {
 }
 
 impl OwnState {
-    /// The state at a step of the message.
+    /// Returns the state for a step that the sender reports.
     pub(crate) fn at(step: SendStep, hash: Option<MessageHash>) -> Self {
         match step {
             SendStep::Queued => Self::Queued,
@@ -63,7 +63,7 @@ impl OwnState {
         }
     }
 
-    /// Whether nobody else has the message yet and somebody may.
+    /// Whether nobody else has the message yet, but somebody may get it.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self, Self::Sending | Self::Queued | Self::Sent { .. })
     }
@@ -93,7 +93,7 @@ impl OwnState {
         }
     }
 
-    /// Reason of a failure, or why no store confirmed the message.
+    /// Returns the reason of a failure, or why no store confirmed the message.
     pub(crate) fn reason(&self) -> Option<&str> {
         match self {
             Self::Failed { reason } => Some(reason),
@@ -102,7 +102,7 @@ impl OwnState {
         }
     }
 
-    /// The state in plain words.
+    /// Returns the state in plain words.
     pub(crate) fn words(&self) -> String {
         match self.reason() {
             Some(reason) => format!("{}: {reason}", self.name()),
@@ -114,7 +114,7 @@ impl OwnState {
 #[derive(Debug)]
 struct OwnMessage {
     number: u64,
-    /// Number of the message in the node's queue, once it has one.
+    /// Id of the message in the node's queue, once it has one.
     id: Option<SendId>,
     state: OwnState,
 }
@@ -124,17 +124,17 @@ struct OwnMessage {
 pub(crate) struct OwnMessages {
     messages: VecDeque<OwnMessage>,
     last: u64,
-    /// States of messages whose number in the queue is still on its way here.
+    /// States of messages whose id in the queue is not known here yet.
     early: BTreeMap<SendId, OwnState>,
 }
 
 impl OwnMessages {
-    /// Begins a message and returns its number.
+    /// Adds a new message and returns its number.
     pub(crate) fn begin(&mut self) -> u64 {
         self.add(None, OwnState::Sending)
     }
 
-    /// Goes on with a message of the run before, and returns its number here.
+    /// Adds a message of the previous run and returns its number in this one.
     pub(crate) fn resume(&mut self, id: SendId, state: OwnState) -> u64 {
         self.add(Some(id), state)
     }
@@ -149,26 +149,26 @@ impl OwnMessages {
         number
     }
 
-    /// Number of messages that nobody else has yet.
+    /// Returns the number of messages that nobody else has yet.
     pub(crate) fn open(&self) -> usize {
         let open = self.messages.iter().filter(|own| own.state.is_open());
         open.count()
     }
 
-    /// Numbers of the messages that nobody else has yet.
+    /// Returns the numbers of the messages that nobody else has yet.
     pub(crate) fn open_numbers(&self) -> Vec<u64> {
         let open = self.messages.iter().filter(|own| own.state.is_open());
         open.map(|own| own.number).collect()
     }
 
-    /// Numbers in the queue of the messages whose state may change.
+    /// Returns the queue ids of the messages whose state may still change.
     pub(crate) fn followed(&self) -> Vec<SendId> {
         let is_followed = |own: &&OwnMessage| own.state.is_open() || own.state.is_propagating();
         let followed = self.messages.iter().filter(is_followed);
         followed.filter_map(|own| own.id).collect()
     }
 
-    /// Takes the node's answer to a message: its number in the queue, or why it is not there. Returns the new state.
+    /// Records the node's answer to a message: its id in the queue, or why it was not queued. Returns the new state.
     pub(crate) fn answered(
         &mut self,
         number: u64,
@@ -185,7 +185,7 @@ impl OwnMessages {
         own.change(state)
     }
 
-    /// Takes a report; returns the message and its state if that is new.
+    /// Records a report; returns the message's number and state if the state is new.
     pub(crate) fn reported(&mut self, report: &SendReport) -> Option<(u64, OwnState)> {
         let state = OwnState::at(report.step, report.hash);
         let is_it = |own: &&mut OwnMessage| own.id == Some(report.id);

@@ -1,4 +1,4 @@
-//! The room: a content topic, and the key of its messages if it has one.
+//! The room: a content topic, and the key of its messages if there is one.
 
 use rand_core::CryptoRng;
 use undertone_message::{PubsubTopic, WakuMessage};
@@ -12,26 +12,26 @@ mod tests;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Room that one chat is in.
+/// Room of one chat.
 pub struct ChatRoom {
     /// Content topic of the messages.
     pub content_topic: String,
-    /// Shard that carries them.
+    /// Shard that carries the messages.
     pub pubsub_topic: PubsubTopic,
     /// Key that the members share; `None` for clear text.
     pub key: Option<SymmetricKey>,
 }
 
-/// A message of the room that could be read.
+/// A readable message of the room.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Read {
-    /// Name that the sender gives itself; any bytes.
+    /// Name chosen by the sender; any bytes.
     pub(crate) nick: Vec<u8>,
     /// Text; any bytes.
     pub(crate) text: Vec<u8>,
-    /// Time that the sender says it was sent, Unix nanoseconds; `None` if it does not say.
+    /// Time of sending as stated by the sender, Unix nanoseconds; `None` if not stated.
     pub(crate) sent_ns: Option<u64>,
-    /// Whether it came encrypted.
+    /// Whether the message came encrypted.
     pub(crate) is_encrypted: bool,
     /// Key that the sender signed with; only encrypted messages have signatures.
     pub(crate) signed_by: Option<PublicKey>,
@@ -46,13 +46,13 @@ pub(crate) enum UnreadableMessage {
     /// The message cannot be decrypted with the room's key.
     #[error("{0}")]
     Sealed(#[from] OpenError),
-    /// The message is encrypted in a way that is not known.
+    /// The message uses an unknown encryption.
     #[error("encryption of version {version} is not known")]
     Version {
-        /// Version that the message names.
+        /// Version stated in the message.
         version: u32,
     },
-    /// The content is no chat message.
+    /// The content is not a chat message.
     #[error("it is no chat message: {0}")]
     Body(#[from] BodyError),
 }
@@ -87,7 +87,7 @@ impl ChatRoom {
         Ok(message)
     }
 
-    /// Reads a message of the room. In an encrypted room clear text is read too, and marked as such.
+    /// Reads a message of the room. In an encrypted room, clear text is read as well, and marked as such.
     pub(crate) fn read(&self, message: &WakuMessage) -> Result<Read, UnreadableMessage> {
         let (body, signed_by) = match (message.version.unwrap_or(0), &self.key) {
             (0, _) => (message.payload.to_vec(), None),
@@ -110,9 +110,9 @@ impl ChatRoom {
     }
 }
 
-/// Time of a body in nanoseconds; `None` if it says none.
+/// Converts a body's time to nanoseconds; `None` if it has none.
 fn sent_ns(timestamp: u64) -> Option<u64> {
-    /// A number of seconds above this one is meant as milliseconds.
+    /// A larger number of seconds is taken as milliseconds.
     const SECONDS_MAX: u64 = 100_000_000_000;
     match timestamp {
         0 => None,

@@ -1,4 +1,4 @@
-//! The chat on a terminal: messages, standing and an input line on a screen of their own.
+//! The chat on a terminal: messages, status and an input line on the alternate screen.
 
 mod input;
 mod terminal;
@@ -20,10 +20,10 @@ use crate::events::ChatEvent;
 use crate::session::Front;
 use crate::typed::{Input, Typed};
 
-/// Events of the terminal that may wait.
+/// Maximum number of terminal events in the queue.
 const QUEUE: usize = 64;
 
-/// Front end that draws on the terminal. Dropping it gives the terminal back.
+/// Front end that draws on the terminal. Dropping it restores the terminal.
 pub(crate) struct Screen {
     terminal: Terminal<CrosstermBackend<io::Stdout>>,
     view: ScreenView,
@@ -46,21 +46,21 @@ impl Screen {
         })
     }
 
-    /// Takes the terminal again after the program was stopped, and draws everything anew.
+    /// Takes the terminal again after a suspension, and redraws everything.
     fn resume(&mut self) -> io::Result<()> {
         self.guard.retake()?;
         self.redraw()
     }
 
-    /// Draws everything anew. `Terminal::clear` would ask the terminal where its cursor is, and the answer would go
-    /// to the thread that reads keys.
+    /// Redraws everything. `Terminal::clear` would query the terminal for the cursor position, and the answer would
+    /// go to the thread that reads keys.
     fn redraw(&mut self) -> io::Result<()> {
         crossterm::execute!(io::stdout(), Clear(ClearType::All))?;
         self.terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
         self.flush()
     }
 
-    /// Gives the terminal back and stops the program until it is continued.
+    /// Restores the terminal and stops the program until it is continued.
     fn suspend(&mut self) -> io::Result<()> {
         self.guard.release();
         terminal::stop_self()?;
@@ -122,10 +122,10 @@ impl Front for Screen {
     }
 }
 
-/// Reads the terminal in a thread of its own, and the signals that concern it.
+/// Reads the terminal in a separate thread, and listens for the signals that concern it.
 ///
 /// # Errors
-/// The operating system's error, if it does not let the program listen for a signal.
+/// The operating system's error if the program cannot listen for a signal.
 pub(crate) fn read_terminal() -> io::Result<mpsc::Receiver<Input>> {
     let (sender, receiver) = mpsc::channel(QUEUE);
     for (number, input) in [

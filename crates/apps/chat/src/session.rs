@@ -1,4 +1,4 @@
-//! One chat from its beginning to its end: what the node delivers and the user types goes in, events come out.
+//! One chat from start to end: takes deliveries of the node and inputs of the user, and emits events.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -32,37 +32,37 @@ mod tests;
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Time between two looks at the node.
+/// Interval at which the node's status is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Own messages at a time that nobody else has yet.
+/// Maximum number of own messages that nobody else has yet.
 const OPEN_MAX: usize = 64;
 
-/// Deliveries that are shown before the screen is drawn.
+/// Deliveries shown before the screen is redrawn.
 const BATCH_MAX: usize = 256;
 
-/// Hashes of messages that are remembered, so that none is shown twice.
+/// Hashes of messages that are remembered, so that no message is shown twice.
 const SEEN_MAX: usize = 4096;
 
-/// Most characters of what a peer says about itself.
+/// Maximum number of characters shown of a peer's description of itself.
 const AGENT_CHARS_MAX: usize = 60;
 
-/// One way of showing a chat to its user.
+/// A front end, which shows a chat to its user.
 pub(crate) trait Front {
-    /// Takes an event.
+    /// Shows an event.
     fn show(&mut self, event: &ChatEvent) -> io::Result<()>;
 
-    /// Brings all events before the user's eyes.
+    /// Makes all events visible.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Takes what the user did; returns what the user wants, if it is complete.
+    /// Processes an input of the user; returns the request once it is complete.
     fn typed(&mut self, input: Input) -> io::Result<Option<Typed>>;
 
-    /// Whether the user's input can wait until earlier messages are settled.
+    /// Whether further input can wait until earlier messages have reached somebody.
     fn waits(&self) -> bool;
 }
 
-/// Ends of the channels into a session.
+/// Receiving ends of the channels into a session.
 pub(crate) struct Wires {
     /// Valid messages of all rooms of the shard.
     pub(crate) deliveries: mpsc::Receiver<Delivery>,
@@ -70,13 +70,13 @@ pub(crate) struct Wires {
     pub(crate) inputs: mpsc::Receiver<Input>,
     /// Answers of the queue to own messages.
     pub(crate) outcomes: mpsc::UnboundedReceiver<QueueAnswer>,
-    /// Steps of messages on their way.
+    /// Reports on sent messages.
     pub(crate) news: SendNewsStream,
     /// Answers of the store, if there is one.
     pub(crate) answers: Option<mpsc::Receiver<StoreReply>>,
 }
 
-/// Answer of the queue to an own message.
+/// The queue's answer to an own message.
 #[derive(Debug)]
 pub(crate) struct QueueAnswer {
     number: u64,
@@ -97,29 +97,29 @@ pub(crate) struct ChatSession<F, R> {
     pub(crate) node: NodeHandle,
     /// Queue of own messages.
     pub(crate) sender: SenderHandle,
-    /// Services of a node that does not relay.
+    /// Services, on a node that does not relay.
     pub(crate) light: Option<ServicesHandle>,
-    /// Count of the epoch's messages; `None` without a rate limit.
+    /// Message budget of the epoch; `None` without a rate limit.
     pub(crate) budget: Option<MessageBudget>,
     /// Offset of the node's clock from the system's, nanoseconds.
     pub(crate) clock_ahead_ns: i64,
     /// Whether peers to connect to are configured.
     pub(crate) has_peers_to_dial: bool,
-    /// Longest time from the end of the input to the end of the chat.
+    /// Maximum time from the end of the input to the end of the chat.
     pub(crate) end_wait: Duration,
     /// Sender of [`Wires::outcomes`].
     pub(crate) outcomes: mpsc::UnboundedSender<QueueAnswer>,
-    /// Questions to the store, if there is one.
+    /// Queries to the store, if there is one.
     pub(crate) questions: Option<mpsc::Sender<HistoryQuestion>>,
     /// Messages of this user.
     pub(crate) own: OwnMessages,
-    /// Messages that this user wrote, by their hashes without a timestamp.
+    /// Messages written by this user, hashed without their timestamps.
     pub(crate) written: ShownMessages,
     /// Messages that were shown.
     pub(crate) seen: ShownMessages,
 }
 
-/// Hashes of the last messages that were shown.
+/// Hashes of the most recent messages.
 #[derive(Debug, Default)]
 pub(crate) struct ShownMessages {
     order: VecDeque<MessageHash>,
@@ -142,11 +142,11 @@ impl ShownMessages {
     }
 }
 
-/// Reason why a session ends before its user wants it.
+/// Reason why a session ends without its user's request.
 enum SessionFault {
     Node(Stopped),
     Front(io::Error),
-    /// The time after the end of the input is over, and these messages have reached nobody.
+    /// The time limit after the end of the input has passed, and these messages have not reached anybody.
     Unsent(Vec<u64>),
 }
 
@@ -163,7 +163,7 @@ impl From<io::Error> for SessionFault {
 }
 
 impl<F: Front, R: CryptoRng> ChatSession<F, R> {
-    /// Runs the chat until its user ends it or `stop` is ready.
+    /// Runs the chat until its user ends it or `stop` completes.
     pub(crate) async fn run(
         mut self,
         ready: ChatStart,
@@ -178,7 +178,7 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         match ended {
             Ok(()) => Ok(()),
             Err(SessionFault::Node(stopped)) => Err(stopped.into()),
-            // A closed pipe is no failure: the reader stopped early on purpose, as `head` does.
+            // A closed pipe is not a failure: the reader stopped early on purpose, as `head` does.
             Err(SessionFault::Front(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Err(SessionFault::Front(error)) => Err(ChatError::Terminal(error)),
             Err(SessionFault::Unsent(numbers)) => Err(ChatError::Unsent {
@@ -251,20 +251,21 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         }
     }
 
-    /// Shows a message that the node delivers, unless it is an own one or another room's.
+    /// Shows a delivered message, unless it is the user's own or of another room.
     fn heard(&mut self, delivery: &Delivery) -> io::Result<()> {
         let message = &delivery.message;
-        // That it is from this node does not make it the user's: the node publishes for lightpush clients, too.
+        // Messages from this node are not necessarily the user's: the node also publishes for lightpush
+        // clients.
         if !self.room.carries(&delivery.pubsub_topic, message) {
             return Ok(());
         }
-        // The message may have waited for this look.
+        // The delivery may have waited in the channel.
         let waited_ns = u64::try_from(delivery.received.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let received_ns = self.now_ns().saturating_sub(waited_ns);
         self.show_message(&delivery.pubsub_topic, message, Some(received_ns))
     }
 
-    /// Shows a message; one without time of arrival is of the past.
+    /// Shows a message; `received_ns` is `None` for a message from a store.
     fn show_message(
         &mut self,
         topic: &PubsubTopic,
@@ -272,7 +273,7 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         received_ns: Option<u64>,
     ) -> io::Result<()> {
         let hash = message_hash(&topic.to_string(), message);
-        // The relay and filter peers deliver own messages, too, and stores have them.
+        // The relay and filter peers also deliver own messages, and stores return them.
         let is_own = self.written.hashes.contains(&timeless(topic, message));
         if is_own || !self.seen.insert(hash) {
             return Ok(());
@@ -304,7 +305,8 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         self.front.show(&event)
     }
 
-    /// Does what the user wants; continues with whether the chat ends once all messages are settled.
+    /// Executes the user's request. Continues with whether the chat should end once all messages have reached
+    /// somebody.
     async fn typed(&mut self, input: Input) -> Result<ControlFlow<(), bool>, SessionFault> {
         let Some(typed) = self.front.typed(input)? else {
             return Ok(ControlFlow::Continue(false));
@@ -356,7 +358,7 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
             Ok(message) => message,
             Err(error) => return self.refused(number, error.to_string()),
         };
-        // The queue sets it when the message leaves: relays refuse one that has waited.
+        // The queue sets the timestamp when the message leaves, because relays reject old timestamps.
         message.timestamp = None;
         let topic = self.room.pubsub_topic.clone();
         self.written.insert(timeless(&topic, &message));
@@ -379,7 +381,7 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         })
     }
 
-    /// Looks at the node: its standing.
+    /// Checks the node's status and shows it.
     async fn look(&mut self) -> Result<(), SessionFault> {
         let standing = self.standing().await?;
         let at_ms = self.now_ms();
@@ -405,7 +407,7 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         Ok(status)
     }
 
-    /// Takes an answer of the store.
+    /// Handles an answer of the store.
     fn told(&mut self, answer: StoreReply) -> io::Result<()> {
         match answer {
             StoreReply::Recent(Ok(messages)) => {
@@ -426,7 +428,7 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
 
     fn ask(&self, question: HistoryQuestion) {
         if let Some(questions) = &self.questions {
-            // A store that is slow is asked again later.
+            // Dropped if the store is slow; another query follows later.
             let _ = questions.try_send(question);
         }
     }
@@ -440,21 +442,21 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         self.now_ns() / NS_PER_MS
     }
 
-    /// Time of the node's clock, Unix nanoseconds.
+    /// Returns the time of the node's clock, Unix nanoseconds.
     fn now_ns(&self) -> u64 {
         now_ns(self.clock_ahead_ns)
     }
 }
 
-/// Time of a clock that is ahead of the system's, Unix nanoseconds.
+/// Returns the time of a clock that is ahead of the system's by `ahead_ns`, Unix nanoseconds.
 pub(crate) fn now_ns(ahead_ns: i64) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    // A system's clock before 1970 is wrong by more than is worth handling.
+    // A system clock before 1970 is too wrong to be worth handling.
     let now_ns = u64::try_from(now.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX);
     now_ns.saturating_add_signed(ahead_ns)
 }
 
-/// Hash of a message without its timestamp, which the queue may set more than once.
+/// Hashes a message without its timestamp, which the queue may set more than once.
 fn timeless(topic: &PubsubTopic, message: &WakuMessage) -> MessageHash {
     let timeless = WakuMessage {
         timestamp: None,
@@ -463,7 +465,7 @@ fn timeless(topic: &PubsubTopic, message: &WakuMessage) -> MessageHash {
     message_hash(&topic.to_string(), &timeless)
 }
 
-/// Next answer of the store; never without one.
+/// Waits for the next answer of the store; forever if there is no store.
 async fn next(answers: &mut Option<mpsc::Receiver<StoreReply>>) -> Option<StoreReply> {
     match answers {
         Some(receiver) => {

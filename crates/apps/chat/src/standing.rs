@@ -7,25 +7,26 @@ use undertone_node::services::LightStatus;
 #[path = "tests/standing.rs"]
 mod tests;
 
-/// Standing of the chat in its network at one moment.
+/// Status of the chat in its network at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChatStatus {
     /// Number of connected peers.
     pub(crate) peers: usize,
-    /// Connected peers that carry the room's shard, or without relay those that push the room's messages.
+    /// Connected peers that carry the room's shard; without relay, the filter peers that push the room's
+    /// messages.
     pub(crate) carriers: usize,
     /// Whether peers to connect to are configured.
     pub(crate) has_peers_to_dial: bool,
-    /// Permission to publish.
+    /// Whether the node may publish.
     pub(crate) publishing: PublishAllowance,
 }
 
-/// Permission to publish.
+/// Whether and how the node may publish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PublishAllowance {
     /// The network has no rate limit.
     Unlimited,
-    /// The node can make no proof.
+    /// The node cannot make proofs.
     Forbidden {
         /// Reason, in plain words.
         reason: String,
@@ -36,10 +37,10 @@ pub(crate) enum PublishAllowance {
     Limited(Left),
 }
 
-/// Rest of the epoch's messages.
+/// Remaining messages of the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Left {
-    /// Upper bound of the messages left: the node's count, or what is known of it while it cannot be read.
+    /// Upper bound on the remaining messages: the node's count, or an estimate while it cannot be read.
     pub(crate) at_most: u64,
     /// Messages per epoch.
     pub(crate) limit: u64,
@@ -48,7 +49,7 @@ pub(crate) struct Left {
 }
 
 impl ChatStatus {
-    /// Reads the standing out of the node's figures.
+    /// Derives the status from the node's metrics.
     pub(crate) fn of(
         metrics: &MetricsSnapshot,
         pubsub_topic: &str,
@@ -63,7 +64,7 @@ impl ChatStatus {
                     .to_owned(),
             },
             (Some(rln), Some(left)) => match &rln.refusal {
-                // That nothing is left is the reason, and no more than that is to be said.
+                // If nothing is left, that itself is the reason, and needs no other message.
                 Some(reason) if left.at_most > 0 => PublishAllowance::Forbidden {
                     reason: reason.clone(),
                 },
@@ -79,7 +80,7 @@ impl ChatStatus {
         }
     }
 
-    /// Changes the standing to that of a node without relay.
+    /// Adapts the status to a node without relay.
     pub(crate) fn without_relay(&mut self, light: &LightStatus, pubsub_topic: &str) {
         self.carriers = light.filter_peers.get(pubsub_topic).copied().unwrap_or(0);
         if self.publishing == PublishAllowance::Unlimited {
@@ -87,7 +88,7 @@ impl ChatStatus {
         }
     }
 
-    /// The connection, in plain words.
+    /// Describes the connection in plain words.
     pub(crate) fn connection(&self) -> String {
         let plural = |n: usize| if n == 1 { "peer" } else { "peers" };
         match (self.peers, self.carriers) {
@@ -110,7 +111,7 @@ impl ChatStatus {
         }
     }
 
-    /// The permission to publish, in plain words, with the time left in the epoch.
+    /// Describes the permission to publish in plain words, with the time left in the epoch.
     pub(crate) fn publishing(&self) -> String {
         match &self.publishing {
             PublishAllowance::Limited(left) => format!(
@@ -122,7 +123,7 @@ impl ChatStatus {
         }
     }
 
-    /// The permission to publish, in plain words, without what changes every second.
+    /// Describes the permission to publish in plain words, without values that change every second.
     pub(crate) fn publishing_gist(&self) -> String {
         match &self.publishing {
             PublishAllowance::Unlimited => "no rate limit".to_owned(),
@@ -138,24 +139,24 @@ impl ChatStatus {
         }
     }
 
-    /// Whether what is sent now reaches somebody.
+    /// Whether a message sent now reaches anybody.
     pub(crate) fn is_connected(&self) -> bool {
         self.carriers > 0
     }
 }
 
-/// Count of the messages sent in the present epoch.
+/// Count of the messages sent in the current epoch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MessageBudget {
     limit: u64,
     epoch_s: u64,
-    /// Epoch that `used` belongs to.
+    /// Epoch to which `used` belongs.
     epoch: u64,
     used: u64,
 }
 
 impl MessageBudget {
-    /// Starts with a whole epoch's messages.
+    /// Creates a budget with the messages of a whole epoch.
     pub(crate) fn new(limit: u64, epoch_s: u64) -> Self {
         Self {
             limit,
@@ -171,14 +172,14 @@ impl MessageBudget {
         self.used = self.used.saturating_add(1);
     }
 
-    /// Takes the node's count of what is left, and the limit of its membership.
+    /// Adopts the node's count of remaining messages and the limit of its membership.
     pub(crate) fn learn(&mut self, now_s: u64, allowance: EpochAllowance) {
         self.enter(now_s);
         self.limit = allowance.limit;
         self.used = allowance.limit.saturating_sub(allowance.left);
     }
 
-    /// Returns what is left.
+    /// Returns the remaining messages.
     pub(crate) fn left(&mut self, now_s: u64) -> Left {
         self.enter(now_s);
         Left {

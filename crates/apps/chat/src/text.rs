@@ -1,7 +1,7 @@
-//! Text of strangers, made harmless for a terminal.
+//! Text of strangers, made safe to print on a terminal.
 //!
-//! A message may contain escape sequences that move the cursor or change the title, characters that reverse the
-//! direction of writing, line breaks that imitate other lines, and piles of combining marks that cover their neighbours.
+//! A message may contain escape sequences that move the cursor or change the title. Other characters reverse the
+//! direction of writing, break lines to imitate other lines, or pile up combining marks that cover their neighbours.
 
 use std::borrow::Cow;
 
@@ -11,21 +11,21 @@ use unicode_width::UnicodeWidthChar as _;
 #[path = "tests/text.rs"]
 mod tests;
 
-/// Most characters that are shown of a message.
+/// Maximum number of characters shown of a message.
 pub(crate) const TEXT_CHARS_MAX: usize = 2000;
 
-/// Most characters that are shown of a sender's name.
+/// Maximum number of characters shown of a sender's name.
 pub const NICK_CHARS_MAX: usize = 32;
 
-/// Most characters without a width of their own (accents, variations) that may follow one another.
+/// Maximum number of consecutive zero-width characters (accents, variation selectors).
 const MARKS_MAX: usize = 3;
 
-/// Returns a message's text as one line without effect on a terminal, cut at [`TEXT_CHARS_MAX`].
+/// Returns a message's text as a single line that is safe to print on a terminal, cut at [`TEXT_CHARS_MAX`].
 pub(crate) fn message(bytes: &[u8]) -> String {
     harmless(&String::from_utf8_lossy(bytes), TEXT_CHARS_MAX)
 }
 
-/// Returns a sender's name without effect on a terminal, and without the brackets that mark names.
+/// Returns a sender's name, safe to print on a terminal and without the brackets that mark names.
 pub fn nick(bytes: &[u8]) -> String {
     let name = harmless(String::from_utf8_lossy(bytes).trim(), NICK_CHARS_MAX);
     let name: String = name
@@ -42,7 +42,7 @@ pub fn nick(bytes: &[u8]) -> String {
     }
 }
 
-/// Replaces or drops every character that could do more than be seen in its place.
+/// Replaces or drops every character that could have an effect beyond its own place.
 pub(crate) fn harmless(text: &str, chars_max: usize) -> String {
     let mut out = String::new();
     let mut marks = 0;
@@ -69,7 +69,7 @@ pub(crate) fn harmless(text: &str, chars_max: usize) -> String {
     out
 }
 
-/// Character that is shown in place of `c`; `None` if none is.
+/// Returns the character shown in place of `c`; `None` if `c` is dropped.
 fn replaced(c: char) -> Option<char> {
     match c {
         '\t' => Some(' '),
@@ -83,7 +83,7 @@ fn replaced(c: char) -> Option<char> {
     }
 }
 
-/// Whether a character is not seen, but changes how others are: direction, joining, annotation, tags.
+/// Whether a character is invisible but affects how others are shown: direction, joining, annotation, tags.
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -98,10 +98,10 @@ fn is_invisible(c: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns JSON in which every character outside of ASCII is written as an escape, so that the text is exact for a
-/// program and harmless on a terminal.
+/// Escapes every character in JSON that is not ASCII, so that the text is exact for a program and safe to print on a
+/// terminal.
 pub(crate) fn ascii_json(json: &str) -> Cow<'_, str> {
-    // Outside of strings JSON is ASCII, and DEL is the one ASCII control character that JSON leaves as it is.
+    // Outside of strings JSON is ASCII, and DEL is the only ASCII control character that JSON leaves unescaped.
     let is_plain = |c: char| c.is_ascii() && c != '\u{7f}';
     if json.chars().all(is_plain) {
         return Cow::Borrowed(json);

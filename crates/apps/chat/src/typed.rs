@@ -1,4 +1,4 @@
-//! What the user types: texts and commands.
+//! The user's input: texts and commands.
 
 use std::io::{self, BufRead};
 
@@ -11,10 +11,10 @@ mod tests;
 /// Longest line of the input, bytes.
 pub(crate) const LINE_BYTES_MAX: usize = 64 * 1024;
 
-/// Lines of the input that may wait.
+/// Maximum number of input lines in the queue.
 const QUEUE: usize = 16;
 
-/// Commands and what they do.
+/// Commands and their descriptions.
 pub(crate) const COMMANDS: [(&str, &str); 5] = [
     ("/help", "these commands"),
     ("/peers", "the connected peers"),
@@ -23,24 +23,24 @@ pub(crate) const COMMANDS: [(&str, &str); 5] = [
     ("//text", "send a text that begins with a slash"),
 ];
 
-/// Something that reached the program from its user.
+/// Input from the user to the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// A line of the standard input.
+    /// A line of standard input.
     Line(String),
-    /// A line longer than [`LINE_BYTES_MAX`], which was dropped.
+    /// A line longer than [`LINE_BYTES_MAX`]; it was dropped.
     TooLong,
     /// The end of the standard input.
     End,
-    /// A key, a paste or a new size of the terminal.
+    /// A key, a paste or a resize of the terminal.
     Terminal(crossterm::event::Event),
-    /// Another program wants the terminal: SIGTSTP.
+    /// SIGTSTP: the program must give up the terminal.
     Suspend,
-    /// The program goes on after having been stopped: SIGCONT.
+    /// SIGCONT: the program continues after having been stopped.
     Resume,
 }
 
-/// Request that the user typed.
+/// Parsed request of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Typed {
     /// Sends a text.
@@ -49,18 +49,18 @@ pub(crate) enum Typed {
     Help,
     /// Lists the peers.
     Peers,
-    /// Tells the standing.
+    /// Shows the status.
     Status,
     /// Ends the chat now.
     Quit,
-    /// Ends the chat when every message is settled.
+    /// Ends the chat once every message has reached somebody or failed.
     End,
-    /// A command that there is not, or a text that cannot be sent; the reason.
+    /// An unknown command, or a text that cannot be sent; with the reason.
     Refused(String),
 }
 
 impl Typed {
-    /// Reads a line as text or command; `None` for an empty line.
+    /// Parses a line as text or command; returns `None` for an empty line.
     pub(crate) fn read(line: &str) -> Option<Self> {
         let line = line.trim_end();
         if line.is_empty() {
@@ -80,7 +80,7 @@ impl Typed {
     }
 }
 
-/// Reads standard input in a thread of its own.
+/// Reads standard input in a separate thread.
 pub(crate) fn read_lines() -> mpsc::Receiver<Input> {
     let (sender, receiver) = mpsc::channel(QUEUE);
     std::thread::spawn(move || {
@@ -96,7 +96,7 @@ pub(crate) fn read_lines() -> mpsc::Receiver<Input> {
     receiver
 }
 
-/// Reads the next line; `None` at the end.
+/// Reads the next line; returns `None` at the end.
 fn next_line(source: &mut impl BufRead) -> io::Result<Option<Input>> {
     let mut line = Vec::new();
     let mut is_too_long = false;

@@ -18,9 +18,9 @@ use undertone_services::history::StoredMessage;
 
 use crate::error::MigrateError;
 
-/// Schema version that is read.
+/// Supported schema version.
 const USER_VERSION: i64 = 10;
-/// Schema version of a new archive whose migrations were not run, because the node did not find their files.
+/// Schema version of a new archive whose migrations did not run, because the node did not find their files.
 const UNSET_VERSION: i64 = 0;
 /// Columns of the table of messages at version 10, sorted.
 const COLUMNS: [&str; 7] = [
@@ -34,11 +34,11 @@ const COLUMNS: [&str; 7] = [
 ];
 /// Longest meta field of a message, bytes (RFC 14).
 const MAX_META_BYTES: usize = 64;
-/// Messages that are inserted together.
+/// Number of messages inserted at a time.
 const BATCH: usize = 1000;
-/// Bytes of payloads after which a batch is inserted though it has fewer messages.
+/// Bytes of payloads after which a batch is inserted even if it has fewer messages.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
-/// Rows that are told singly; all are counted.
+/// Maximum number of rows reported individually; all are counted.
 const TOLD_MAX: usize = 20;
 
 const READ: &str = "SELECT pubsubTopic, contentTopic, payload, version, timestamp, messageHash, meta \
@@ -59,13 +59,13 @@ pub struct ArchiveCopy {
     pub rows: u64,
     /// Messages that were copied.
     pub copied: usize,
-    /// Rows with a message that another row has, too.
+    /// Rows whose message another row also has.
     pub duplicates: usize,
-    /// Rows whose hash is not that of their content; they are copied under the hash of their content.
+    /// Rows whose hash does not match their content; they are copied under the correct hash.
     pub other_hash: usize,
-    /// Rows that are no messages, or whose timestamps are too scattered; they are not copied.
+    /// Rows that are not copied: they are not messages, or their timestamps are too scattered.
     pub not_copied: usize,
-    /// The first rows of both kinds.
+    /// Descriptions of the first rows of the last two kinds.
     pub told: Vec<String>,
 }
 
@@ -103,14 +103,14 @@ pub(crate) fn open(path: &Path) -> Result<SourceArchive, MigrateError> {
     })
 }
 
-/// Names of the columns of the table of messages, sorted; none without the table.
+/// Returns the names of the columns of the table of messages, sorted; empty if there is no such table.
 fn columns(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut statement =
         connection.prepare("SELECT name FROM pragma_table_info('message') ORDER BY name")?;
     statement.query_map([], |row| row.get(0))?.collect()
 }
 
-/// Copies all messages into a new archive. `progress` hears of rows that were read, and of all there are.
+/// Copies all messages into a new archive. Calls `progress` with the number of rows read so far and the total.
 pub(crate) async fn copy(
     source: &SourceArchive,
     directory: &Path,
@@ -177,7 +177,7 @@ async fn insert(
     Ok(())
 }
 
-/// Reads a message; an error says what of the row is wrong.
+/// Reads a message; the error says what is wrong with the row.
 fn message(row: &Row<'_>) -> Result<StoredMessage, String> {
     let text = |column: usize, name: &str| {
         let bytes = blob(row, column).ok_or_else(|| format!("{name} is no text"))?;
@@ -209,7 +209,7 @@ fn hash_of(row: &Row<'_>) -> Option<Vec<u8>> {
     blob(row, 5)
 }
 
-/// Bytes of a blob or text; none of NULL.
+/// Returns the bytes of a blob or text; `None` for NULL.
 fn blob(row: &Row<'_>, column: usize) -> Option<Vec<u8>> {
     match row.get_ref(column).ok()? {
         rusqlite::types::ValueRef::Null => Some(Vec::new()),

@@ -10,37 +10,37 @@ use undertone_rln::{CounterError, IdentityFileError, KeystoreError};
 
 use crate::read::ReadFault;
 
-/// Reason why a migration fails. What the sources have wrong is found before the first file is written.
+/// Reason why a migration fails. Faults of the sources are found before the first file is written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MigrateError {
     /// A source of flags cannot be read.
     #[error(transparent)]
     Source(#[from] ReadFault),
-    /// Nothing says how the node was run: the new one would join a network of its own.
+    /// No source says how the node was run: the new one would join a network of its own.
     #[error("no source says how the node was run")]
     NoSource,
-    /// The release is not written as one.
+    /// The release is not a valid release number.
     #[error("{text:?} is no release of the reference node")]
     Release {
-        /// What was given.
+        /// The text found.
         text: String,
     },
-    /// The flags contradict each other, or have values that this node does not take.
+    /// The flags contradict each other, or have values that this node does not accept.
     #[error("the flags make no valid configuration of ours: {source}{noted}")]
     Config {
         /// What is wrong.
         source: Box<ConfigError>,
-        /// What was noted when the sources were read; empty if nothing.
+        /// Remarks made while reading the sources; empty if there are none.
         noted: String,
     },
-    /// A file or folder that the migration would make is there.
+    /// A file or folder that the migration would create exists already.
     #[error("{}: exists already; nothing was changed", path.display())]
     Exists {
         /// The file or folder.
         path: PathBuf,
     },
-    /// A file of the deployment, or a folder of the migration, cannot be read or made.
+    /// A file of the deployment, or a folder of the migration, cannot be read or created.
     #[error("{}: {source}", path.display())]
     File {
         /// The file or folder.
@@ -56,25 +56,25 @@ pub enum MigrateError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// The node key has not the form of one. Its text is a secret and not shown.
+    /// The node key is malformed. Its text is a secret and not shown.
     #[error("{place}: not a node key")]
     NodeKey {
-        /// Flag or file that has it.
+        /// Flag or file that contains it.
         place: String,
     },
     /// There is a keystore, but the flags switch rate limiting off.
     #[error("the flags switch rate limiting off, so the node has no use for a keystore")]
     NoRateLimit,
-    /// The keystore cannot be read, or not be opened with this password.
+    /// The keystore cannot be read, or not decrypted with this password.
     #[error(transparent)]
     Keystore(#[from] KeystoreError),
-    /// The keystore has no credential of the membership.
+    /// The keystore has no credential for the membership.
     #[error("{}: no credential of this membership", path.display())]
     NoCredential {
         /// Path of the keystore.
         path: PathBuf,
     },
-    /// The keystore has several credentials, and nothing says which is meant.
+    /// The keystore has several credentials, and none is selected.
     #[error("{}: {count} credentials", path.display())]
     SeveralCredentials {
         /// Path of the keystore.
@@ -82,16 +82,16 @@ pub enum MigrateError {
         /// Number of its credentials.
         count: usize,
     },
-    /// The clock shows a time before 1970.
+    /// The system clock shows a time before 1970.
     #[error("the clock is before 1970")]
     Clock,
-    /// The counter of message ids cannot be made.
+    /// The counter of message ids cannot be created.
     #[error(transparent)]
     Counter(#[from] CounterError),
     /// The identity cannot be written.
     #[error(transparent)]
     Identity(#[from] IdentityFileError),
-    /// The archive to be copied cannot be opened.
+    /// The archive to copy cannot be opened.
     #[error("{}: {source}", path.display())]
     OpenArchive {
         /// Path of the archive.
@@ -99,17 +99,17 @@ pub enum MigrateError {
         /// Error of the database.
         source: rusqlite::Error,
     },
-    /// The archive to be copied has another schema than the one that is read.
+    /// The archive to copy has an unsupported schema.
     #[error("{}: schema version {version}, but {expected} is read", path.display())]
     ArchiveSchema {
         /// Path of the archive.
         path: PathBuf,
         /// Schema version of the archive.
         version: i64,
-        /// Schema version that is read.
+        /// Supported schema version.
         expected: i64,
     },
-    /// The archive to be copied cannot be read to its end.
+    /// The archive to copy cannot be read completely.
     #[error("{}: {source}", path.display())]
     ReadArchive {
         /// Path of the archive.
@@ -117,13 +117,13 @@ pub enum MigrateError {
         /// Error of the database.
         source: rusqlite::Error,
     },
-    /// The new archive cannot be made or written.
+    /// The new archive cannot be created or written.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
 }
 
 impl MigrateError {
-    /// Advice for the operator, if the message alone does not say what to do.
+    /// Returns advice for the operator, if the message alone does not say what to do.
     pub fn remedy(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoSource => {

@@ -1,4 +1,4 @@
-//! Table of the reference node's flags: what each becomes here.
+//! Table of the reference node's flags, with the counterpart of each here.
 //!
 //! One table for all releases: `tools/confutils/cli_args.nim` of `logos-messaging/logos-delivery` at commit
 //! 69fbffa3a0cfd862a2d04a4a0f57432063ecfba1, and that file and `messaging_node_conf.nim` of 0.39. Former flags: the history of that file and of its predecessor
@@ -6,29 +6,29 @@
 
 use crate::values::{self, ValueRule};
 
-/// Fate of a flag of the reference node.
+/// What becomes of a flag of the reference node.
 #[derive(Clone, Copy)]
 pub(crate) enum FlagFate {
-    /// A key of ours, with a rule for the value.
+    /// It maps to one of our keys, with a rule for the value.
     Key(&'static str, ValueRule),
-    /// Something that the migration itself uses: a file, a network, a password.
+    /// The migration itself uses it: a file, a network, a password.
     Used(&'static str),
-    /// Nothing, because this node does not need it; the text says why.
+    /// It is dropped, because this node does not need it; the text says why.
     NotNeeded(&'static str),
-    /// Nothing, and something is lost; the text says what it means for the operator.
+    /// It is dropped, and something is lost; the text says what that means for the operator.
     NoCounterpart(&'static str),
 }
 
 /// A flag of the reference node.
 pub(crate) struct KnownFlag {
-    /// Name without dashes before it.
+    /// Name without leading dashes.
     pub(crate) name: &'static str,
-    /// Fate of the flag.
+    /// What becomes of the flag.
     pub(crate) fate: FlagFate,
 }
 
 impl KnownFlag {
-    /// Whether the flag alone, without a value, can be meant as `true`.
+    /// Whether the flag without a value can mean `true`.
     pub(crate) fn is_bool(&self) -> bool {
         match self.fate {
             Key(key, _) => undertone_node::config::KEYS
@@ -50,7 +50,8 @@ pub(crate) fn by_name(name: &str) -> Option<&'static KnownFlag> {
     FLAGS.iter().find(|flag| flag.name == name)
 }
 
-/// Says what a flag of the reference node is here; `name` has no dashes before it. `None` if that node has no such flag.
+/// Describes the counterpart of a flag of the reference node; `name` has no leading dashes. Returns `None` if that
+/// node has no such flag.
 #[must_use]
 pub fn explain_flag(name: &str) -> Option<String> {
     let is = match by_name(name)?.fate {
@@ -62,7 +63,7 @@ pub fn explain_flag(name: &str) -> Option<String> {
     Some(format!("--{name} of the reference node {is}"))
 }
 
-/// Flags without a key of ours whose value is true or false.
+/// Flags that map to none of our keys and have a Boolean value.
 const BOOLS: &[&str] = &[
     "execute",
     "peer-persistence",
@@ -88,7 +89,7 @@ const BOOLS: &[&str] = &[
     "rpc-private",
 ];
 
-/// Flags whose value is a secret: keys, passwords, and addresses that can have a password or an access key in them.
+/// Flags whose value is a secret: keys, passwords, and addresses that may contain a password or an access key.
 const SECRETS: &[&str] = &[
     "nodekey",
     "mixkey",
@@ -100,7 +101,7 @@ const SECRETS: &[&str] = &[
     "rln-relay-eth-client-address",
 ];
 
-/// Makes [`FLAGS`] from rows of the form `name => fate`.
+/// Defines [`FLAGS`] from rows of the form `name => fate`.
 macro_rules! flags {
     ($($name:literal => $fate:expr;)*) => {
         /// All flags, present and former.

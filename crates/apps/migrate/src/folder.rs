@@ -1,4 +1,4 @@
-//! The folder that a migration makes; existing files are never overwritten.
+//! The folder created by a migration; existing files are never overwritten.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -9,14 +9,14 @@ use crate::error::MigrateError;
 
 /// Paths in the folder of a migration.
 pub(crate) struct MigrationFolder {
-    /// Data folder of the node, absolute: the configuration holds wherever the node is started.
+    /// Data folder of the node, absolute, so that the configuration works from any working directory.
     pub(crate) data: PathBuf,
     pub(crate) config: PathBuf,
     pub(crate) archive: PathBuf,
 }
 
 impl MigrationFolder {
-    /// Checks that nothing of the migration is there yet.
+    /// Checks that no file of the migration exists yet.
     pub(crate) fn check(output: &Path) -> Result<Self, MigrateError> {
         let root = std::path::absolute(output).map_err(unusable(output))?;
         let data = root.join("data");
@@ -26,7 +26,7 @@ impl MigrationFolder {
             data,
         };
         for path in [&place.config, &place.data] {
-            // A link that leads nowhere counts too.
+            // A dangling link counts as well.
             if path.symlink_metadata().is_ok() {
                 return Err(MigrateError::Exists {
                     path: path.to_owned(),
@@ -36,7 +36,7 @@ impl MigrationFolder {
         Ok(place)
     }
 
-    /// Makes the folders; other users cannot read the one with the keys.
+    /// Creates the folders; other users cannot read the one with the keys.
     pub(crate) fn make(&self) -> Result<(), MigrateError> {
         use std::os::unix::fs::DirBuilderExt as _;
         if let Some(root) = self.data.parent() {
@@ -47,7 +47,7 @@ impl MigrationFolder {
     }
 }
 
-/// Writes a new file that its owner alone can read; an error names the file.
+/// Writes a new file that only its owner can read; an error names the file.
 pub(crate) fn write_new(path: &Path, content: &[u8]) -> Result<(), MigrateError> {
     let mut options = OpenOptions::new();
     let opened = options.write(true).create_new(true).mode(0o600).open(path);

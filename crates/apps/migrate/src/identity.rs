@@ -21,10 +21,10 @@ use crate::read::MAX_FILE_BYTES;
 /// Start of a protobuf-encoded private key: type secp256k1, 32 bytes of data.
 const SECP256K1: [u8; 4] = [0x08, 0x02, 0x12, 0x20];
 
-/// Seconds in nanoseconds.
+/// Nanoseconds in a second.
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// A keystore that was read, not opened.
+/// A keystore that was read, but not decrypted yet.
 #[derive(Debug)]
 pub struct FoundKeystore {
     path: PathBuf,
@@ -32,7 +32,7 @@ pub struct FoundKeystore {
     password: Option<Zeroizing<Vec<u8>>>,
 }
 
-/// Membership that was moved.
+/// Membership that was transferred.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct MovedMember {
@@ -46,9 +46,9 @@ pub struct MovedMember {
     pub index: u32,
     /// Messages per epoch.
     pub limit: u32,
-    /// First epoch in which the membership publishes again.
+    /// First epoch in which the membership may publish again.
     pub publishes_from_epoch: u64,
-    /// Unix time of its start, seconds.
+    /// Start of that epoch, Unix seconds.
     pub publishes_from_unix_s: u64,
 }
 
@@ -62,7 +62,7 @@ impl FoundKeystore {
         })
     }
 
-    /// Password of the keystore, if it is among the flags.
+    /// Returns the password of the keystore, if it is among the flags.
     pub fn password_of_flags(&self) -> Option<&[u8]> {
         self.password.as_deref().map(Vec::as_slice)
     }
@@ -132,8 +132,9 @@ pub(crate) fn write_node_key(path: &Path, encoded: &[u8]) -> Result<String, Migr
     Ok(keypair.public().to_peer_id().to_string())
 }
 
-/// Writes the identity and its message-id counter, in which all epochs up to that of a message of this moment are
-/// closed: the old node may have used their message ids, and using one twice reveals the secret.
+/// Writes the identity and its message-id counter. The counter has all epochs closed up to the newest that a
+/// message sent now could have: the old node may have used their message ids, and using an id twice reveals the
+/// secret.
 pub(crate) fn write_member(
     credential: &KeystoreCredential,
     rln: &RlnConfig,
@@ -147,7 +148,7 @@ pub(crate) fn write_member(
         max_clock_gap_ns: params.max_clock_gap_s.saturating_mul(NS_PER_S),
     };
     let last = clock.newest_epoch();
-    // The counter first: without it the identity must not be there.
+    // Counter first: the identity must never exist without it.
     let mut counter = MessageIdCounter::open(&rln.counter_file, credential.limit)?;
     counter.close_until(last)?;
     IdentityFile::write(&rln.identity_file, &credential.identity)?;

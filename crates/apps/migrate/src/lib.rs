@@ -1,8 +1,9 @@
-//! Deployments of other Waku nodes, read and turned into a folder for a node of Undertone.
+//! Reads deployments of other Waku nodes and converts them to a folder for an Undertone node.
 //!
 //! [`Migration::read`] reads flags, TOML, compose file, node key and archive of the reference node (nwaku, now
-//! logos-delivery) and finds everything that can be wrong in them; [`Migration::open_keystore`] adds its membership;
-//! [`Migration::write`] makes the folder. Existing files are never overwritten. Nothing is printed or asked here.
+//! logos-delivery), and detects everything that can be wrong with them. [`Migration::open_keystore`] adds its
+//! membership; [`Migration::write`] creates the folder. Existing files are never overwritten. The crate neither
+//! prints nor asks anything.
 
 mod archive;
 mod error;

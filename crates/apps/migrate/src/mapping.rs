@@ -1,4 +1,4 @@
-//! Turns flags of the reference node into keys of ours, and says of each flag what became of it.
+//! Maps flags of the reference node to our keys, and reports the outcome for each flag.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,23 +17,23 @@ use crate::values::NewValue;
 mod defaults;
 mod networks;
 
-/// Fate of a given flag.
+/// Outcome for a flag of the deployment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlagOutcome {
-    /// Flag that is a key of ours, or the migration used it.
+    /// The flag maps to one of our keys, or the migration used it.
     Kept,
-    /// Flag that is not needed here.
+    /// The flag is not needed here.
     NotNeeded,
-    /// Flag without a counterpart: something is lost.
+    /// The flag has no counterpart: something is lost.
     NoCounterpart,
-    /// Its value has no meaning here, or cannot be read.
+    /// The flag's value has no meaning here, or cannot be parsed.
     BadValue,
     /// The reference node has no such flag.
     Unknown,
 }
 
-/// Line of the report: a flag and what became of it.
+/// Line of the report: a flag and its outcome.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct FlagLine {
@@ -41,9 +41,9 @@ pub struct FlagLine {
     pub flag: String,
     /// Value of the flag, unless it is a secret.
     pub value: String,
-    /// Fate of the flag.
+    /// Outcome for the flag.
     pub outcome: FlagOutcome,
-    /// Key of ours, or use of the flag in the migration; empty if neither.
+    /// Our key, or the flag's use in the migration; empty if neither.
     pub becomes: String,
     /// Remark for the operator; often empty.
     pub remark: String,
@@ -51,15 +51,15 @@ pub struct FlagLine {
     pub place: String,
 }
 
-/// All flags as keys of ours.
+/// All flags, mapped to our keys.
 #[derive(Debug, Default)]
 pub(crate) struct Mapped {
-    /// Key and its texts; keys that are no lists have one.
+    /// Each key with its texts; keys that are not lists have one.
     pub(super) keys: BTreeMap<&'static str, Vec<String>>,
     pub(super) lines: Vec<FlagLine>,
     /// Values of the flags that the migration uses itself.
     used: BTreeMap<&'static str, String>,
-    /// Remarks about keys that no single flag is the reason of.
+    /// Remarks about keys that are not due to a single flag.
     pub(super) remarks: Vec<String>,
     /// Releases of the reference node that the flags may be for.
     releases: Releases,
@@ -82,7 +82,7 @@ impl Mapped {
         mapped
     }
 
-    /// Value of a flag that the migration uses itself.
+    /// Returns the value of a flag that the migration itself uses; `None` if it is empty.
     pub(super) fn secret(&self, name: &str) -> Option<&str> {
         self.used
             .get(name)
@@ -126,7 +126,7 @@ impl Mapped {
                 }
                 line(FlagOutcome::Kept, what, String::new())
             }
-            // An empty value is as good as none to the reference node.
+            // The reference node treats an empty value as none.
             FlagFate::Key(key, _) if given.value.is_empty() => {
                 line(FlagOutcome::NotNeeded, key, "empty: left out".to_owned())
             }
@@ -180,7 +180,7 @@ impl Mapped {
         self.set(key, node.to_owned());
     }
 
-    /// Makes the keys fit together as our configuration wants them.
+    /// Makes the keys consistent, as our configuration requires.
     fn fit(&mut self) {
         let loopback = |text: &String| {
             text.parse()
@@ -242,7 +242,7 @@ impl Mapped {
         }
     }
 
-    /// Leaves out the database if messages are copied into an archive of the new folder.
+    /// Omits the database if messages are copied into an archive of the new folder.
     pub(super) fn copy_archive(&mut self) {
         if self.keys.remove("store-message-db-url").is_some() {
             self.remarks.push(
@@ -252,7 +252,8 @@ impl Mapped {
         }
     }
 
-    /// Sets the membership's own limit, without which the node takes the network's and does not find its membership.
+    /// Sets the membership's own limit. Without it the node would assume the network's limit and not find its
+    /// membership.
     pub(super) fn set_message_limit(&mut self, limit: u32) {
         self.set("rln-message-limit", limit.to_string());
         if !self.is("relay", "false") && !self.is("lightpush", "false") {
@@ -283,7 +284,7 @@ impl Mapped {
         text
     }
 
-    /// The network whose contract and parameters are built in; `None` if the deployment has another one.
+    /// Returns the network whose contract and parameters are built in; `None` if the deployment has another one.
     fn built_in(&self) -> Option<NetworkPreset> {
         let name = self.keys.get("network")?.first()?;
         NetworkPreset::by_name(name)
@@ -302,7 +303,7 @@ fn is_list(key: &str) -> bool {
     matches!(kind(key), Some(Kind::TextList | Kind::IntegerList))
 }
 
-/// A value as TOML; a number that is none stays text, which the configuration then refuses by name.
+/// Formats a value as TOML. An invalid number remains text, which the configuration then rejects by name.
 fn scalar(key: &str, value: &str) -> String {
     match kind(key) {
         Some(Kind::Bool) if ["true", "false"].contains(&value) => value.to_owned(),
@@ -313,7 +314,7 @@ fn scalar(key: &str, value: &str) -> String {
     }
 }
 
-/// A TOML text: its escapes include those of JSON.
+/// Formats a TOML string; TOML's escapes include those of JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text)
         .to_string()

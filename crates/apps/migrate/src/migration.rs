@@ -15,16 +15,16 @@ use crate::read::{self, Found, Variables};
 use crate::release::Releases;
 use crate::report::MigrationReport;
 
-/// Files of a deployment of the reference node, and the folder to make.
+/// Files of a deployment of the reference node, and the folder to create.
 #[derive(Debug, Clone, Default)]
 pub struct NwakuSources {
     /// Shell script or list with flags; overrides `compose` and `toml`.
     pub flags: Option<PathBuf>,
-    /// Compose file with the node's service; a script that it mounts is read too.
+    /// Compose file with the node's service; a script that it mounts is read as well.
     pub compose: Option<PathBuf>,
     /// TOML file of the node.
     pub toml: Option<PathBuf>,
-    /// Variables of the script or compose file, `NAME=value` a line.
+    /// Variables of the script or compose file, one `NAME=value` per line.
     pub env: Option<PathBuf>,
     /// File with the node key, if it is not among the flags.
     pub node_key_file: Option<PathBuf>,
@@ -32,11 +32,11 @@ pub struct NwakuSources {
     pub archive: Option<PathBuf>,
     /// Release of the node, such as `0.38`, if the sources do not say it; defaults depend on it.
     pub release: Option<String>,
-    /// Folder to make.
+    /// Folder to create.
     pub output: PathBuf,
 }
 
-/// A deployment that was read and can be written.
+/// A deployment that has been read and can be written.
 pub struct Migration {
     output: PathBuf,
     mapped: Mapped,
@@ -49,10 +49,11 @@ pub struct Migration {
 }
 
 impl Migration {
-    /// Reads all sources but the keystore; writes nothing.
+    /// Reads all sources except the keystore; writes nothing.
     ///
     /// # Errors
-    /// [`MigrateError`] if a source cannot be read, the flags make no configuration, or the output is there.
+    /// [`MigrateError`] if a source cannot be read, the flags do not result in a valid configuration, or the output
+    /// exists.
     pub fn read(sources: &NwakuSources) -> Result<Self, MigrateError> {
         let found = gather(sources)?;
         let mut mapped = Mapped::of(&found);
@@ -76,7 +77,7 @@ impl Migration {
         })
     }
 
-    /// Reads a keystore, which still has to be opened.
+    /// Reads a keystore, without decrypting it yet.
     ///
     /// # Errors
     /// [`MigrateError::NoRateLimit`] if the node would not use it, [`MigrateError::Keystore`] if it cannot be read.
@@ -87,11 +88,11 @@ impl Migration {
         }
     }
 
-    /// Opens the keystore's credential: that of the flag for the membership's index, or the only one.
+    /// Decrypts the keystore's credential: the one selected by the flag for the membership's index, or the only one.
     ///
     /// # Errors
-    /// [`MigrateError`] if the password is wrong, no single credential is meant, or its message limit makes no valid
-    /// configuration.
+    /// [`MigrateError`] if the password is wrong, no single credential is selected, or its message limit makes the
+    /// configuration invalid.
     pub fn open_keystore(
         &mut self,
         keystore: &FoundKeystore,
@@ -104,10 +105,10 @@ impl Migration {
         Ok(())
     }
 
-    /// Makes the folder. `progress` hears of messages of the archive that were read, and of all there are.
+    /// Creates the folder. Calls `progress` with the number of archive messages read so far and the total.
     ///
     /// # Errors
-    /// [`MigrateError`] if a file cannot be written or the archive not be copied.
+    /// [`MigrateError`] if a file cannot be written or the archive cannot be copied.
     pub async fn write(
         self,
         progress: impl FnMut(u64, u64),
@@ -126,13 +127,14 @@ impl Migration {
             let copy = archive::copy(source, &self.folder.archive, progress).await?;
             report.archive = Some(copy);
         }
-        // Last, so that a folder with this file is complete.
+        // Last, so that a folder that contains this file is complete.
         folder::write_new(&self.folder.config, toml.as_bytes())?;
         Ok(report)
     }
 }
 
-/// Loads a configuration file of ours, which checks it. What was noted of the sources may be why it is wrong.
+/// Loads and thereby checks one of our configuration files. An error includes the remarks on the sources, which may
+/// explain it.
 fn checked(toml: &str, remarks: &[(String, String)]) -> Result<NodeConfig, MigrateError> {
     let sources = Sources {
         text: Some(toml.to_owned()),
@@ -147,7 +149,7 @@ fn checked(toml: &str, remarks: &[(String, String)]) -> Result<NodeConfig, Migra
     })
 }
 
-/// Reads all sources; what a later one sets replaces what an earlier one sets.
+/// Reads all sources; later ones override earlier ones.
 fn gather(sources: &NwakuSources) -> Result<Found, MigrateError> {
     let environment = match &sources.env {
         Some(path) => read::read_env(path)?,

@@ -17,7 +17,7 @@ use crate::release::Releases;
 pub(crate) use compose::read as read_compose;
 pub(crate) use shell::read as read_script;
 
-/// Variables of a shell; `None` for one whose value cannot be known here.
+/// Shell variables; `None` for a value that cannot be determined here.
 pub(crate) type Variables = BTreeMap<String, Option<String>>;
 
 /// A flag as a source sets it.
@@ -34,14 +34,14 @@ pub(crate) struct GivenFlag {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) flags: Vec<GivenFlag>,
-    /// Releases that the source may be for.
+    /// Releases to which the source may belong.
     pub(crate) releases: Releases,
     /// Place and text of each remark.
     pub(crate) remarks: Vec<(String, String)>,
 }
 
 impl Found {
-    /// Adds what a later source says: its flags replace those of the same name.
+    /// Adds a later source, whose flags replace those of the same name.
     pub(crate) fn overlay(&mut self, later: Self) {
         let is_set = |name: &str| later.flags.iter().any(|flag| flag.name == name);
         self.flags.retain(|flag| !is_set(&flag.name));
@@ -51,7 +51,7 @@ impl Found {
         self.remarks.extend(later.remarks);
     }
 
-    /// Takes in of which releases something at `place` is.
+    /// Narrows the possible releases, given that something at `place` is of `releases`.
     fn is_of(&mut self, releases: Releases, place: &str) {
         let both = self.releases.and(releases);
         if both.is_none() {
@@ -84,7 +84,7 @@ pub enum ReadFault {
     /// The file is not valid TOML.
     #[error(transparent)]
     Toml(#[from] undertone_settings::Error),
-    /// The compose file is not valid YAML, has something else than compose files have, or exceeds a bound.
+    /// The compose file is not valid YAML, has content that compose files do not have, or exceeds a limit.
     #[error("{place}: {what}; correct the file, or give the flags with --flags")]
     Yaml {
         /// File and line.
@@ -97,7 +97,7 @@ pub enum ReadFault {
     NoService {
         /// The compose file.
         path: PathBuf,
-        /// Variables of images that are set nowhere, in brackets; empty if there are none.
+        /// Image variables that are not set anywhere, in brackets; empty if there are none.
         unset: String,
     },
     /// The script neither runs the reference node nor lists flags.
@@ -108,7 +108,7 @@ pub enum ReadFault {
     },
 }
 
-/// Longest file of a deployment, bytes.
+/// Maximum size of a deployment's file, bytes.
 pub(crate) const MAX_FILE_BYTES: u64 = 256 << 10;
 
 /// Reads a text file.
@@ -137,7 +137,7 @@ pub(crate) fn read_env(path: &Path) -> Result<Variables, ReadFault> {
         .collect())
 }
 
-/// A value of a `.env` file without its quotes, or without the comment after it.
+/// Returns a value of a `.env` file without its quotes, or without the comment after it.
 fn unquoted(value: &str) -> &str {
     let value = value.trim();
     for quote in ['"', '\''] {
@@ -151,14 +151,14 @@ fn unquoted(value: &str) -> &str {
     value.split(" #").next().unwrap_or_default().trim_end()
 }
 
-/// Flags that variables of the environment set: `LOGOS_DELIVERY_NODE_TCP_PORT` and, up to 0.38,
-/// `WAKUNODE2_TCP_PORT` are `tcp-port`.
+/// Returns the flags set by environment variables: `LOGOS_DELIVERY_NODE_TCP_PORT` and, up to 0.38,
+/// `WAKUNODE2_TCP_PORT` set `tcp-port`.
 pub(crate) fn flags_of(variables: &Variables, place: &str) -> Found {
     let known = variables.iter();
     let known =
         known.filter_map(|(name, value)| Some((Releases::of_variable(name)?, value.as_ref()?)));
     let mut known: Vec<_> = known.collect();
-    // The newer prefix goes before the older one.
+    // The newer prefix comes last and so overrides the older one.
     known.sort_by_key(|((releases, _), _)| releases.first);
     let mut all = Found::default();
     for ((releases, name), value) in known {
@@ -241,9 +241,9 @@ fn read_words(words: &[String], place: &str, found: &mut Found) {
     }
 }
 
-/// Says that a variable has no value; `word` is what is left out for it.
+/// Describes an unset variable; `word` is the word left out because of it.
 fn unset(name: &str, word: Option<&str>) -> String {
-    // Not the whole word, which may be a secret.
+    // Not the whole word, which may contain a secret.
     let effect = match word.map(|word| word.split_once('=')) {
         Some(Some((flag, _))) => format!("{flag} is left out"),
         Some(None) => "the word with it is left out".to_owned(),

@@ -1,8 +1,8 @@
-//! Releases of the reference node, and what names them: programs, images, prefixes of variables.
+//! Releases of the reference node, and what identifies them: programs, images, prefixes of variables.
 
 use std::fmt;
 
-/// Releases that a deployment may be of, by their minor numbers: 37 is 0.37.
+/// Range of releases that a deployment may have, by minor number: 37 is 0.37.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Releases {
     pub(crate) first: u16,
@@ -14,12 +14,13 @@ const fn span(first: u16, last: u16) -> Releases {
 }
 
 const ANY: Releases = span(0, u16::MAX);
-/// As `wakunode2`.
+/// Releases with the name `wakunode2`.
 const OLD: Releases = span(0, 38);
-/// As `logosdeliverynode`.
+/// Releases with the name `logosdeliverynode`.
 const NEW: Releases = span(39, u16::MAX);
 
-/// How the names of the reference node's programs and images begin. The images of 0.39 keep the name nwaku.
+/// Prefixes of the names of the reference node's programs and images. The images of 0.39 still have the name
+/// nwaku.
 const PROGRAMS: [(&str, Releases); 8] = [
     ("wakunode", OLD),
     ("nim-waku", OLD),
@@ -36,7 +37,7 @@ const PROGRAMS: [(&str, Releases); 8] = [
 const PREFIXES: [(&str, Releases); 2] = [("LOGOS_DELIVERY_NODE_", NEW), ("WAKUNODE2_", OLD)];
 
 impl Releases {
-    /// The one that a text such as `v0.37.1-beta` names.
+    /// Returns the release named in a text such as `v0.37.1-beta`.
     pub(crate) fn of_version(text: &str) -> Option<Self> {
         let minor = text.strip_prefix('v').unwrap_or(text).strip_prefix("0.")?;
         let minor = minor.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -44,7 +45,8 @@ impl Releases {
         Some(span(minor, minor))
     }
 
-    /// Those that have a program or an image of this name; `None` if it is not the reference node's.
+    /// Returns the releases with a program or an image of this name; `None` if it is not the reference
+    /// node's.
     pub(crate) fn of_program(word: &str) -> Option<Self> {
         let name = word.trim().rsplit('/').next().unwrap_or_default();
         let (_, releases) = PROGRAMS.iter().find(|(start, _)| name.starts_with(start))?;
@@ -54,7 +56,7 @@ impl Releases {
         Some(Self::of_version(tag).or_else(of_tag).unwrap_or(*releases))
     }
 
-    /// Those that read the variable as a flag, with the flag's name.
+    /// Returns the releases that read the variable as a flag, and the flag's name.
     pub(crate) fn of_variable(name: &str) -> Option<(Self, String)> {
         PREFIXES.iter().find_map(|(prefix, releases)| {
             let flag = name.strip_prefix(prefix)?;
@@ -62,7 +64,7 @@ impl Releases {
         })
     }
 
-    /// Those that both name; `None` if there are none.
+    /// Returns the releases in both ranges; `None` if there are none.
     pub(crate) fn and(self, other: Self) -> Option<Self> {
         let both = span(self.first.max(other.first), self.last.min(other.last));
         (both.first <= both.last).then_some(both)

@@ -8,19 +8,19 @@ use crate::archive::ArchiveCopy;
 use crate::identity::MovedMember;
 use crate::mapping::{FlagLine, Mapped};
 
-/// Report of a migration: what was moved, and what could not be.
+/// Report of a migration: what was transferred and what could not be.
 #[derive(Debug, Serialize)]
 #[non_exhaustive]
 pub struct MigrationReport {
-    /// Folder that was made.
+    /// Folder that was created.
     pub output: PathBuf,
-    /// Each flag of the deployment, and what became of it.
+    /// Each flag of the deployment and its outcome.
     pub flags: Vec<FlagLine>,
-    /// Remarks about sources and keys, of which no single flag is the reason.
+    /// Remarks about sources and keys that are not due to a single flag.
     pub remarks: Vec<String>,
-    /// Peer id of the node key, if one was moved.
+    /// Peer id of the node key, if one was transferred.
     pub peer_id: Option<String>,
-    /// Membership, if one was moved.
+    /// Membership, if one was transferred.
     pub membership: Option<MovedMember>,
     /// Archive, if one was copied.
     pub archive: Option<ArchiveCopy>,

@@ -1,9 +1,9 @@
-//! Rules by which values of the reference node's flags become values of our keys.
+//! Rules that convert values of the reference node's flags to values of our keys.
 
-/// Value for a key of ours, and a remark if the meaning changes.
+/// Value for one of our keys, and a remark if the meaning changes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct NewValue {
-    /// Text as a flag of ours takes it; `None` leaves the key out.
+    /// Text in the format of our flags; `None` leaves the key out.
     pub(crate) text: Option<String>,
     /// Remark for the operator.
     pub(crate) remark: Option<String>,
@@ -26,7 +26,7 @@ fn left_out(remark: &str) -> NewValue {
     }
 }
 
-/// Takes the value as it is; our configuration checks it.
+/// Keeps the value as it is; our configuration checks it.
 pub(crate) fn same(text: &str) -> Result<NewValue, String> {
     Ok(plain(text))
 }
@@ -35,7 +35,7 @@ pub(crate) fn lowercase(text: &str) -> Result<NewValue, String> {
     Ok(plain(text.to_ascii_lowercase()))
 }
 
-/// Reads what Nim's `parseBool` reads.
+/// Parses the Boolean values that Nim's `parseBool` accepts.
 pub(crate) fn boolean(text: &str) -> Result<NewValue, String> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" | "yes" | "y" | "on" => Ok(plain("true")),
@@ -44,7 +44,8 @@ pub(crate) fn boolean(text: &str) -> Result<NewValue, String> {
     }
 }
 
-/// Keeps the wish to be reached through relays; without it, that begins when peers cannot reach the node.
+/// Keeps an explicit request to be reached through relays. Otherwise `auto`: relays are used once peers cannot
+/// reach the node.
 pub(crate) fn relay_client(text: &str) -> Result<NewValue, String> {
     let wish = boolean(text)?;
     Ok(match wish.text.as_deref() {
@@ -53,7 +54,7 @@ pub(crate) fn relay_client(text: &str) -> Result<NewValue, String> {
     })
 }
 
-/// Keeps how the node is reached through a router: the words are the same.
+/// Keeps how the node is reached behind NAT; both nodes use the same words.
 pub(crate) fn nat(text: &str) -> Result<NewValue, String> {
     let nat = text.to_ascii_lowercase();
     match nat.as_str() {
@@ -63,7 +64,7 @@ pub(crate) fn nat(text: &str) -> Result<NewValue, String> {
     }
 }
 
-/// Address of the archive: a database of PostgreSQL stays the one in use, with tables of ours beside the old ones.
+/// Converts the address of the archive. A PostgreSQL database remains in use, with our tables beside the old ones.
 pub(crate) fn archive_url(text: &str) -> Result<NewValue, String> {
     if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
         return Ok(left_out(
@@ -80,7 +81,7 @@ pub(crate) fn archive_url(text: &str) -> Result<NewValue, String> {
     })
 }
 
-/// A chain id, of which 0 means "ask the endpoint".
+/// Converts a chain id; 0 means "ask the endpoint".
 pub(crate) fn chain_id(text: &str) -> Result<NewValue, String> {
     match text {
         "0" => Ok(left_out(
@@ -90,7 +91,7 @@ pub(crate) fn chain_id(text: &str) -> Result<NewValue, String> {
     }
 }
 
-/// A size such as `150KiB`, `1500 B` or `100KB`; without a unit, bytes.
+/// Parses a size such as `150KiB`, `1500 B` or `100KB`; bytes if there is no unit.
 pub(crate) fn bytes(text: &str) -> Result<NewValue, String> {
     let expected = || "a size such as 150KiB, 100KB or 1500B".to_owned();
     let text = text.trim();
@@ -109,7 +110,7 @@ pub(crate) fn bytes(text: &str) -> Result<NewValue, String> {
     Ok(plain(bytes.to_string()))
 }
 
-/// Most connections from an address, of which 0 means "no limit".
+/// Converts the maximum number of connections per address; 0 means "no limit".
 pub(crate) fn colocation(text: &str) -> Result<NewValue, String> {
     match text {
         "0" => Ok(NewValue {
@@ -120,8 +121,8 @@ pub(crate) fn colocation(text: &str) -> Result<NewValue, String> {
     }
 }
 
-/// Origin of web pages. The reference node compares host and port only; here an origin has a scheme unless
-/// it is of the form `localhost:*`.
+/// Converts an origin of web pages. The reference node compares host and port only; here an origin needs a scheme
+/// unless it has the form `localhost:*`.
 pub(crate) fn origin(text: &str) -> Result<NewValue, String> {
     if text == "*" || text.contains("://") || text.starts_with("localhost:") {
         return Ok(plain(text));
@@ -140,7 +141,7 @@ pub(crate) fn origin(text: &str) -> Result<NewValue, String> {
     })
 }
 
-/// The deprecated switch, which does nothing without a list.
+/// Converts the deprecated switch, which has no effect without a list.
 pub(crate) fn dns_discovery(text: &str) -> Result<NewValue, String> {
     let value = boolean(text)?;
     match value.text.as_deref() {
@@ -151,7 +152,7 @@ pub(crate) fn dns_discovery(text: &str) -> Result<NewValue, String> {
     }
 }
 
-/// A limit of requests; `storev3` is the only store protocol here.
+/// Converts a request limit; `storev3` is the only store protocol here.
 pub(crate) fn rate_limit(text: &str) -> Result<NewValue, String> {
     match text.split_once(':') {
         Some(("storev3", limit)) => Ok(plain(format!("store:{limit}"))),

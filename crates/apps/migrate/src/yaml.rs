@@ -1,6 +1,6 @@
-//! YAML with line numbers and merge keys, within bounds: events of `saphyr-parser` become a tree.
+//! YAML with line numbers and merge keys, within limits: turns events of `saphyr-parser` into a tree.
 //!
-//! Values stay the texts that they are in the file. What an alias repeats is shared, not copied, so that aliases of
+//! Scalars keep the text they have in the file. The content of an alias is shared, not copied, so that aliases of
 //! aliases cost nothing.
 
 use std::collections::BTreeMap;
@@ -9,25 +9,25 @@ use std::rc::Rc;
 use saphyr_parser::{Event, Parser, ScanError};
 use thiserror::Error;
 
-/// Most nodes of a file, with those that merge keys repeat.
+/// Maximum number of nodes in a file, counting those repeated by merge keys.
 const MAX_NODES: usize = 1 << 15;
 
-/// Deepest nesting, through aliases too. Dropping a tree takes stack for each level.
+/// Maximum nesting, also through aliases. Dropping a tree takes stack space for each level.
 const MAX_DEPTH: usize = 64;
 
-/// A map of YAML: its keys, which are texts, with their values. Merged ones are among them.
+/// A YAML map: its keys, which are texts, with their values, including merged ones.
 pub type YamlMap = BTreeMap<Rc<str>, Rc<YamlNode>>;
 
 /// Part of a YAML file.
 pub struct YamlNode {
-    /// Line of its start, from 1.
+    /// First line, from 1.
     pub line: usize,
-    /// What it holds.
+    /// Value of the node.
     pub value: YamlValue,
     height: usize,
 }
 
-/// What a node of YAML holds.
+/// Value of a YAML node.
 #[derive(Clone)]
 pub enum YamlValue {
     /// A scalar, as its text; an absent value is an empty text.
@@ -38,7 +38,7 @@ pub enum YamlValue {
     Map(YamlMap),
 }
 
-/// Part of a YAML file that is malformed, unexpected or beyond a bound.
+/// Part of a YAML file that is malformed, unexpected or beyond a limit.
 #[derive(Debug, Error)]
 #[error("line {line}: {what}")]
 pub struct YamlFault {
@@ -49,12 +49,12 @@ pub struct YamlFault {
 }
 
 impl YamlNode {
-    /// Reads the only document of a text.
+    /// Parses a text with a single document.
     ///
     /// # Errors
     ///
-    /// The first fault of the text: bad syntax, a key that is given twice or is no text, an anchor that contains
-    /// itself, something else than maps to merge, or more nodes or levels than are read.
+    /// The first fault of the text: a syntax error, a key that is repeated or not a text, an anchor that contains
+    /// itself, a merge of anything other than maps, or too many nodes or levels.
     pub fn read(text: &str) -> Result<Rc<Self>, YamlFault> {
         let mut tree = YamlTree::default();
         for event in Parser::new_from_str(text) {
@@ -85,7 +85,7 @@ impl YamlNode {
         Ok(Rc::new(node))
     }
 
-    /// The value of a key, if this is a map that has it.
+    /// Returns the value of a key, if this is a map that has it.
     pub fn get(&self, key: &str) -> Option<&Self> {
         match &self.value {
             YamlValue::Map(map) => map.get(key).map(Rc::as_ref),
@@ -93,7 +93,7 @@ impl YamlNode {
         }
     }
 
-    /// The text of a scalar.
+    /// Returns the text of a scalar.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ fn fault(line: usize, what: String) -> YamlFault {
 
 #[derive(Default)]
 struct YamlTree {
-    /// Lists and maps whose end has not come: anchor, line, items. Keys and values of a map are items in turn.
+    /// Lists and maps that are still open: anchor, line, items. The items of a map are its keys and values in turn.
     open: Vec<(usize, usize, Vec<Rc<YamlNode>>)>,
     anchors: BTreeMap<usize, Rc<YamlNode>>,
     nodes: usize,
@@ -169,7 +169,8 @@ impl YamlTree {
         }
     }
 
-    /// A map of keys and values in turn. Maps under the key `<<` give what it has not itself, an earlier one first.
+    /// Builds a map from alternating keys and values. Maps under the key `<<` supply missing keys; earlier ones
+    /// take precedence.
     fn map(&mut self, items: &[Rc<YamlNode>]) -> Result<YamlMap, YamlFault> {
         let mut map = YamlMap::new();
         let mut merge_line = 0;

@@ -12,7 +12,7 @@ mod tests;
 /// Most characters of a line.
 const CHARS_MAX: usize = 8192;
 
-/// A line of text with a cursor, within a bound.
+/// A line of text with a cursor, of limited length.
 #[derive(Debug, Default)]
 pub(super) struct InputLine {
     line: Input,
@@ -29,7 +29,7 @@ impl InputLine {
         self.line.value_and_reset()
     }
 
-    /// Inserts a text at the cursor, as one line.
+    /// Inserts a text at the cursor, joined to one line.
     pub(super) fn paste(&mut self, pasted: &str) {
         let pasted = pasted.trim_end_matches(['\r', '\n']);
         let line = pasted.replace("\r\n", " ").replace(['\r', '\n'], " ");
@@ -39,7 +39,7 @@ impl InputLine {
         }
     }
 
-    /// Changes the line as a key asks.
+    /// Applies a key to the line.
     pub(super) fn key(&mut self, key: KeyEvent) {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         let request = match (key.code, is_control) {
@@ -59,17 +59,18 @@ impl InputLine {
         self.line.handle(request);
     }
 
-    /// Returns the columns to leave out at the left, so that the cursor is within `width`, and its column then.
+    /// Returns the number of columns to skip at the left so that the cursor is within `width`, and its column
+    /// then.
     pub(super) fn scroll(&self, width: u16) -> (u16, u16) {
         // One column is the cursor's own, at the end of the line.
         let left = self.line.visual_scroll(width.saturating_sub(1).into());
         let cursor = self.line.visual_cursor().saturating_sub(left);
-        // Two columns for each of the characters are less than 65,536.
+        // At two columns per character, the line has fewer than 65,536.
         let columns = |n| u16::try_from(n).unwrap_or(u16::MAX);
         (columns(left), columns(cursor))
     }
 
-    /// Characters that still fit.
+    /// Returns the number of characters that still fit.
     fn room(&self) -> usize {
         CHARS_MAX - self.text().chars().count()
     }

@@ -1,7 +1,7 @@
-//! The terminal as a screen of its own, given back whatever happens.
+//! The terminal in raw mode with the alternate screen, restored under all circumstances.
 //!
-//! `ratatui::init` and `restore` would not do: each `init` adds a panic hook, also after each stop, and neither knows of
-//! standard error and of pasting.
+//! `ratatui::init` and `restore` are not enough: each `init` adds another panic hook, also after each suspension, and
+//! neither handles standard error or bracketed paste.
 
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal as _};
@@ -16,21 +16,21 @@ use crossterm::terminal::{
 use crossterm::{cursor, execute};
 use rustix::process::{Signal, getpid, kill_process};
 
-/// Number of SIGTSTP: somebody asks the program to stop.
+/// Number of SIGTSTP, which asks the program to stop.
 pub(super) const SUSPEND: i32 = Signal::TSTP.as_raw();
 
-/// Number of SIGCONT: the program goes on.
+/// Number of SIGCONT, after which the program continues.
 pub(super) const RESUME: i32 = Signal::CONT.as_raw();
 
-/// State to give back, known to the panic hook too; `None` while the terminal is the user's.
+/// State to restore, also from the panic hook; `None` while the terminal is not taken.
 static TAKEN: Mutex<Option<Taken>> = Mutex::new(None);
 
 struct Taken {
-    /// Standard error as it was, if it was the terminal.
+    /// Original standard error, if it was the terminal.
     stderr: Option<OwnedFd>,
 }
 
-/// Hold on the terminal; dropping it gives the terminal back.
+/// Guard of the terminal; dropping it restores the terminal.
 pub(super) struct Guard {
     log: PathBuf,
 }
@@ -53,20 +53,20 @@ impl Guard {
         Ok(guard)
     }
 
-    /// Takes the terminal again, whoever had it.
+    /// Takes the terminal again, whatever its present state.
     pub(super) fn retake(&self) -> io::Result<()> {
         release();
         self.acquire()
     }
 
-    /// Gives the terminal back for now.
+    /// Restores the terminal temporarily.
     pub(super) fn release(&self) {
         release();
     }
 
     fn acquire(&self) -> io::Result<()> {
         enable_raw_mode()?;
-        // From here on there is something to give back.
+        // From here on there is something to restore.
         *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(Taken { stderr: None });
         execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste)?;
         if io::stderr().is_terminal() {
@@ -88,7 +88,7 @@ impl Drop for Guard {
     }
 }
 
-/// Gives the terminal back if it is taken. Nothing can be done about an error: the terminal may be gone.
+/// Restores the terminal if it is taken. Errors are ignored: the terminal may be gone.
 fn release() {
     let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(taken) = taken.take() else { return };
@@ -104,7 +104,7 @@ fn release() {
     }
 }
 
-/// Stops this process until another one continues it. SIGTSTP is caught, so it is SIGSTOP that stops.
+/// Stops this process until another one continues it. Uses SIGSTOP, because SIGTSTP is caught.
 pub(super) fn stop_self() -> io::Result<()> {
     Ok(kill_process(getpid(), Signal::STOP)?)
 }

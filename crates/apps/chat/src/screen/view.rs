@@ -1,4 +1,4 @@
-//! What is on the screen: a title, messages, the standing, the input line.
+//! Contents of the screen: a title, messages, the status, the input line.
 
 use std::collections::VecDeque;
 
@@ -19,13 +19,13 @@ use crate::text;
 #[path = "tests/view.rs"]
 mod tests;
 
-/// Entries that can be scrolled back to.
+/// Maximum number of entries to scroll back through.
 const ENTRIES_MAX: usize = 2000;
 
-/// Columns by which the further lines of an entry are indented, the width of a time.
+/// Indentation of an entry's further lines, in columns: the width of a time.
 const INDENT: usize = 9;
 
-/// Width under which nothing is indented.
+/// Minimum width for indentation.
 const INDENT_FROM: usize = 30;
 
 const PROMPT: &str = "> ";
@@ -39,21 +39,21 @@ pub(super) struct ScreenView {
     is_encrypted: bool,
     entries: VecDeque<ScreenEntry>,
     standing: Option<ChatStatus>,
-    /// Lines between the last one and the last one that is shown.
+    /// Number of lines below the last visible one.
     scrolled: usize,
-    /// Lines that the messages had when they were drawn last.
+    /// Height of the message area when it was last drawn, in lines.
     height: usize,
 }
 
 /// An entry of the list of messages.
 struct ScreenEntry {
-    /// Number of the own message, whose state is the last part.
+    /// Number of the own message, whose state is the last part; `None` for other entries.
     own: Option<u64>,
     parts: Vec<(Tone, String)>,
 }
 
 impl ScreenView {
-    /// Makes an empty screen for the user with this name.
+    /// Creates an empty screen for the user with this name.
     pub(super) fn new(nick: &str) -> Self {
         Self {
             input: InputLine::default(),
@@ -67,7 +67,7 @@ impl ScreenView {
         }
     }
 
-    /// Takes an event.
+    /// Adds an event to the screen.
     pub(super) fn show(&mut self, event: &ChatEvent) {
         match event {
             ChatEvent::Ready(ready) => {
@@ -123,7 +123,7 @@ impl ScreenView {
         self.scrolled = 0;
     }
 
-    /// Lines of which a page consists; the last one of the page before stays in sight.
+    /// Returns the number of lines in a page; one line of the previous page stays visible.
     fn page(&self) -> usize {
         self.height.saturating_sub(1).max(1)
     }
@@ -143,7 +143,7 @@ impl ScreenView {
         if width == 0 || rows == 0 {
             return;
         }
-        // The input is the last thing that a small terminal loses, then the standing.
+        // A small terminal loses the title first, then the status, and the input last.
         let status_rows = rows.saturating_sub(1).min(2);
         let title_rows = rows.saturating_sub(1 + status_rows).min(1);
         let message_rows = rows - 1 - status_rows - title_rows;
@@ -157,7 +157,7 @@ impl ScreenView {
         }
         let height = usize::from(message_rows);
         let lines = self.visible(width, height);
-        // New messages stand at the bottom, next to the input.
+        // New messages are at the bottom, next to the input.
         let first = rows - 1 - status_rows - u16::try_from(lines.len()).unwrap_or(message_rows);
         for (row, line) in (first..).zip(lines) {
             put(row, line);
@@ -211,7 +211,7 @@ impl ScreenView {
         ]
     }
 
-    /// Lines of the messages that are in sight, at most `height`.
+    /// Returns the visible lines of the messages, at most `height`.
     fn visible(&mut self, width: usize, height: usize) -> Vec<Line<'static>> {
         self.height = height;
         let wanted = height.saturating_add(self.scrolled);
@@ -224,7 +224,7 @@ impl ScreenView {
                 lines.push_front(line);
             }
         }
-        // There may be fewer lines than were scrolled, and some at the top that do not fit.
+        // The view may be scrolled further than there are lines, and some at the top may not fit.
         self.scrolled = self.scrolled.min(lines.len().saturating_sub(height));
         let end = lines.len() - self.scrolled;
         let start = end.saturating_sub(height);
@@ -240,7 +240,7 @@ fn state_part(state: &OwnState) -> (Tone, String) {
     (tone, format!(" ({})", state.words()))
 }
 
-/// A line in one colour over the whole width.
+/// Returns a line with one background colour over the whole width.
 fn bar(text: impl Into<String>, width: usize, colour: Color) -> Line<'static> {
     let style = Style::new().bg(colour).fg(Color::White);
     Line::from(Span::styled(format!("{:width$}", text.into()), style))
@@ -255,7 +255,7 @@ fn style(tone: Tone) -> Style {
     }
 }
 
-/// Breaks an entry into lines of at most `width` columns.
+/// Wraps an entry into lines of at most `width` columns.
 fn wrapped(parts: &[(Tone, String)], width: usize) -> Vec<Line<'static>> {
     let indent = if width >= INDENT_FROM { INDENT } else { 0 };
     let mut lines = Vec::new();

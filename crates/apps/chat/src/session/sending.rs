@@ -1,4 +1,4 @@
-//! Own messages of a session: those of the run before, and what becomes of all.
+//! Own messages of a session, those of the previous run included, and their states.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use super::{ChatSession, Front, NS_PER_S, QueueAnswer, SessionFault, timeless};
 use crate::own::OwnState;
 
 impl<F: Front, R: CryptoRng> ChatSession<F, R> {
-    /// Shows the messages of the run before that are still in the queue, and tells of those of other rooms.
+    /// Shows the messages of the previous run that are still queued; mentions those of other rooms.
     pub(super) fn resume(&mut self, waiting: &[WaitingMessage]) -> io::Result<()> {
         let mut others = 0;
         for own in waiting {
@@ -37,7 +37,7 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         }
     }
 
-    /// Takes the queue's answer to an own message.
+    /// Handles the queue's answer to an own message.
     pub(super) fn answered(&mut self, outcome: QueueAnswer) -> io::Result<()> {
         let answer = outcome.answer.map_err(|failure| failure.to_string());
         match self.own.answered(outcome.number, answer) {
@@ -46,7 +46,7 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         }
     }
 
-    /// Tells that a message does not come into the queue.
+    /// Reports that a message was not queued.
     pub(super) fn refused(&mut self, number: u64, reason: String) -> io::Result<()> {
         match self.own.answered(number, Err(reason)) {
             Some(state) => self.changed(number, state),
@@ -54,13 +54,13 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
         }
     }
 
-    /// Takes news of messages on their way.
+    /// Handles reports on sent messages.
     pub(super) async fn learn(&mut self, news: SendNews) -> Result<(), SessionFault> {
         match news {
             SendNews::Report(report) => self.reported(&report)?,
             SendNews::Missed { .. } => {
                 for id in self.own.followed() {
-                    // The deliveries say that the node has stopped.
+                    // If the node has stopped, the deliveries report it.
                     let reports = self.sender.reports(Some(id)).await.unwrap_or_default();
                     for report in &reports {
                         self.reported(report)?;
@@ -76,14 +76,14 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
             return Ok(());
         };
         if report.step.is_end() {
-            // Nobody else asks for it, and the queue would keep it.
+            // Remove the report: nobody else fetches it, and the queue would keep it.
             let (sender, id) = (self.sender.clone(), report.id);
             tokio::spawn(async move { drop(sender.fetch_reports(Some(id)).await) });
         }
         self.changed(number, state)
     }
 
-    /// Shows the new state of an own message, and counts it if it used a proof.
+    /// Shows the new state of an own message, and counts it if it has used a proof.
     fn changed(&mut self, number: u64, state: OwnState) -> io::Result<()> {
         let now_s = self.now_ns() / NS_PER_S;
         if let (Some(budget), OwnState::Sent { .. }) = (&mut self.budget, &state) {

@@ -1,14 +1,14 @@
-//! Defaults of the reference node: what a flag that is not given stands for, which changed from release to release.
+//! Defaults of the reference node for flags that are not set; they changed from release to release.
 //!
 //! Source: repository logos-messaging/logos-delivery, tags v0.33.0 to v0.38.1, `waku/factory/external_config.nim` and
 //! `tools/confutils/cli_args.nim`; for 0.39 the latter of September 2026, with the prefix `logos_delivery_node`.
 
 use super::Mapped;
 
-/// Value from a release on.
+/// Value and the release from which on it applies.
 type Since = (u16, &'static str);
 
-/// Keys whose default is not ours, or was not always.
+/// Keys whose default differs from ours, or once did.
 const DEFAULTS: [(&str, &[Since]); 7] = [
     ("rest", &[(0, "true"), (38, "false")]),
     ("filter", &[(0, "false"), (39, "true")]),
@@ -19,24 +19,25 @@ const DEFAULTS: [(&str, &[Since]); 7] = [
     ("nat", &[(0, "any")]),
 ];
 
-/// Key for the shards that content topics are spread over.
+/// Key for the number of shards over which content topics are spread.
 const NUM_SHARDS: &str = "num-shards-in-network";
-/// Up to 0.36 no number meant all shards that there can be; since then 0 is static sharding.
+/// Up to 0.36, no number meant all possible shards; since then 0 means static sharding.
 const NUM_SHARDS_DEFAULT: &[Since] = &[(0, "1024"), (UNSPREAD, "1"), (38, "0")];
 const UNSPREAD: u16 = 37;
-/// Shards that were joined up to 0.36 if none was named.
+/// Shards joined up to 0.36 if none was named.
 const FIRST_SHARDS: std::ops::Range<u16> = 0..8;
 
-/// A default that was written out.
+/// A default that was written to the configuration.
 struct Written {
     /// Key and value.
     text: String,
-    /// Values in the releases that it may be of; empty if there is one.
+    /// The values in the releases in question; empty if there is only one.
     was: String,
 }
 
 impl Mapped {
-    /// Writes out defaults. Of those that depend on a release that is not known, the value that loses nothing.
+    /// Writes the defaults. If a default depends on the release and that is unknown, takes the value that loses
+    /// nothing.
     pub(super) fn defaults(&mut self) {
         self.mode();
         let (mut sure, mut unsure) = (Vec::new(), Vec::new());
@@ -63,7 +64,7 @@ impl Mapped {
         }
     }
 
-    /// Sets the number of shards that no flag says, so that automatic sharding is not lost.
+    /// Sets the number of shards if no flag does, so that autosharding is not lost.
     pub(super) fn default_shards(&mut self) {
         let releases = self.releases;
         let is_before = releases.last < UNSPREAD;
@@ -87,7 +88,7 @@ impl Mapped {
         }
     }
 
-    /// Sets what the flag `mode` switches on or off. Up to 0.38 it overrode other flags.
+    /// Sets the keys that the flag `mode` switches on or off. Up to 0.38 it overrode other flags.
     fn mode(&mut self) {
         let mode = self.secret("mode").map(str::to_ascii_lowercase);
         let (keys, value): (&[&'static str], _) = match mode.as_deref() {
@@ -112,7 +113,7 @@ impl Mapped {
         }
     }
 
-    /// Sets a key that no flag set to its default.
+    /// Sets a key to its default unless a flag has set it.
     fn default_of(&mut self, key: &'static str, values: &[Since]) -> Option<Written> {
         if self.keys.contains_key(key) {
             return None;
@@ -149,7 +150,8 @@ impl Mapped {
         })
     }
 
-    /// Whether a node with so many shards could have joined those that are named; it did not start otherwise.
+    /// Whether a node with this number of shards could have joined the named shards; otherwise it would not have
+    /// started.
     fn has_shards_below(&self, num_shards: &str) -> bool {
         let num_shards: u16 = num_shards.parse().unwrap_or_default();
         let mut named = self.keys.get("shards").into_iter().flatten();

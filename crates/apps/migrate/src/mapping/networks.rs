@@ -2,8 +2,9 @@
 
 use super::Mapped;
 
-/// A preset of the reference node without a preset of ours. Source: repository logos-messaging/logos-delivery,
-/// `logos_delivery/waku/factory/networks_config.nim`, commit 69fbffa3a0cfd862a2d04a4a0f57432063ecfba1.
+/// A preset of the reference node for which we have no preset. Source: repository
+/// logos-messaging/logos-delivery, `logos_delivery/waku/factory/networks_config.nim`, commit
+/// 69fbffa3a0cfd862a2d04a4a0f57432063ecfba1.
 struct ForeignNetwork {
     names: [&'static str; 2],
     cluster: &'static str,
@@ -32,7 +33,7 @@ const FOREIGN: [ForeignNetwork; 3] = [
     },
 ];
 
-/// Parameters that a preset of the reference node overrode up to 0.38.
+/// Parameters in which a preset of the reference node overrode flags up to 0.38.
 const OVERRIDDEN: [&str; 4] = [
     "cluster-id",
     "num-shards-in-network",
@@ -44,7 +45,7 @@ impl Mapped {
     /// Sets the network, by preset or cluster.
     pub(super) fn networks(&mut self) {
         let mut preset = self.secret("preset").map(str::to_ascii_lowercase);
-        // Clusters 1 and, from 0.38 on, 2 mean a preset, also without --preset.
+        // Cluster 1, and from 0.38 on cluster 2, imply a preset even without --preset.
         let is_dev = self.is("cluster-id", "2") && self.releases.last >= 38;
         if preset.is_none() && is_dev {
             preset = Some("logos.dev".to_owned());
@@ -73,15 +74,15 @@ impl Mapped {
                 .iter()
                 .find(|known| known.names.contains(&preset.as_str()));
             if let Some(known) = known {
-                // What flags say goes before the preset from 0.39 on.
+                // From 0.39 on, flags take precedence over the preset.
                 let overrides = self.releases.last < 39;
                 for key in OVERRIDDEN {
-                    // No number of shards is as good as none.
+                    // Zero shards count as not set.
                     if overrides || (key == "num-shards-in-network" && self.is(key, "0")) {
                         self.keys.remove(key);
                     }
                 }
-                // logos.dev was moved with 0.39.
+                // logos.dev moved to another cluster with 0.39.
                 let cluster = match overrides && known.names[0] == "logos.dev" {
                     true => "2",
                     false => known.cluster,
@@ -116,7 +117,7 @@ impl Mapped {
         self.contract();
     }
 
-    /// Completes the membership contract, or leaves it out if it is not complete.
+    /// Completes the membership contract, or removes its keys if that is not possible.
     fn contract(&mut self) {
         const KEYS: [&str; 3] = ["rln-eth-rpc", "rln-eth-contract", "rln-eth-chain-id"];
         let is_off = self.is("rln", "false");

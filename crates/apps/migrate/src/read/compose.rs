@@ -8,10 +8,10 @@ use super::{Found, ReadFault, Variables, at, flags_of, read_env, read_words, she
 use crate::release::Releases;
 use crate::yaml::{YamlFault, YamlNode, YamlValue};
 
-/// Longest part of a line that an error quotes, characters.
+/// Maximum length of the part of a line that an error quotes, characters.
 const MAX_QUOTED: usize = 60;
 
-/// Reads the flags of the service that runs the reference node; also of a script that the service runs.
+/// Reads the flags of the service that runs the reference node, including those in a script that the service runs.
 pub(crate) fn read(path: &Path, environment: &Variables) -> Result<Found, ReadFault> {
     let text = super::text_of(path)?;
     let yaml = |fault: YamlFault| {
@@ -42,7 +42,7 @@ pub(crate) fn read(path: &Path, environment: &Variables) -> Result<Found, ReadFa
         let image = service.get("image").map_or(Ok(""), |image| image.text());
         let image = expand(image.map_err(yaml)?, environment);
         let program = words.first().and_then(|word| Releases::of_program(word));
-        // The image's tag says more than its program's name.
+        // The image's tag is more specific than its program's name.
         let releases = Releases::of_program(image.text.as_deref().unwrap_or_default());
         match releases.or(program) {
             Some(releases) => found.push(ServiceReader {
@@ -57,7 +57,7 @@ pub(crate) fn read(path: &Path, environment: &Variables) -> Result<Found, ReadFa
             None => unset_images.extend(image.unset),
         }
     }
-    // Of several, the first one in the file.
+    // Of several services, the first one in the file.
     let first = found.iter().min_by_key(|reader| reader.service.line);
     let first = first.ok_or_else(|| ReadFault::NoService {
         path: path.to_owned(),
@@ -126,7 +126,7 @@ impl ServiceReader<'_> {
         Ok(found)
     }
 
-    /// Paths of `env_file`: a text, or a list of texts or of maps with `path`.
+    /// Returns the paths of `env_file`: a text, or a list of texts or of maps with `path`.
     fn env_files(&self) -> Result<Vec<PathBuf>, YamlFault> {
         let Some(files) = self.service.get("env_file") else {
             return Ok(Vec::new());
@@ -146,7 +146,7 @@ impl ServiceReader<'_> {
         paths.map(of_host).collect()
     }
 
-    /// Path on the host of a file that a volume mounts.
+    /// Returns the path on the host of a file mounted by a volume.
     fn mounted(&self, inside: &str) -> Option<PathBuf> {
         let YamlValue::List(volumes) = &self.service.get("volumes")?.value else {
             return None;
@@ -198,9 +198,10 @@ impl ServiceReader<'_> {
     }
 }
 
-/// Items of a list, or words of a text; variables are not replaced yet. What a shell is given with `-c` is split, too.
+/// Returns the items of a list, or the words of a text; variables are not replaced yet. A shell command after `-c` is
+/// split as well.
 fn listed(node: &YamlNode) -> Result<Vec<String>, YamlFault> {
-    // Variables stay as they are: a dollar sign in single quotes is not special.
+    // Variables are kept as they are: a dollar sign is escaped here, since in single quotes it is not special.
     let words = |text: &str| {
         let text = text.replace("\\\n", " ").replace('$', "\\$");
         split(&text, &Variables::new()).words

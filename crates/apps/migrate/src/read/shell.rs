@@ -1,7 +1,7 @@
 //! Flags in shell scripts such as `run_node.sh`, and in plain lists of flags.
 //!
-//! Assignments and `if [ -n … ]`, `if [ -z … ]` are followed. Nothing is run: what depends on a command's output
-//! is unknown, and told with its line.
+//! Assignments and `if [ -n … ]`, `if [ -z … ]` are evaluated. Nothing is run: whatever depends on a command's
+//! output is unknown, and reported with its line.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::words::{expand, split};
 use super::{Found, ReadFault, Variables, at, flags_of, read_words, unset};
 use crate::release::Releases;
 
-/// Whether lines of a block are executed.
+/// Whether the lines of a block are executed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Branch {
     Taken,
@@ -61,7 +61,7 @@ struct ShellScript<'a> {
     variables: Variables,
     branches: Vec<Branch>,
     found: Found,
-    /// Variables that set flags, as the script or its command line sets them.
+    /// Variables that set flags, from the script or its command line.
     set: Variables,
 }
 
@@ -159,12 +159,13 @@ impl ShellScript<'_> {
     }
 }
 
-/// Position after the reference node's program, where its flags begin, and its releases; `None` for another command.
+/// Returns the position after the reference node's program, where its flags begin, and its releases; `None` for
+/// another command.
 fn start_of_flags(words: &[String]) -> Option<(usize, Releases)> {
     if words.first()?.starts_with("--") {
         return Some((0, Releases::default()));
     }
-    // The program itself, or the image of `docker run`, which names the program.
+    // The program itself, or the image of `docker run`, whose name contains the program's.
     let runs = matches!(
         words.first()?.as_str(),
         "docker" | "podman" | "sudo" | "exec" | "nohup"

@@ -2,25 +2,26 @@
 
 use super::Variables;
 
-/// Most bytes that variables add to a line; what they would add beyond is unknown. Variables that repeat others would
-/// double with each line.
+/// Maximum number of bytes that variables add to a line; anything beyond is unknown. Without the limit, variables
+/// that repeat others could double the length with each line.
 const MAX_VALUE_BYTES: usize = 8 << 10;
 
-/// Deepest nesting of defaults, `${A:-${B:-…}}`; a deeper one is unknown.
+/// Maximum nesting of defaults, `${A:-${B:-…}}`; deeper ones are unknown.
 const MAX_DEPTH: usize = 16;
 
-/// Words of a command, and what of them cannot be known.
+/// Words of a command, and what is unknown about them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ShellWords {
     pub(super) words: Vec<String>,
     /// Names of variables and constructs whose value is unknown.
     pub(super) unknown: Vec<String>,
-    /// Variables that are set nowhere, each with the position of the word that lacks it, if it is one.
+    /// Variables that are not set anywhere, each with the position of the word that contains it, if there is such a
+    /// word.
     pub(super) unset: Vec<(String, Option<usize>)>,
 }
 
 impl ShellWords {
-    /// Takes out words that lack a variable; `tell` hears of each variable, with its word.
+    /// Removes words with an unset variable; calls `tell` with each variable and its word.
     pub(super) fn drop_incomplete(&mut self, mut tell: impl FnMut(&str, Option<&str>)) {
         let lacking =
             |unset: &[(String, Option<usize>)], at| unset.iter().any(|(_, word)| *word == Some(at));
@@ -33,14 +34,14 @@ impl ShellWords {
     }
 }
 
-/// A word that is not at its end.
+/// A word still being read.
 #[derive(Default)]
 struct OpenWord {
     text: String,
     is_started: bool,
-    /// Whether a part is unknown; then it becomes no word.
+    /// Whether a part is unknown; the word is then dropped.
     is_doubtful: bool,
-    /// Variables in it that are set nowhere.
+    /// Variables in the word that are not set anywhere.
     unset: Vec<String>,
 }
 
@@ -62,7 +63,7 @@ pub(super) fn split(line: &str, variables: &Variables) -> ShellWords {
     split_at(line, variables, 0)
 }
 
-/// Splits a line that stands inside `depth` defaults.
+/// Splits a line nested inside `depth` defaults.
 fn split_at(line: &str, variables: &Variables, depth: usize) -> ShellWords {
     let mut value_bytes: usize = 0;
     let mut out = ShellWords::default();
@@ -107,7 +108,7 @@ fn split_at(line: &str, variables: &Variables, depth: usize) -> ShellWords {
                 match value {
                     None => (word.is_doubtful, word.is_started) = (true, true),
                     Some(value) if double => word.text.push_str(&value),
-                    // Without quotes, a value is split at spaces, and an empty one is no word.
+                    // Without quotes, a value is split at spaces, and an empty one is not a word.
                     Some(value) => {
                         for (index, part) in value.split(' ').enumerate() {
                             if index > 0 {
@@ -131,11 +132,11 @@ fn split_at(line: &str, variables: &Variables, depth: usize) -> ShellWords {
     out
 }
 
-/// A text with its variables replaced, which is not split.
+/// A text with its variables replaced, not split into words.
 pub(super) struct Expanded {
     /// `None` if a part is unknown.
     pub(super) text: Option<String>,
-    /// Variables that are set nowhere; they count as empty.
+    /// Variables that are not set anywhere; they count as empty.
     pub(super) unset: Vec<String>,
 }
 
@@ -159,7 +160,7 @@ fn expand_at(text: &str, variables: &Variables, depth: usize) -> Expanded {
     }
 }
 
-/// Reads what follows a `$`: the value, `None` if it is unknown, and the rest of the text.
+/// Reads what follows a `$`. Returns the value, `None` if it is unknown, and the rest of the text.
 fn variable<'a>(
     text: &'a str,
     variables: &Variables,
@@ -224,7 +225,7 @@ fn variable<'a>(
     (value, after)
 }
 
-/// Position after the bracket that closes the one at the start.
+/// Returns the position after the bracket that closes the one at the start.
 fn closing(text: &str, open: char, close: char) -> usize {
     let mut depth = 0;
     for (at, c) in text.char_indices() {
