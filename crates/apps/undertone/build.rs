@@ -1,4 +1,4 @@
-//! Tells the program which commit it was built from; "unknown" outside of its repository.
+//! Passes the commit of the build to the program; "unknown" outside of its repository.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,10 +12,10 @@ fn main() {
     println!("cargo::rustc-env=UNDERTONE_COMMIT={commit}");
 }
 
-/// The commit of the repository that this package is in. A copy of the sources inside of another
-/// repository must not take that one's.
+/// Returns the commit of the repository that contains this package. A copy of the sources inside another
+/// repository must not take that repository's commit.
 fn from_git() -> Option<String> {
-    // Asked when it runs: several checkouts may share what was built of this script.
+    // Read at run time: several checkouts may share the compiled build script.
     let root = Path::new(&std::env::var_os("CARGO_MANIFEST_DIR")?).join("../../..");
     if !root.join(".git").exists() {
         return None;
@@ -29,7 +29,7 @@ fn from_git() -> Option<String> {
         let text = String::from_utf8(output.stdout).ok()?;
         (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
     };
-    // A line is added to this file with every commit and checkout.
+    // Git appends a line to this file with every commit and checkout.
     if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         let log = root.join(log);
         if log.exists() {

@@ -1,8 +1,8 @@
 //! The Undertone command line. Exit codes: 0 success, 1 failure, 2 wrong usage, 3 (of `store verify`) history that
 //! is not valid, 130 (of `sim` and `sweep`) work that was interrupted and kept.
 //!
-//! Without the features `chat` and `lab` it has only an operator's commands: `node`, `doctor`,
-//! `migrate`, `registry`, `rln`, `store` and `completions`.
+//! Without the features `chat` and `lab` it has only the commands for operators: `node`, `doctor`, `migrate`,
+//! `registry`, `rln` and `store`.
 
 mod commands;
 

@@ -44,13 +44,13 @@ pub(crate) struct KeyArgs {
 }
 
 impl ContractArgs {
-    /// Makes the flags' value from an endpoint's URL and a contract's address.
+    /// Creates the flags' value from an endpoint's URL and a contract.
     pub(crate) fn at(rpc: String, contract: ContractName) -> Self {
         let endpoint = Endpoint { rpc };
         Self { endpoint, contract }
     }
 
-    /// Opens the contract for reading.
+    /// Opens the contract read-only.
     pub(crate) fn open(&self) -> Result<Membership, Failure> {
         let provider = reader(&self.endpoint.rpc).map_err(failed)?;
         let contract = Membership::new(provider, self.contract.address);
@@ -67,14 +67,14 @@ impl ContractArgs {
         Ok(contract)
     }
 
-    /// Returns the signing account, connected to the same endpoint.
+    /// Returns the signing account at the same endpoint.
     pub(crate) fn account(&self, key: &KeyArgs) -> Result<Account, Failure> {
         key.account(&self.endpoint)
     }
 }
 
 impl KeyArgs {
-    /// Returns the account that this key belongs to, connected to the endpoint.
+    /// Returns the account of this key, connected to the endpoint.
     pub(crate) fn account(&self, endpoint: &Endpoint) -> Result<Account, Failure> {
         Account::connect(&endpoint.rpc, self.read()?).map_err(failed)
     }
@@ -98,7 +98,7 @@ impl KeyArgs {
     }
 }
 
-/// Runs a chain request to its end, in a runtime of its own.
+/// Runs a chain request to completion in a runtime of its own.
 pub(crate) fn wait<T>(work: impl Future<Output = Result<T, ChainError>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

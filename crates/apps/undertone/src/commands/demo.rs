@@ -1,8 +1,8 @@
 //! `undertone demo`: a real network on this machine, in under a minute.
 //!
-//! Five nodes in a line over TCP on loopback, each a member with real proofs; messages of four sizes
-//! travel the line; then a sixth member exceeds its limit and is cut off. With `--chain`, the members
-//! are those of a contract, and the sixth one loses its deposit.
+//! Five nodes in a line over TCP on loopback, each a member with real proofs. Messages of four sizes travel
+//! along the line; then a sixth member exceeds its limit and is cut off. With `--chain`, the members are
+//! those of a contract, and the sixth one loses its deposit.
 
 mod published;
 mod report;

@@ -1,4 +1,4 @@
-//! `undertone doctor`: examines the machine for a node, and says what to do.
+//! `undertone doctor`: examines the machine for a node and gives advice.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ struct Examined {
     findings: Vec<Diagnosis>,
 }
 
-/// Examines the machine; fails if something is bad.
+/// Examines the machine; fails if a check has a bad outcome.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let config = args.node.load()?;
     let ntp = (args.ntp_server != "none").then(|| NtpServer(args.ntp_server.clone()));
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// Asks every endpoint of the chain for its id and for the contract.
+/// Asks every endpoint of the chain for its chain id and for the contract.
 async fn chain(config: &NodeConfig) -> Vec<Diagnosis> {
     let chain = config.rln.as_ref().and_then(|rln| rln.chain.as_ref());
     let Some(chain) = chain else {

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Failure of a command: a message for its user, an optional remedy and an exit code. The typed errors of
-/// the libraries are converted into text here.
+/// Failure of a command: a message for its user, an optional remedy and an exit code. Typed errors of the
+/// libraries are converted to text here.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
@@ -15,7 +15,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Makes a failure with exit code 1 and no help text.
+    /// Creates a failure with exit code 1 and no help text.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -24,7 +24,7 @@ impl Failure {
         }
     }
 
-    /// Makes a failure with exit code 2: wrong usage that the flags' parser cannot detect.
+    /// Creates a failure with exit code 2: wrong usage that clap cannot detect.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self {
             code: 2,
@@ -32,12 +32,12 @@ impl Failure {
         }
     }
 
-    /// Makes a failure for an error that does not name its file itself.
+    /// Creates a failure for an error that does not name its file itself.
     pub(crate) fn at(path: &Path, error: impl Display) -> Self {
         Self::new(format!("{}: {error}", path.display()))
     }
 
-    /// Makes a failure with exit code 3: what was to be verified was read, and is not valid.
+    /// Creates a failure with exit code 3: the data to verify could be read, but is not valid.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self {
             code: 3,
@@ -45,7 +45,7 @@ impl Failure {
         }
     }
 
-    /// Makes a failure of work that its user has stopped, with the exit code that shells have for it.
+    /// Creates a failure for work stopped by its user, with the exit code that shells use for it.
     #[cfg(feature = "lab")]
     pub(crate) fn interrupted(message: impl Into<String>) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Failure {
         }
     }
 
-    /// Adds a help text that says what to do.
+    /// Adds a help text with advice.
     pub(crate) fn with_help(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
         self

@@ -1,4 +1,4 @@
-//! Ctrl-C during a simulation: the first one stops what runs and keeps what is done, the second one ends the program.
+//! Ctrl-C during a simulation: the first stops the running work and keeps its results, the second ends the program.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,20 +8,20 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Failure, output};
 
-/// Exit code of a program that was interrupted, as shells have it.
+/// Exit code of an interrupted program, as in shells.
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// Whether the user has asked that the work stops.
+/// Flag that is set when the user asks to stop.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     is_asked: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// Listens for SIGINT and SIGTERM from now on.
+    /// Starts to listen for SIGINT and SIGTERM.
     ///
     /// # Errors
-    /// [`Failure`] if the system does not let the process listen.
+    /// [`Failure`] if the process cannot listen for signals.
     pub(crate) fn listen() -> Result<Self, Failure> {
         let failed = |error| Failure::new(format!("cannot listen for signals: {error}"));
         let runtime = tokio::runtime::Builder::new_current_thread();
@@ -56,7 +56,7 @@ impl Interrupt {
         Ok(Self { is_asked })
     }
 
-    /// Whether the work is to stop.
+    /// Whether the user has asked to stop.
     pub(crate) fn is_asked(&self) -> bool {
         self.is_asked.load(Ordering::Relaxed)
     }

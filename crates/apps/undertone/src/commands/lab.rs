@@ -10,7 +10,7 @@ use clap::Subcommand;
 
 use super::Failure;
 
-/// Default folder that records are written to and read from.
+/// Default folder of experiment records.
 const RESULTS: &str = "lab-results";
 
 /// Flags of `undertone lab`.

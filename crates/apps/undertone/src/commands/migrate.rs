@@ -1,4 +1,4 @@
-//! `undertone migrate`: takes over the deployment of another Waku node.
+//! `undertone migrate`: converts the deployment of another Waku node.
 
 mod nwaku;
 

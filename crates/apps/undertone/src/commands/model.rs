@@ -1,4 +1,4 @@
-//! `undertone model`: closed forms; with a scenario, their prediction beside a simulation.
+//! `undertone model`: closed-form formulas; with a scenario, their prediction next to a simulation.
 
 mod given;
 

@@ -1,4 +1,4 @@
-//! `undertone node`: runs a node until SIGTERM or SIGINT; SIGHUP makes it read its configuration again.
+//! `undertone node`: runs a node until SIGTERM or SIGINT; SIGHUP reloads its configuration.
 
 mod check;
 mod groups;
@@ -72,7 +72,7 @@ impl clap::Args for Args {
                 "Check the configuration, explain each key and where its value comes from, and end",
             );
         let command = command.arg(file);
-        // The laboratory reads this file, with the parameters of a scenario.
+        // The laboratory passes the parameters of a scenario in this file.
         #[cfg(feature = "lab")]
         let command = command.arg(router::flag());
         command.arg(json).arg(check).args(groups::flags())
@@ -93,7 +93,7 @@ impl Args {
         Ok(config)
     }
 
-    /// Whether the result is to be JSON.
+    /// Whether to print JSON.
     pub(crate) fn json(&self) -> bool {
         self.json
     }
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     run_with(args, |_| Ok(None))
 }
 
-/// Runs the node as [`run`] does, with another source of proofs if `make_proofs` returns one for the
+/// Runs the node like [`run`], but with another source of proofs if `make_proofs` returns one for the
 /// configuration.
 pub(crate) fn run_with(
     args: &Args,
@@ -134,12 +134,12 @@ pub(crate) fn run_with(
         .build()
         .map_err(|error| Failure::new(format!("cannot start: {error}")))?;
     let ended = runtime.block_on(operate(args, &config, make_proofs));
-    // Work that did not end in time must not hold up the process.
+    // Work that did not end in time must not delay the end of the process.
     runtime.shutdown_background();
     ended
 }
 
-/// Starts the node and keeps it until a signal stops it.
+/// Starts the node and runs it until a signal stops it.
 async fn operate(
     args: &Args,
     config: &NodeConfig,
@@ -171,7 +171,7 @@ async fn operate(
     }
 }
 
-/// Result of the process for the state in which its node has stopped.
+/// Converts how the node stopped to the result of the process.
 fn finish(outcome: StopOutcome) -> Result<(), Failure> {
     if outcome.is_complete() {
         return Ok(());

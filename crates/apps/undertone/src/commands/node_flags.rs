@@ -11,7 +11,7 @@ use undertone_node::config::{ConfigKey, KEYS, Kind, Sources};
 /// Commands that take every key of a node.
 const COMMANDS: [&str; 2] = ["doctor", "node"];
 
-/// Makes the flag of a key.
+/// Creates the flag of a key.
 pub(crate) fn flag(key: &ConfigKey, help: &str, heading: &'static str) -> clap::Arg {
     let flag = clap::Arg::new(key.name)
         .long(key.flag().trim_start_matches("--").to_owned())
@@ -29,8 +29,8 @@ pub(crate) fn flag(key: &ConfigKey, help: &str, heading: &'static str) -> clap::
     }
 }
 
-/// Gives an error about a flag of the reference node a tip that says what it is here. The parser's own tip is the flag
-/// with the most similar letters.
+/// Adds a tip to an error about an unknown flag if the reference node has that flag: its counterpart here. Replaces
+/// clap's own tip, which is the flag with the most similar name.
 pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     let command = std::env::args_os().nth(1);
     let takes_keys = command.is_some_and(|given| COMMANDS.iter().any(|name| given == *name));
@@ -49,24 +49,24 @@ pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Choice of the keys that a command takes.
+/// Selection of the keys that a command accepts.
 pub(crate) trait NodeKeySelection {
     /// Heading of the flags in the help text.
     const HEADING: &'static str;
 
-    /// Whether the command takes a key.
+    /// Whether the command accepts a key.
     fn takes(key: &ConfigKey) -> bool;
 
     /// Whether `-h` lists a key; `--help` lists all.
     fn is_common(key: &ConfigKey) -> bool;
 
-    /// Help of a key.
+    /// Returns the help text of a key.
     fn help(key: &ConfigKey) -> &'static str {
         key.help
     }
 }
 
-/// Flags with the names that they have in `undertone node`: a configuration file, and the keys of `S`.
+/// Flags named as in `undertone node`: a configuration file, and the keys of `S`.
 pub(crate) struct NodeFlags<S> {
     config_file: Option<PathBuf>,
     flags: Vec<(String, String)>,
@@ -74,12 +74,12 @@ pub(crate) struct NodeFlags<S> {
 }
 
 impl<S> NodeFlags<S> {
-    /// Sources of the configuration: file, environment and these flags.
+    /// Returns the sources of the configuration: file, environment and these flags.
     pub(crate) fn sources(&self) -> Sources {
         Sources::from_process(self.config_file.clone(), self.flags.clone())
     }
 
-    /// Whether the user set a key. A configuration file may set any.
+    /// Whether the user may have set a key. If there is a configuration file, any key may be set.
     #[cfg(feature = "chat")]
     pub(crate) fn may_set(&self, name: &str) -> bool {
         let key = KEYS.iter().find(|key| key.name == name);

@@ -20,7 +20,7 @@ pub(crate) fn print<T: Serialize + Display>(result: &T, json: bool) -> Result<()
             Err(Failure::new(format!("standard output: {error}"))
                 .with_help("the work itself was done; check where the output goes"))
         }
-        // A closed pipe is no failure: the reader stopped early on purpose, as `head` does.
+        // A closed pipe is not a failure: the reader stopped early on purpose, as `head` does.
         _ => Ok(()),
     }
 }
@@ -28,7 +28,7 @@ pub(crate) fn print<T: Serialize + Display>(result: &T, json: bool) -> Result<()
 /// Prints a note on standard error.
 #[cfg(feature = "lab")]
 pub(crate) fn note(what: &str) {
-    // A closed standard error is no reason to fail.
+    // A closed standard error is not a reason to fail.
     let _ = writeln!(io::stderr().lock(), "note: {what}");
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Progress line on standard error; hidden when the output is JSON. It appears with the first step after
-/// its creation or its end.
+/// Progress line on standard error; hidden when the output is JSON. It appears with the first step after it was
+/// created or finished.
 pub(crate) struct Spinner {
     is_shown: bool,
     bar: RefCell<Option<ProgressBar>>,

@@ -84,7 +84,7 @@ pub(crate) fn seeds(text: &str) -> Result<Seeds, SeedsError> {
     scenario::parse_seeds(text).map(Seeds)
 }
 
-/// Lists, measures, or runs scenarios. A violated invariant of a run is a failure, and so is a run that delivers nothing.
+/// Lists, measures, or runs scenarios. A run that violates an invariant or delivers nothing is a failure.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     #[cfg(feature = "mpi")]
     if let Some(ranks) = undertone_lab::ranks::MpiRanks::join() {
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     asked.check(&campaign)
 }
 
-/// Runs every seed, until the user interrupts it; a run that was stopped is kept, too.
+/// Runs every seed until the user interrupts it; an interrupted run is kept as well.
 fn simulate(args: &Args, asked: &SimRequest, interrupt: &Interrupt) -> Result<Campaign, Failure> {
     let written = args.datasets.choice();
     let mut recorded = written;
@@ -130,7 +130,7 @@ fn simulate(args: &Args, asked: &SimRequest, interrupt: &Interrupt) -> Result<Ca
     let mut runs = Vec::new();
     let mut drawn = Vec::new();
     for seed in &asked.seeds {
-        // The first run is begun in any case, and says how far it came.
+        // The first run is started in any case, and reports how far it came.
         if interrupt.is_asked() && !runs.is_empty() {
             break;
         }
@@ -161,7 +161,7 @@ fn simulate(args: &Args, asked: &SimRequest, interrupt: &Interrupt) -> Result<Ca
     Ok(campaign)
 }
 
-/// Writes the page of runs that differ in their seeds.
+/// Writes the page of runs with different seeds.
 fn draw(file: &Path, runs: &[FinishedRun]) -> Result<(), Failure> {
     let shown: Vec<RunShown<'_>> = runs
         .iter()

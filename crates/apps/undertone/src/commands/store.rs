@@ -1,4 +1,4 @@
-//! `undertone store`: history from a store, read and verified without a node of one's own.
+//! `undertone store`: reads and verifies history of a store, without a full node.
 
 mod client;
 mod membership;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     })
 }
 
-/// Starts logging to standard error: warnings, or what the environment asks for.
+/// Starts logging to standard error: warnings, or the level that the environment sets.
 fn log() -> Result<(), Failure> {
     let filter = std::env::var(logging::VARIABLE).ok();
     let config = undertone_node::config::LogConfig {

@@ -1,4 +1,4 @@
-//! `undertone sweep`: runs one scenario over values of its keys and over seeds, and goes on where it was stopped.
+//! `undertone sweep`: runs a scenario over values of its keys and over seeds, and can resume after an interruption.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -49,8 +49,8 @@ fn shard(text: &str) -> Result<SweepShard, ShardError> {
     text.parse()
 }
 
-/// Runs what is missing, and prints the table of everything that is there. A run that fails is a failure, after all
-/// others were made.
+/// Makes the missing runs, and prints the table of all results. If a run fails, the others are still made before the
+/// failure is reported.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let sweep = Sweep::load(&args.file).map_err(unreadable)?;
     let points = sweep.points().map_err(unreadable)?;
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     verdict(&report)
 }
 
-/// Makes the missing runs, and shows how far they are.
+/// Makes the missing runs, and shows their progress.
 fn make(
     args: &Args,
     work: &SweepWork<'_>,
@@ -128,7 +128,7 @@ fn minutes(seconds: f64) -> String {
     }
 }
 
-/// Failure if a run failed.
+/// Returns an error if a run failed.
 fn verdict(report: &SweepReport) -> Result<(), Failure> {
     let Some(first) = report.failures.first() else {
         return Ok(());

@@ -115,14 +115,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let report = campaigner.run(&loaded, &seeds).map_err(failure)?;
     output::print(&Shown(&report), args.json)?;
     if !loaded.scenario.faults.is_empty() {
-        // With faults, missing deliveries are a result and not a failure.
+        // With faults, missing deliveries are a result, not a failure.
         return Ok(());
     }
     let receivers = u64::from(loaded.scenario.nodes - 1);
     for (run, unsent) in report.campaign.runs().iter().zip(&report.unsent) {
         let expected = run.expected - unsent.len() as u64 * receivers;
         if run.delivered < expected {
-            // On a path that loses packets a message may arrive late.
+            // On a path with packet loss, a message may arrive late.
             let missing = expected - run.delivered;
             let seed = run.seed;
             let text = format!("{missing} of {expected} deliveries are missing with seed {seed}");

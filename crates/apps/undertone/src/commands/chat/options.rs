@@ -1,4 +1,4 @@
-//! Flags of `undertone chat`, and what they make: a configured node and a room.
+//! Flags of `undertone chat`, and the configured node and room that they result in.
 
 use std::path::{Path, PathBuf};
 
@@ -18,16 +18,16 @@ use crate::commands::node_flags::{NodeFlags, NodeKeySelection};
 #[path = "tests/options.rs"]
 mod tests;
 
-/// Content topic of the toy chat (RFC 22).
+/// Content topic of the example chat (RFC 22).
 const TOY_CHAT: &str = "/toy-chat/2/huilong/proto";
 
 /// Longest key file or passphrase, bytes; a longer first line suggests a file of another kind.
 const SECRET_BYTES_MAX: usize = 1024;
 
-/// Longest file whose first line is read, bytes.
+/// Maximum size of a file whose first line is read, bytes.
 const SECRET_FILE_BYTES_MAX: u64 = 64 << 10;
 
-/// Keys that a node has and a chat decides itself, or has no use for.
+/// Keys of a node that a chat sets itself or has no use for.
 const NOT_FOR_CHAT: [&str; 8] = [
     "content-topics",
     "metrics-names",
@@ -92,7 +92,7 @@ pub(crate) struct Args {
     node: NodeFlags<ChatKeys>,
 }
 
-/// Keys of the node within the chat.
+/// Keys of the node that the chat accepts.
 #[derive(Debug)]
 struct ChatKeys;
 
@@ -108,7 +108,7 @@ impl NodeKeySelection for ChatKeys {
     }
 
     fn help(key: &ConfigKey) -> &'static str {
-        // A chat may run beside a node, so it takes a port that is free.
+        // A chat may run beside a node, so it uses a free port by default.
         match key.name {
             "tcp-port" => "TCP port of libp2p [one that is free]",
             "log-level" => "least severe level [warn]",
@@ -176,10 +176,10 @@ impl Args {
         }
     }
 
-    /// The own name.
+    /// Returns the user's own name.
     pub(super) fn own_nick(&self, rng: &mut impl CryptoRng) -> Result<String, Failure> {
         let Some(nick) = &self.nick else {
-            // The low digits are meant.
+            // Truncated on purpose: only the low digits are used.
             return Ok(format!("guest-{:04x}", rng.next_u32() as u16));
         };
         let shown = undertone_chat::nick(nick.as_bytes());
@@ -195,7 +195,7 @@ impl Args {
     }
 }
 
-/// Shard that carries a content topic; with static sharding the first that the configuration names.
+/// Returns the shard that carries a content topic; with static sharding, the first configured one.
 fn shard(config: &NodeConfig, content_topic: &str) -> Result<Shard, Failure> {
     let topic = ContentTopic::parse(content_topic).map_err(|error| {
         Failure::usage(format!("content topic {content_topic:?}: {error}"))
@@ -213,7 +213,7 @@ fn shard(config: &NodeConfig, content_topic: &str) -> Result<Shard, Failure> {
         .ok_or_else(|| Failure::usage("shards: none, and static sharding assigns none to the room"))
 }
 
-/// Reads the first line of a small file, without its line end.
+/// Reads the first line of a small file, without its line terminator.
 fn first_line(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
     let failed =
         |error| Failure::at(path, error).with_help("check that the file is there and readable");

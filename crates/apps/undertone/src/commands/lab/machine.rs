@@ -1,4 +1,5 @@
-//! Experiments' tasks: this program starts itself again for each, as `undertone lab nodes` or `testbed`.
+//! Child processes of experiments: this program starts itself for each, as `undertone lab nodes` or
+//! `testbed`.
 
 use std::future::Future;
 use std::io::{self, Write};
@@ -77,7 +78,7 @@ impl Progress for ToParent {
     fn finish(&self) {}
 }
 
-/// The program that runs now.
+/// The running program itself.
 #[derive(Debug)]
 pub(super) struct ThisProgram;
 

@@ -7,8 +7,8 @@ use undertone_lab::record::ExperimentRecord;
 
 use super::super::Failure;
 
-/// Writes `<id>.json` in the folder and replaces an older one. A concurrent reader always finds a
-/// complete record.
+/// Writes `<id>.json` in the folder, replacing an older file. A concurrent reader always finds a complete
+/// record.
 pub(super) fn write(folder: &Path, record: &ExperimentRecord) -> Result<PathBuf, Failure> {
     let path = folder.join(format!("{}.json", record.id));
     let partial = folder.join(format!("{}.json.partial", record.id));

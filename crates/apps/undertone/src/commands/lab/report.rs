@@ -29,7 +29,7 @@ pub(super) struct Args {
 #[derive(Serialize)]
 struct Written {
     html: PathBuf,
-    /// CSV and Parquet files that were written, with `--csv` only.
+    /// CSV and Parquet files written; only with `--csv`.
     files: Vec<PathBuf>,
     experiments: usize,
     /// Number of figures that have a tolerance.
@@ -40,7 +40,7 @@ struct Written {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut records = read_folder(&args.from).map_err(failure)?;
-    // In the order of `lab list`; records of unknown experiments come last.
+    // Sorts as in `lab list`, with records of unknown experiments last.
     let place =
         |record: &ExperimentRecord| EXPERIMENTS.iter().position(|known| known.id == record.id);
     records.sort_by_key(|record| place(record).unwrap_or(usize::MAX));
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     output::print(&written, json)
 }
 
-/// Converts the error: an absent or empty folder is wrong usage, an unusable file is not.
+/// Converts an error: a missing or empty folder is wrong usage, an unusable file is not.
 fn failure(error: FolderError) -> Failure {
     match &error {
         FolderError::Unreadable { .. } | FolderError::Empty { .. } => Failure::usage(

@@ -60,7 +60,7 @@ struct Item {
     error: Option<String>,
 }
 
-/// Runs the experiments one after another. A figure that differs is a finding; an experiment without a
+/// Runs the experiments one after another. A figure that differs is a result; only an experiment without a
 /// record is a failure.
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let chosen = choose(&args.ids, args.full)?;

@@ -1,4 +1,5 @@
-//! `undertone migrate nwaku`: flags, keys, membership and archive of the reference node become a folder for ours.
+//! `undertone migrate nwaku`: converts flags, keys, membership and archive of the reference node to a folder for
+//! ours.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -58,7 +59,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Runs the migration: everything that can be wrong in the sources is found before the first file is written.
+/// Runs the migration. All faults of the sources are found before the first file is written.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let mut migration = Migration::read(&args.sources()).map_err(failure)?;
     if let Some(path) = &args.keystore {
@@ -111,7 +112,7 @@ fn failure(error: MigrateError) -> Failure {
     }
 }
 
-/// Report of a migration in its text form.
+/// Text form of a migration's report.
 #[derive(Serialize)]
 struct Printed(MigrationReport);
 

@@ -1,4 +1,4 @@
-//! `undertone node --check`: every key of the configuration, its value, and where it comes from.
+//! `undertone node --check`: shows every key of the configuration, its value, and its source.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::commands::Failure;
 #[serde(transparent)]
 pub(super) struct Explained(Vec<ExplainedKey>);
 
-/// Explains a configuration that has been loaded, and so checked.
+/// Explains a configuration that was already loaded and thereby checked.
 pub(super) fn explain(sources: &Sources) -> Result<Explained, Failure> {
     let explained = explain_keys(sources);
     let explained = explained.map_err(|error| Failure::usage(error.to_string()))?;

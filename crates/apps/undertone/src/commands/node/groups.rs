@@ -1,4 +1,4 @@
-//! Flags of the keys in groups, those first that a new operator needs.
+//! Flags of the keys in groups, starting with those that a new operator needs.
 
 use undertone_node::config::{ConfigKey, KEYS};
 
@@ -7,8 +7,8 @@ use crate::commands::node_flags::flag;
 /// Heading of the keys that a new operator needs.
 const BEGIN: &str = "Begin with";
 
-/// Keys that a new operator needs, in the order in which questions come up: which network, who I am there, whom I know,
-/// how others reach me, what I serve, what I see. `-h` lists these, `--help` all.
+/// Keys that a new operator needs, in the order in which questions arise: the network, the own identity, known peers,
+/// how others reach the node, its services, and monitoring. `-h` lists these, `--help` all.
 const FIRST: [&str; 20] = [
     "network",
     "data-dir",
@@ -32,7 +32,7 @@ const FIRST: [&str; 20] = [
     "log-level",
 ];
 
-/// Headings of the other keys, each with the key with which its group begins in the order of [`KEYS`].
+/// Headings of the other keys, each with the first key of its group in the order of [`KEYS`].
 const GROUPS: [(&str, &str); 11] = [
     ("Network and shards", "network"),
     ("Addresses and ports", "listen-address"),
@@ -47,7 +47,7 @@ const GROUPS: [(&str, &str); 11] = [
     ("Router (GossipSub)", "gossip.d"),
 ];
 
-/// Returns the flags of all keys, in the order in which help shows them.
+/// Returns the flags of all keys in the order of the help text.
 pub(super) fn flags() -> impl Iterator<Item = clap::Arg> {
     let first = FIRST.iter().filter_map(|name| by_name(name));
     let first = first.map(|key| flag(key, key.help, BEGIN));
@@ -80,7 +80,7 @@ mod tests {
         let keys: BTreeSet<_> = KEYS.iter().map(|key| key.name).collect();
         assert_eq!(names.len(), keys.len());
         assert_eq!(names.iter().copied().collect::<BTreeSet<_>>(), keys);
-        // A group whose first key is not found would be part of the one before.
+        // A group whose first key is not found would be merged into the previous group.
         let mut headings: Vec<_> = flags.iter().map(|flag| flag.get_help_heading()).collect();
         headings.dedup();
         let groups = GROUPS.iter().map(|(group, _)| *group);

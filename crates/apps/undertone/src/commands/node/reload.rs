@@ -1,4 +1,4 @@
-//! Reading the configuration again while the node runs (SIGHUP).
+//! Reloads the configuration while the node runs (SIGHUP).
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::commands::Failure;
 /// Keys that take effect in a running node. All others need a restart.
 const LIVE_KEYS: [&str; 3] = ["log-level", "shards", "static-peers"];
 
-/// Configuration of a running node, and the sources to read it from again.
+/// Configuration of a running node, and the sources to reload it from.
 pub(super) struct Reloader<'a> {
     args: &'a Args,
     values: ConfigValues,
@@ -21,7 +21,7 @@ pub(super) struct Reloader<'a> {
 }
 
 impl<'a> Reloader<'a> {
-    /// Notes the configuration that a node starts with.
+    /// Records the configuration that a node starts with.
     pub(super) fn new(args: &'a Args, config: &NodeConfig) -> Result<Self, Failure> {
         let values = ConfigValues::read(&args.sources());
         Ok(Self {
@@ -31,7 +31,7 @@ impl<'a> Reloader<'a> {
         })
     }
 
-    /// Reads the configuration again and changes what can be changed in the running node. A configuration with an error
+    /// Reloads the configuration and applies the keys that can change in the running node. An invalid configuration
     /// changes nothing.
     pub(super) async fn reload(&mut self, node: &Assembled) {
         let read = self.args.load().and_then(|config| {

@@ -21,7 +21,7 @@ pub(super) fn flag() -> clap::Arg {
         )
 }
 
-/// Reads the parameters into the configuration, unless there is no file.
+/// Reads the parameters into the configuration, if a file is named.
 pub(super) fn read(config: NodeConfig, path: Option<&Path>) -> Result<NodeConfig, Failure> {
     let Some(path) = path else {
         return Ok(config);

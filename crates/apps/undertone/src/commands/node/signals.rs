@@ -1,4 +1,4 @@
-//! Signals by which a supervisor or a terminal tells a node what to do.
+//! Signals by which a supervisor or a terminal controls a node.
 
 use std::time::{Duration, Instant};
 
@@ -6,30 +6,30 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::commands::Failure;
 
-/// Time within which a second SIGTERM is the first one again: a supervisor that tells a whole group of processes, and a
-/// parent that passes signals on, both send one.
+/// Time within which a second SIGTERM counts as the same request. Two arrive when a supervisor signals a whole
+/// process group and a parent process passes the signal on as well.
 const ECHO: Duration = Duration::from_secs(1);
 
-/// Signals that a node listens for from its start on, because the system's way with them is to kill the process.
+/// Signals that a node handles from its start on, because by default they would kill the process.
 pub(super) struct NodeSignals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
 }
 
-/// Order of a signal.
+/// Request of a signal.
 pub(super) enum NodeOrder {
-    /// The node is to stop; the name of the signal.
+    /// Stop the node; holds the name of the signal.
     Stop(&'static str),
-    /// The node is to read its configuration again.
+    /// Reload the configuration.
     Reload,
 }
 
 impl NodeSignals {
-    /// Listens for the signals.
+    /// Starts to listen for the signals.
     ///
     /// # Errors
-    /// [`Failure`] if the system does not let the process listen.
+    /// [`Failure`] if the process cannot listen for signals.
     pub(super) fn listen() -> Result<Self, Failure> {
         let listen = |kind: SignalKind, name: &str| {
             signal(kind).map_err(|error| Failure::new(format!("cannot listen for {name}: {error}")))
@@ -58,7 +58,7 @@ impl NodeSignals {
         }
     }
 
-    /// Waits for a signal that asks the node once more to stop, after the one called `first`, which has just come.
+    /// Waits for another signal to stop, after the one called `first`, which has just arrived.
     pub(super) async fn stop_again(&mut self, first: &str) -> &'static str {
         let told = Instant::now();
         loop {
@@ -70,7 +70,7 @@ impl NodeSignals {
     }
 }
 
-/// Whether a signal to stop that comes some time after another one says nothing new.
+/// Whether a signal to stop only repeats an earlier one that arrived `after` before.
 fn is_echo(first: &str, name: &str, after: Duration) -> bool {
     (first, name) == ("SIGTERM", "SIGTERM") && after <= ECHO
 }

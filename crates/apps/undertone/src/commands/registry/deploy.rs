@@ -54,7 +54,8 @@ struct Deployed {
     gas_used: u64,
 }
 
-/// Refuses terms under which members could send more messages in an epoch than nodes remember nullifiers of.
+/// Rejects terms under which members could send more messages per epoch than the number of nullifiers that
+/// nodes remember.
 fn check(terms: &ContractTerms) -> Result<(), Failure> {
     let remembered = PRESETS.iter().filter_map(|preset| preset.rln);
     let remembered = remembered.map(|rln| rln.max_messages_per_epoch).min();

@@ -14,9 +14,9 @@ use super::{Failure, chain, output};
 use crate::commands::progress::Spinner;
 use crate::commands::rln::element;
 
-/// Number of accepted roots that are kept, as in a relay of the Waku networks.
+/// Number of accepted roots kept, as in a relay of the Waku networks.
 const ROOT_WINDOW: usize = 50;
-/// Interval between two progress lines.
+/// Interval between progress lines.
 const TELL_EVERY: Duration = Duration::from_millis(250);
 
 #[derive(clap::Args, Debug)]
@@ -44,11 +44,11 @@ struct Synced {
     contract: Address,
     chain_id: u64,
     store: PathBuf,
-    /// Number of the newest block that was read.
+    /// Number of the newest block read.
     block: u64,
     /// Number of non-empty leaves in the tree.
     members: usize,
-    /// Root of the tree, already compared with the contract's and equal to it.
+    /// Root of the tree; equal to the contract's, as was checked.
     root: String,
     requests: u64,
     sent_bytes: u64,
@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     output::print(&synced, json)
 }
 
-/// Returns the chain id from the first endpoint that answers, or the last endpoint's error if none does.
+/// Returns the chain id from the first endpoint that answers; if none does, the last endpoint's error.
 fn ask_chain_id(args: &Args) -> Result<u64, Failure> {
     let mut failure = Failure::usage("--rpc: give the URL of at least one endpoint");
     for url in &args.rpc {

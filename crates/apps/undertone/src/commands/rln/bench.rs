@@ -1,4 +1,4 @@
-//! `undertone rln bench`: costs of rate limiting on this machine, beside published figures.
+//! `undertone rln bench`: costs of rate limiting on this machine, next to published figures.
 
 mod memory;
 mod published;

@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let contract = args.contract.open()?;
     let (reward, mined) = chain::wait(async {
         let reward = contract.reward(&commitment).await?;
-        // If there is no reward, the contract refuses.
+        // Without a reward, the contract reverts.
         let mined = contract.claim_reward(&account, &commitment).await?;
         Ok((reward, mined))
     })?;

@@ -1,4 +1,4 @@
-//! Reading and writing message files, with bounded sizes and without overwriting.
+//! Reads and writes message files, with limited sizes and without overwriting.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read, Write};

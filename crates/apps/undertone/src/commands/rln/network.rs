@@ -1,4 +1,4 @@
-//! The network that a proof is made for, and the present time.
+//! The network for which a proof is made, and the present time.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ use undertone_rln::prover::MAX_LIMIT;
 
 use super::Failure;
 
-/// Reads the value of `--network`.
+/// Parses the value of `--network`.
 pub(super) fn parse(name: &str) -> Result<NetworkPreset, UnknownNetwork> {
     NetworkPreset::by_name(name)
 }
@@ -20,7 +20,7 @@ pub(super) fn rln(network: &NetworkPreset) -> Result<RlnConfig, Failure> {
         .ok_or_else(|| without_rln(network))
 }
 
-/// Returns the greatest limit of a member of the network, messages per epoch.
+/// Returns the maximum limit of a member of the network, messages per epoch.
 pub(super) fn max_limit(network: &NetworkPreset) -> Result<u32, Failure> {
     let params = network.rln.ok_or_else(|| without_rln(network))?;
     let limit = u32::try_from(params.user_message_limit).unwrap_or(MAX_LIMIT);

@@ -66,7 +66,7 @@ struct Proved<'a> {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    // A message id is taken last, after everything that the user can have got wrong was checked.
+    // A message id is taken last, after all user input has been checked.
     let rln = network::rln(&args.network)?;
     let identity = IdentityFile::read(&args.identity);
     let identity = identity.map_err(|error| Failure::new(error.to_string()))?;
@@ -161,7 +161,7 @@ fn message(args: &Args, max_clock_gap_ns: u64) -> Result<WakuMessage, Failure> {
     Ok(message)
 }
 
-/// Returns the message's timestamp. Refuses times far ahead: no relay would accept the message, and the
+/// Returns the message's timestamp. Rejects times far ahead: no relay would accept the message, and the
 /// counter, which never goes back, would refuse every id until then.
 fn timestamp_ns(args: &Args, max_clock_gap_ns: u64) -> Result<i64, Failure> {
     let now_ns = network::unix_now_ns()?;
@@ -188,7 +188,7 @@ fn take_id(counter: &Path, limit: u32, epoch: Epoch, clock: &WallClock) -> Resul
             Failure::at(counter, error).with_help("or give another --timestamp-ns")
         }
         CounterError::LimitOutOfRange { .. } => Failure::at(counter, error),
-        // These errors name their file.
+        // These errors name their file themselves.
         CounterError::Locked(_)
         | CounterError::Io { .. }
         | CounterError::Corrupt { .. }

@@ -1,4 +1,4 @@
-//! Opening a membership registry that must exist.
+//! Opens a membership registry that must exist.
 
 use std::fs;
 use std::io;
@@ -32,7 +32,7 @@ pub(super) fn is_absent(path: &Path) -> Result<bool, Failure> {
     }
 }
 
-/// Returns a view of the registry with this many accepted roots, as a relay has it.
+/// Returns a view of the registry with this number of accepted roots, as in a relay.
 pub(super) fn view(
     path: &Path,
     log: &dyn MembershipLog,
@@ -43,7 +43,7 @@ pub(super) fn view(
     Ok(view)
 }
 
-/// Converts registry errors and adds the registry's path, unless the error names its file already.
+/// Converts registry errors and adds the registry's path, unless the error already names its file.
 pub(crate) fn failed(path: &Path) -> impl Fn(RegistryError) -> Failure {
     move |error| match error {
         RegistryError::Storage(error) => Failure::new(error.to_string()),
@@ -51,7 +51,7 @@ pub(crate) fn failed(path: &Path) -> impl Fn(RegistryError) -> Failure {
     }
 }
 
-/// Reads the value of `--index`.
+/// Parses the value of `--index`.
 pub(super) fn parse_index(text: &str) -> Result<MemberIndex, String> {
     let index = text.parse().ok().and_then(MemberIndex::new);
     index.ok_or_else(|| {

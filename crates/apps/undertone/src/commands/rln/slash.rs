@@ -122,7 +122,7 @@ fn recover(paths: &[PathBuf]) -> Result<Evidence, Failure> {
     })
 }
 
-/// Checks that the messages show more than the member's limit in an epoch, not only a repeated message id.
+/// Checks that the messages show more than the member's limit in one epoch, not only a repeated message id.
 fn exceeds(found: &Evidence, limit: Option<u32>) -> Result<(), Failure> {
     let shown = found.messages;
     let missing = match limit {

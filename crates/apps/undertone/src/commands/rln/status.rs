@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), Failure> {
         let Some(info) = contract.info(&commitment).await? else {
             let word = word_from_field(&commitment);
             let call = RlnMembership::isSlashedCall { idCommitment: word };
-            // A contract without slashing, such as the one in public use, refuses this call.
+            // A contract without slashing, such as the public one, refuses this call.
             let slashed = contract.read(call).await.unwrap_or(false);
             return Ok((if slashed { "slashed" } else { "none" }, None));
         };

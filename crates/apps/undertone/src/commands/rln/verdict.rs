@@ -1,7 +1,7 @@
-//! All checks that a relay applies to a single message, in a relay's order.
+//! All checks that a relay applies to a single message, in the same order.
 //!
-//! The nullifier log is left out: it compares a message with earlier ones, and a tool that runs once
-//! has seen none.
+//! The nullifier log is left out: it compares a message with earlier ones, and a tool that runs once has not
+//! seen any.
 
 use bytes::Bytes;
 use undertone_message::{DecodeError, MessageLimits, WakuMessage};
@@ -35,7 +35,7 @@ pub(super) enum Invalid {
 }
 
 impl Invalid {
-    /// Returns the name of the stage, for programs.
+    /// Returns the name of the stage, for use by programs.
     pub(super) fn stage(&self) -> &'static str {
         match self {
             Self::Message(_) => "message",
@@ -46,7 +46,7 @@ impl Invalid {
         }
     }
 
-    /// Returns advice for the message's author, if there is any.
+    /// Returns advice for the message's author, if any.
     pub(super) fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::MissingProof => Some("make a message with its proof: undertone rln prove"),
@@ -70,7 +70,7 @@ impl Invalid {
 
 /// Inputs of a relay's validation besides the message.
 pub(super) struct Judge<'a> {
-    /// Requirements of the network on a proof.
+    /// The network's requirements on a proof.
     pub(super) policy: Policy,
     /// Membership roots that are accepted.
     pub(super) roots: &'a RootWindow,

@@ -13,8 +13,7 @@ use super::verdict::{Judge, Verdict};
 use super::{Failure, element, files, network, registry};
 use crate::commands::output;
 
-/// Maximum characters of text per byte of a message: two hex digits, and as much again for line
-/// breaks.
+/// Maximum number of characters per byte of a message: two hex digits, and as much again for line breaks.
 const TEXT_PER_BYTE: usize = 4;
 
 #[derive(clap::Args, Debug)]

@@ -1,4 +1,4 @@
-//! Scenario and seeds that a command line asks for, and what its runs must keep.
+//! The scenario and seeds requested on the command line, and the conditions that the runs must meet.
 
 use undertone_lab::report::{Campaign, Summary};
 use undertone_lab::run::command;
@@ -7,18 +7,18 @@ use undertone_lab::scenario::{self, EarlierRun, Loaded};
 use super::super::Failure;
 use super::{Args, scenario_failure};
 
-/// Scenario to run with some seeds.
+/// Scenario to run with one or more seeds.
 pub(super) struct SimRequest {
     pub(super) loaded: Loaded,
     pub(super) seeds: Vec<u64>,
-    /// Runs whose traces the new ones must have.
+    /// Earlier runs whose traces the new ones must reproduce.
     earlier: Vec<EarlierRun>,
-    /// Start of the command line that runs the scenario, for one seed.
+    /// Start of the command line that runs the scenario with one seed.
     command: String,
 }
 
 impl SimRequest {
-    /// Reads the scenario that the flags name.
+    /// Loads the scenario that the flags name.
     pub(super) fn read(args: &Args) -> Result<Self, Failure> {
         let given = match (&args.seeds, args.seed) {
             (Some(seeds), _) => Some(seeds.0.clone()),
@@ -31,7 +31,7 @@ impl SimRequest {
             return Ok(Self {
                 loaded: results.loaded,
                 seeds: given.unwrap_or(seeds),
-                // With an override it is another scenario.
+                // With an override, it is another scenario.
                 earlier: match args.set.is_empty() {
                     true => results.runs,
                     false => Vec::new(),
@@ -51,7 +51,8 @@ impl SimRequest {
         })
     }
 
-    /// Checks that every rule held, that something was delivered, and that traces are those of the earlier runs.
+    /// Checks that no rule was violated, that something was delivered, and that the traces match the earlier
+    /// runs.
     pub(super) fn check(&self, campaign: &Campaign) -> Result<(), Failure> {
         if let Some(run) = campaign.violating() {
             let (count, seed) = (run.violations.len(), run.seed);
@@ -84,7 +85,7 @@ impl SimRequest {
         Ok(())
     }
 
-    /// Failure of a campaign that its user has interrupted.
+    /// Returns the failure of a campaign interrupted by its user.
     pub(super) fn interrupted(&self, campaign: &Campaign) -> Failure {
         let last = campaign.runs().iter().find(|run| run.interrupted);
         let (done, all) = (campaign.runs().len(), self.seeds.len());
@@ -102,7 +103,7 @@ impl SimRequest {
     }
 }
 
-/// Whether a network that was to deliver messages delivered none, to relays or to light clients.
+/// Whether a network that should deliver messages delivered none to relays or to light clients.
 fn delivers_nothing(run: &Summary) -> bool {
     let to_clients = run
         .services

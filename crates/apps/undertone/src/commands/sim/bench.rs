@@ -13,8 +13,8 @@ use undertone_lab::scenario;
 use super::super::{Failure, output};
 use super::{Runner, scenario_failure};
 
-/// Scenarios in order of decreasing duration, each with the wall time in seconds that Shadow 3.3.0 took
-/// with 1000 real libp2p nodes on two cores. For 500 KB Shadow ran out of 24 GB of memory.
+/// Scenarios by decreasing duration, each with the wall time in seconds of Shadow 3.3.0 with 1000 real libp2p
+/// nodes on two cores. For 500 KB, Shadow ran out of 24 GB of memory.
 const SCENARIOS: [(&str, Option<f64>); 4] = [
     ("paper-500kb", None),
     ("paper-100kb", Some(152.0)),
@@ -41,7 +41,7 @@ struct Item {
     trace_hash: Option<String>,
 }
 
-/// Runs the four scenarios, as many at a time as there are threads, each on one thread.
+/// Runs the four scenarios, each on one thread, with as many at a time as there are threads.
 pub(super) fn run(seed: u64, threads: usize, json: bool) -> Result<(), Failure> {
     let watch = Stopwatch::start();
     let waiting = Mutex::new(SCENARIOS.into_iter());

@@ -1,4 +1,4 @@
-//! `undertone sim --compare`: published figures beside simulated ones.
+//! `undertone sim --compare`: published figures next to simulated ones.
 
 use undertone_lab::compare::{PublishedRun, compare, published as find, published_names};
 use undertone_lab::report::Campaign;

@@ -1,4 +1,4 @@
-//! `undertone sim` as one of several processes that `mpirun` has started.
+//! `undertone sim` as one of several processes started by `mpirun`.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use super::asked::SimRequest;
 use super::{Args, COMMIT, unwritten};
 use crate::commands::{Failure, output};
 
-/// Runs every seed on all ranks; rank 0 prints the result. A failure of one rank ends all.
+/// Runs every seed on all ranks; rank 0 prints the result. If one rank fails, all end.
 pub(super) fn run(args: &Args, mut ranks: MpiRanks) -> Result<(), Failure> {
     let rank = ranks.rank();
     if let Err(failure) = simulate(args, &mut ranks) {
@@ -23,7 +23,7 @@ pub(super) fn run(args: &Args, mut ranks: MpiRanks) -> Result<(), Failure> {
 }
 
 fn simulate(args: &Args, ranks: &mut MpiRanks) -> Result<(), Failure> {
-    // Each needs all deliveries or records of a run, or more than one run, in one process.
+    // Each of these needs all deliveries or records of a run, or several runs, in one process.
     let refused = [
         ("--compare", args.compare),
         ("--html", args.html.is_some()),

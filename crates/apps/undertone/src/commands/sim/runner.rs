@@ -1,4 +1,4 @@
-//! One simulation run, with its time and memory.
+//! A single simulation run, with its time and memory.
 
 use std::ops::ControlFlow;
 
@@ -19,14 +19,14 @@ pub(crate) struct Runner<'a> {
     pub(crate) loaded: &'a Loaded,
     pub(crate) threads: usize,
     pub(crate) show_progress: bool,
-    /// Signal on which runs stop; `None` if Ctrl-C ends the program.
+    /// Signal that stops the runs; `None` if Ctrl-C ends the program.
     pub(crate) interrupt: Option<&'a Interrupt>,
     /// Datasets to record besides the deliveries.
     pub(crate) datasets: DatasetChoice,
 }
 
 impl Runner<'_> {
-    /// Simulates the scenario with a seed, to its end or until it is interrupted.
+    /// Simulates the scenario with a seed until it ends or is interrupted.
     pub(crate) fn run(&self, seed: u64) -> Result<FinishedRun, Failure> {
         let scenario = &self.loaded.scenario;
         let what = format!("{}, seed {seed}", scenario.name);
@@ -54,7 +54,7 @@ impl Runner<'_> {
     }
 }
 
-/// Says so before runs that need more memory than there is, when `at_once` of them run at a time.
+/// Warns if the runs need more memory than is available when `at_once` of them run concurrently.
 pub(crate) fn warn_of_memory(scenario: &Scenario, at_once: usize) {
     let needed = estimated_bytes(scenario).saturating_mul(at_once as u64);
     if let Some(available) = available_bytes()
@@ -75,7 +75,7 @@ pub(crate) fn warn_of_memory(scenario: &Scenario, at_once: usize) {
     }
 }
 
-/// Converts a scenario error into wrong usage.
+/// Converts a scenario error to wrong usage.
 pub(crate) fn scenario_failure(error: ScenarioError) -> Failure {
     Failure::usage(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! A node that relays and serves nothing, through which a peer's store is asked.
+//! A node without relay and services of its own, used to query a peer's store.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
@@ -28,14 +28,14 @@ pub(super) struct StoreClient {
 }
 
 impl StoreClient {
-    /// Starts a node of its own for asking `peer`, with the network of these sources.
+    /// Starts a node to query `peer`, in the network that these sources configure.
     pub(super) async fn start(
         mut sources: Sources,
         peer: Multiaddr,
         patience: Duration,
     ) -> Result<Self, Failure> {
         let folder = TemporaryFolder::new()?;
-        // Whatever the configuration is for, this node serves nothing and looks for no other peers.
+        // Whatever the configuration says, this node offers no services and does not look for other peers.
         let offers = |name: &str| {
             ["metrics-server", "peer-exchange", "relay", "rest", "rln"].contains(&name)
                 || ["filter", "lightpush", "store", "websocket"].contains(&name)
@@ -64,8 +64,8 @@ impl StoreClient {
         })
     }
 
-    /// Returns the next page of a walk; `None` after the last one. Asks again while the store is busy or cannot
-    /// be reached, until the patience ends.
+    /// Returns the next page of the history; `None` after the last one. Retries while the store is busy or
+    /// unreachable, until the patience is used up.
     pub(super) async fn page(
         &self,
         reader: &mut HistoryReader,

@@ -1,4 +1,4 @@
-//! Membership of the past: the roots of a registry, and the times from which they counted.
+//! Past memberships: the roots of a registry, and the times from which they were valid.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,10 +15,10 @@ use crate::commands::registry::follow;
 use crate::commands::rln::registry;
 use crate::commands::{Failure, rln};
 
-/// Roots of a network's registry, and what is known of their times.
+/// Roots of a network's registry, and the known times of their changes.
 pub(super) struct PastMembership {
     pub(super) timeline: RootTimeline,
-    /// Place of the registry for people.
+    /// Location of the registry, in readable form.
     pub(super) place: String,
     registry: PastRegistry,
 }
@@ -32,7 +32,7 @@ enum PastRegistry {
 }
 
 impl PastMembership {
-    /// Reads the registry that the configuration names, and computes all its roots.
+    /// Opens the configured registry and computes all its roots.
     pub(super) fn open(
         config: &RlnConfig,
         patience: Duration,
@@ -100,14 +100,14 @@ impl PastMembership {
         })
     }
 
-    /// Finds the times of moments, as far as they can be known, and notes them in the timeline.
+    /// Looks up the times of moments, as far as possible, and sets them in the timeline.
     pub(super) fn date(
         &mut self,
         moments: impl IntoIterator<Item = u64>,
         progress: &Spinner,
     ) -> Result<(), Failure> {
         let PastRegistry::Chain { times, .. } = &mut self.registry else {
-            // Times that a file does not have are lost.
+            // Times that a file does not contain cannot be recovered.
             return Ok(());
         };
         for block in moments {

@@ -1,4 +1,4 @@
-//! Flags that say which messages of which store are meant, and in which network.
+//! Flags that select messages of a store, and the network.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::commands::node_flags::{NodeFlags, NodeKeySelection};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Keys of a node that say which network and which membership is meant.
+/// Keys of a node that select the network and the membership.
 const KEYS: [&str; 12] = [
     "cluster-id",
     "data-dir",
@@ -103,7 +103,7 @@ impl Selection {
         NodeConfig::load(&self.network.sources()).map_err(|error| Failure::usage(error.to_string()))
     }
 
-    /// Query for the messages, the oldest first.
+    /// Returns the query for the messages, the oldest first.
     pub(super) fn query(&self) -> Result<HistoryQuery, Failure> {
         let (start_ns, end_ns) = (ns(self.start_s), ns(self.end_s));
         if let (Some(start_s), Some(end_s)) = (self.start_s, self.end_s)
@@ -127,7 +127,7 @@ impl Selection {
         })
     }
 
-    /// Name of the store for people.
+    /// Returns the location of the store, in readable form.
     pub(super) fn place(&self) -> String {
         match (&self.origin.peer, &self.origin.archive) {
             (Some(peer), _) => peer.to_string(),
@@ -149,11 +149,11 @@ fn content_topic(text: &str) -> Result<String, String> {
         .map_err(|error| error.to_string())
 }
 
-/// A folder that is removed in the end.
+/// A temporary folder, removed when dropped.
 pub(super) struct TemporaryFolder(pub(super) PathBuf);
 
 impl TemporaryFolder {
-    /// Makes a folder of its own among the system's temporary files.
+    /// Creates a new folder among the system's temporary files.
     pub(super) fn new() -> Result<Self, Failure> {
         let mut random = [0; 8];
         getrandom::fill(&mut random)
@@ -169,7 +169,7 @@ impl TemporaryFolder {
 
 impl Drop for TemporaryFolder {
     fn drop(&mut self) {
-        // Only the key of a peer that no longer exists is in it.
+        // The folder only contains the key of a peer that no longer exists.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

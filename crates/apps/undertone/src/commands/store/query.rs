@@ -26,7 +26,7 @@ struct QueryListing {
     is_cut: bool,
 }
 
-/// Message of a store, without what it cannot have if it could not be read.
+/// Message of a store; fields are `None` if the message could not be read.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PrintedMessage {
@@ -93,7 +93,7 @@ impl fmt::Display for QueryListing {
             let topic = one.content_topic.as_deref().unwrap_or("(cannot be read)");
             let proof = if one.has_proof { "" } else { ", no proof" };
             let timestamp_ns = one.timestamp_ns.unwrap_or(0);
-            // Topics are by strangers, and a terminal obeys control characters.
+            // Strangers choose the topics, and a terminal obeys control characters.
             let topic = topic.escape_debug();
             writeln!(
                 f,

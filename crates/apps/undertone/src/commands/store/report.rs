@@ -1,4 +1,4 @@
-//! What was found in a history.
+//! Report on a verified history.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,21 +19,21 @@ pub(super) struct Verified {
     pub(super) registry: String,
     /// Number of roots that the registry has had.
     pub(super) roots: usize,
-    /// Number of messages that were read.
+    /// Number of messages read.
     pub(super) messages: u64,
     pub(super) valid: u64,
-    /// Valid messages whose root a newer one had replaced.
+    /// Valid messages whose root had already been replaced by a newer one.
     pub(super) valid_with_replaced_root: u64,
-    /// Longest time for which a valid message's root had been replaced, seconds.
+    /// Longest time since a valid message's root had been replaced, seconds.
     pub(super) longest_replaced_s: u64,
     /// Timestamp of the first and the last message, Unix nanoseconds.
     pub(super) first_ns: Option<i64>,
     pub(super) last_ns: Option<i64>,
-    /// Whether the walk ended because it had as many messages as are wanted at most.
+    /// Whether reading stopped at the requested maximum number of messages.
     pub(super) is_cut: bool,
-    /// Number of messages of each verdict that any message got.
+    /// Number of messages for each verdict that occurred.
     pub(super) verdicts: BTreeMap<&'static str, u64>,
-    /// First messages that are not valid, as many as are wanted.
+    /// First invalid messages, up to the requested number.
     pub(super) offending: Vec<Offending>,
 }
 
@@ -46,10 +46,10 @@ pub(super) struct Offending {
     pub(super) reason: String,
     pub(super) timestamp_ns: Option<i64>,
     pub(super) content_topic: Option<String>,
-    /// Earlier message that has the same nullifier.
+    /// Earlier message with the same nullifier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) first: Option<String>,
-    /// Commitment of the member that exceeded its limit, which the two messages reveal.
+    /// Commitment of the member that exceeded its limit, revealed by the two messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) commitment: Option<String>,
     /// Index of that member, if it still is one.
@@ -57,17 +57,17 @@ pub(super) struct Offending {
     pub(super) member: Option<u32>,
 }
 
-/// Verdict on a message that the store has in a form that cannot be read.
+/// Verdict on a message that the store has in an unreadable form.
 pub(super) const UNREADABLE: &str = "unreadable";
 
 impl Verified {
-    /// Number of messages that are not valid.
+    /// Returns the number of messages that are not valid.
     pub(super) fn not_valid(&self) -> u64 {
         self.messages - self.valid
     }
 }
 
-/// Verdicts in the order in which a table lists them.
+/// Returns the verdicts in the order of the table.
 fn order() -> impl Iterator<Item = &'static str> {
     HistoryVerdict::LABELS.into_iter().chain([UNREADABLE])
 }

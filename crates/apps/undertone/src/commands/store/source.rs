@@ -11,7 +11,7 @@ use super::client::StoreClient;
 use super::options::Selection;
 use crate::commands::Failure;
 
-/// Walk through the messages of a store, the oldest first.
+/// Reader of a store's messages, the oldest first.
 pub(super) enum HistorySource {
     Peer {
         client: Box<StoreClient>,
@@ -24,15 +24,15 @@ pub(super) enum HistorySource {
     },
 }
 
-/// Messages that were read at once.
+/// Messages read at once.
 pub(super) struct SourcePage {
     pub(super) entries: Vec<HistoryEntry>,
-    /// Messages that the store has in a form that cannot be read.
+    /// Messages that the store has in an unreadable form.
     pub(super) unreadable: Vec<MessageHash>,
 }
 
 impl HistorySource {
-    /// Opens the store that the flags name, for a walk of at most `max_messages`.
+    /// Opens the store that the flags name, to read at most `max_messages`.
     pub(super) async fn open(selection: &Selection, max_messages: usize) -> Result<Self, Failure> {
         let query = selection.query()?;
         let patience = Duration::from_secs(selection.patience_s);
@@ -40,7 +40,7 @@ impl HistorySource {
             let sources = selection.network.sources();
             let client = StoreClient::start(sources, peer.clone(), patience).await?;
             let mut limits = ReaderLimits::default();
-            // A page more than is wanted, so that the walk is seen to be longer.
+            // One page more than requested, to detect that there are more messages.
             limits.max_messages = max_messages.saturating_add(query.limit as usize);
             limits.max_pages = limits.max_messages;
             return Ok(Self::Peer {

@@ -1,4 +1,4 @@
-//! `undertone store verify`: judges history by its proofs and the membership of its time.
+//! `undertone store verify`: verifies history by its proofs and the membership at the time of each message.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: &Args, json: bool) -> Result<(), Failure> {
     super::log()?;
     let config = args.selection.config()?;
-    // What is wrong with the flags is said before anything is read.
+    // Errors in the flags are reported before anything is read.
     args.selection.query()?;
     let progress = Spinner::new(!json);
     let mut verification = HistoryVerification::prepare(args, &config, &progress)?;
@@ -62,12 +62,12 @@ pub(super) async fn run(args: &Args, json: bool) -> Result<(), Failure> {
     }
 }
 
-/// HistoryVerification of one history.
+/// State of verifying one history.
 struct HistoryVerification<'a> {
     membership: PastMembership,
     judge: HistoryJudge,
     verifier: Verifier,
-    /// Length of an epoch, as configured.
+    /// Configured length of an epoch.
     epoch_s: u64,
     progress: &'a Spinner,
     verified: Verified,
@@ -119,7 +119,7 @@ impl<'a> HistoryVerification<'a> {
         })
     }
 
-    /// Judges page after page.
+    /// Verifies the history page by page.
     async fn walk(&mut self, args: &Args, source: &mut HistorySource) -> Result<(), Failure> {
         while let Some(mut page) = source.page().await? {
             let left = args.max_messages as u64 - self.verified.messages;
@@ -257,8 +257,8 @@ impl<'a> HistoryVerification<'a> {
     }
 }
 
-/// Shortest and longest epoch, seconds, in which all these messages would be in the epoch of their proof. `None` if there
-/// is none, or if any of them was not rejected for its epoch.
+/// Returns the shortest and the longest epoch, in seconds, for which all these messages would match the epochs of
+/// their proofs. `None` if there is no such epoch, or if any message was not rejected for its epoch.
 fn other_epoch_s(
     messages: &[HistoricMessage<'_>],
     verdicts: &[HistoryVerdict],

@@ -1,4 +1,4 @@
-//! `undertone testbed attacker-node`: a node that publishes without regard to its limit.
+//! `undertone testbed attacker-node`: a node that publishes regardless of its limit.
 
 use undertone_fleet::attack::spammers_proofs;
 

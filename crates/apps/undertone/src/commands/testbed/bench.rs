@@ -1,4 +1,4 @@
-//! `undertone testbed --bench`: the testbed beside the simulator, hop by hop.
+//! `undertone testbed --bench`: compares the testbed with the simulator, hop by hop.
 
 use std::fmt;
 
@@ -17,8 +17,8 @@ const SCENARIOS: [&str; 2] = ["testbed-line", "testbed-random"];
 /// Payload sizes of the paper, bytes.
 const SIZES: [u32; 4] = [2_000, 25_000, 100_000, 500_000];
 
-/// Settings that make connections warm: messages before those that count. Messages are sent one at a time,
-/// so that two processor cores are not the bottleneck, and pauses must not close the TCP windows.
+/// Settings that warm up connections by sending messages before those that count. Messages are sent one at a
+/// time, so that two processor cores are not the bottleneck, and pauses must not close the TCP windows.
 const WARM: [&str; 4] = [
     "traffic.messages=14",
     "traffic.warm_up_messages=10",
@@ -26,7 +26,7 @@ const WARM: [&str; 4] = [
     "network.slow_start_after_idle=false",
 ];
 
-/// Proofs prepared for the warm runs, so that each message leaves at its time.
+/// Proofs prepared for the warm runs, so that each message leaves on time.
 const WARM_TOKENS: u32 = 14;
 
 #[derive(Serialize)]
@@ -61,7 +61,7 @@ pub(super) fn run(campaigner: &Campaigner<'_>, runs: u64) -> Result<Bench, Failu
                 }
                 let loaded = scenario::load(name, &set).map_err(scenario_failure)?;
                 let report = campaigner.run(&loaded, &seeds).map_err(failure)?;
-                // The first message of a warm run is another cold one, followed by others.
+                // The first message of a warm run finds cold connections too, so its row is dropped here.
                 let rows = report.hop_rows.into_iter();
                 cells.push(BenchCell {
                     scenario: name,

@@ -50,7 +50,7 @@ pub(super) fn name(connections: Connections) -> &'static str {
     }
 }
 
-/// Returns the table of hops; without simulated rows, their columns are left out.
+/// Returns the table of hops; without simulated rows, their columns are omitted.
 fn hop_table(rows: &[MeasuredHop]) -> Table {
     let has_sim = rows.iter().any(|row| row.sim_ms.is_some());
     let mut header = vec![

@@ -16,7 +16,7 @@ pub(super) enum Child {
     Without,
 }
 
-/// Measures both children; `None` where the operating system does not report resident memory.
+/// Measures both children; returns `None` if the operating system does not report resident memory.
 pub(super) fn measure_both() -> Result<Option<Memory>, Failure> {
     let program = std::env::current_exe();
     let program =
@@ -30,7 +30,7 @@ pub(super) fn measure_both() -> Result<Option<Memory>, Failure> {
 }
 
 impl Child {
-    /// Prints the resident memory in bytes, or nothing where the operating system does not report it.
+    /// Prints the resident memory in bytes, or nothing if the operating system does not report it.
     pub(super) fn run(self) -> Result<(), Failure> {
         match self {
             Self::Without => print(),

@@ -64,7 +64,7 @@ impl Published {
     }
 }
 
-/// Converts the first `N` columns of all lines but the header.
+/// Converts the first `N` columns of all lines except the header.
 fn rows<const N: usize, T>(csv: &'static str, row: impl Fn([&'static str; N]) -> T) -> Vec<T> {
     let lines = csv.lines().skip(1);
     lines

@@ -10,13 +10,13 @@ use undertone_fleet::measure::tree::Tree;
 
 use super::published::Published;
 
-/// Report of measured and published figures. Measured times are processor time of one thread, medians;
+/// Report of measured and published figures. Measured times are medians of one thread's processor time;
 /// published figures are as in their sources.
 #[derive(Serialize)]
 pub(super) struct Report {
     proofs: ProofCosts,
     tree: Tree,
-    /// Resident memory; `None` where the operating system does not report it.
+    /// Resident memory; `None` if the operating system does not report it.
     memory: Option<Memory>,
     published: Published,
 }

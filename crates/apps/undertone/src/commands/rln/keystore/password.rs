@@ -1,4 +1,4 @@
-//! Reading a password from a file, the environment or the terminal.
+//! Reads a password from a file, the environment or the terminal.
 
 use std::env;
 use std::fs::{File, OpenOptions};
@@ -24,7 +24,7 @@ pub(crate) fn present(file: Option<&Path>) -> Result<Password, Failure> {
     get(file, VARIABLE, &["Password: "])
 }
 
-/// Returns the first password of a keystore, typed twice at a terminal.
+/// Returns the password of a new keystore, typed twice at a terminal.
 pub(super) fn first(file: Option<&Path>) -> Result<Password, Failure> {
     get(file, VARIABLE, &["New password: ", "Again: "])
 }
@@ -55,7 +55,7 @@ fn from_file(path: &Path) -> Result<Password, Failure> {
         .ok_or_else(|| Failure::at(path, "the first line is too long").with_help(help))
 }
 
-/// Reads the first line without its line end; `None` if the line is too long.
+/// Reads the first line without its line terminator; returns `None` if the line is too long.
 fn line(source: impl Read) -> io::Result<Option<Password>> {
     let mut line = Zeroizing::new(Vec::with_capacity(MAX_BYTES + 2));
     let most = MAX_BYTES as u64 + 2;
@@ -101,7 +101,7 @@ fn ask(terminal: &mut File, prompt: &str) -> io::Result<Password> {
         let _silence = Silence::on(terminal)?;
         line(&*terminal)?
     };
-    // The typed line end was not shown.
+    // Echo was off, so the user's line break was not shown.
     terminal.write_all(b"\n")?;
     let too_long = || io::Error::new(io::ErrorKind::InvalidInput, "the password is too long");
     answer.ok_or_else(too_long)
@@ -126,7 +126,7 @@ impl Silence {
 
 impl Drop for Silence {
     fn drop(&mut self) {
-        // Fails if the terminal is gone, which then shows nothing.
+        // Fails only if the terminal is gone, and then there is no echo to restore.
         let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
     }
 }

@@ -12,7 +12,7 @@ use super::Args;
 use crate::commands::rln::element;
 use crate::commands::{Failure, chain, output};
 
-/// Longest answer that is read, bytes.
+/// Maximum length of the user's answer, bytes.
 const MAX_ANSWER_BYTES: u64 = 16;
 
 #[derive(Serialize)]

@@ -1,8 +1,8 @@
 //! Evidence of a rate-limit violation in the messages of one member.
 //!
-//! Two messages with one message id reveal the member's secret, but they do not show that the member exceeded
-//! its limit: the reference implementation restarts its message ids one epoch's length after the first
-//! one was used, not when an epoch begins, and so may repeat ids within its limit.
+//! Two messages with the same message id reveal the member's secret, but do not show that the member exceeded
+//! its limit. The reference implementation restarts its message ids one epoch's length after the first id was
+//! used, not at the start of an epoch, and so may repeat ids within its limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ use undertone_rln::{Fr, RateLimitProof, fr_from_le, recover_secret};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Evidence {
     pub(super) secret: Fr,
-    /// Greatest number of the member's messages in any one epoch.
+    /// Maximum number of the member's messages in any one epoch.
     pub(super) messages: usize,
 }
 
-/// Reasons why messages reveal no secret.
+/// Reason why messages reveal no secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Nothing {
     /// No two messages share a nullifier.
@@ -28,7 +28,7 @@ pub(super) enum Nothing {
     Same,
 }
 
-/// Recovers the secret of a member from its messages' proofs and counts the member's messages.
+/// Recovers a member's secret from the proofs of its messages, and counts the messages.
 ///
 /// # Errors
 /// [`Nothing`] if no two different messages share a nullifier.
@@ -56,8 +56,8 @@ pub(super) fn evidence(proofs: &[RateLimitProof]) -> Result<Evidence, Nothing> {
     Ok(Evidence { secret, messages })
 }
 
-/// Whether the proof was made by the member with this secret: then its nullifier is the hash of the slope of
-/// the line from the secret to the proof's point.
+/// Whether the proof was made by the member with this secret. If so, its nullifier is the hash of the slope
+/// of the line through the secret and the proof's point.
 fn is_by(secret: Fr, proof: &RateLimitProof) -> bool {
     let Some((x, y)) = point(proof).filter(|(x, _)| *x != Fr::from(0)) else {
         return false;
