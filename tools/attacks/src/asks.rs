@@ -35,11 +35,11 @@ pub const EXCHANGE: StreamProtocol = StreamProtocol::new(peer_exchange::PROTOCOL
 pub const RENDEZVOUS: StreamProtocol = StreamProtocol::new(rendezvous::PROTOCOL_ID);
 /// Protocol of metadata.
 pub const METADATA: StreamProtocol = StreamProtocol::new(metadata::PROTOCOL_ID);
-/// Protocol on which stores compare what they have.
+/// Protocol on which stores compare their messages.
 pub const RECONCILIATION: StreamProtocol = StreamProtocol::new(RECONCILIATION_PROTOCOL_ID);
-/// Protocol on which a store sends what another lacks.
+/// Protocol on which a store sends messages that another lacks.
 pub const TRANSFER: StreamProtocol = StreamProtocol::new(TRANSFER_PROTOCOL_ID);
-/// Protocols of all requests, and of the sessions of stores.
+/// Protocols of all requests, and of synchronisation sessions between stores.
 pub static ALL: [StreamProtocol; 9] = [
     STORE,
     FILTER,
@@ -52,10 +52,10 @@ pub static ALL: [StreamProtocol; 9] = [
     TRANSFER,
 ];
 
-/// Shards in the longest question for metadata.
+/// Number of shards in the longest metadata request.
 const SHARDS: u32 = 100;
 
-/// Returns a question for metadata that names many shards of the network's cluster.
+/// Returns a metadata request that names many shards of the network's cluster.
 #[must_use]
 pub fn metadata() -> Vec<u8> {
     let metadata = WakuMetadata {
@@ -67,8 +67,8 @@ pub fn metadata() -> Vec<u8> {
         .expect("the shards fit the longest metadata")
 }
 
-/// Returns the first payload of a session of stores: the last hour in as many ranges as a payload may have, in each of
-/// which the sender claims to have other messages.
+/// Returns the first payload of a session between stores: the last hour in as many ranges as a payload may have. The
+/// sender claims to have other messages in each of them.
 #[must_use]
 pub fn most_ranges() -> Vec<u8> {
     const HOUR_NS: u64 = 3_600_000_000_000;
@@ -87,7 +87,7 @@ pub fn most_ranges() -> Vec<u8> {
     payload.encode()
 }
 
-/// Returns a message that no session of stores has named, as the transfer protocol has it.
+/// Returns a message in the format of the transfer protocol that no session between stores has requested.
 #[must_use]
 pub fn unasked(pubsub_topic: &str, content_topic: &str, payload: Vec<u8>) -> Vec<u8> {
     let message = TransferMessage {
@@ -100,7 +100,7 @@ pub fn unasked(pubsub_topic: &str, content_topic: &str, payload: Vec<u8>) -> Vec
     message.encode()
 }
 
-/// Returns a registration whose record, as long as one may be, nobody has signed.
+/// Returns a registration with a record of maximum length that nobody has signed.
 #[must_use]
 pub fn forged_registration(namespace: &str) -> Vec<u8> {
     let register = RendezvousRequest::Register {
@@ -111,7 +111,7 @@ pub fn forged_registration(namespace: &str) -> Vec<u8> {
     register.encode()
 }
 
-/// Returns a question for all registrations of all namespaces.
+/// Returns a request for all registrations of all namespaces.
 #[must_use]
 pub fn everybody() -> Vec<u8> {
     let discover = RendezvousRequest::Discover {
@@ -122,7 +122,7 @@ pub fn everybody() -> Vec<u8> {
     discover.encode()
 }
 
-/// Returns a query for the newest page of at most `limit` messages with a content topic, or with any.
+/// Returns a query for the newest page of at most `limit` messages, with the given content topic or any.
 #[must_use]
 pub fn newest(content_topic: Option<&str>, limit: u32) -> Vec<u8> {
     query(
@@ -134,7 +134,7 @@ pub fn newest(content_topic: Option<&str>, limit: u32) -> Vec<u8> {
     )
 }
 
-/// Returns a query for all times and as many content topics as a request may have, of which none matches.
+/// Returns a query for all times and as many content topics as a request may have; none of them matches.
 #[must_use]
 pub fn widest() -> Vec<u8> {
     let topics = (0..100).map(|n| format!("/nobody/1/{n}/proto").into());
@@ -149,7 +149,7 @@ pub fn widest() -> Vec<u8> {
     )
 }
 
-/// Returns a query for as many hashes as a request may have, of which none exists.
+/// Returns a query for as many hashes as a request may have; none of them exists.
 #[must_use]
 pub fn hashes() -> Vec<u8> {
     let hash = |n: u32| {
@@ -189,7 +189,7 @@ pub fn subscribe(pubsub_topic: &str, content_topics: impl IntoIterator<Item = St
     request.encode()
 }
 
-/// Returns a lightpush request for a message with the time of now.
+/// Returns a lightpush request for a message with the present time.
 #[must_use]
 pub fn push(pubsub_topic: &str, content_topic: &str, payload: Vec<u8>) -> Vec<u8> {
     let message = WakuMessage {
@@ -217,7 +217,7 @@ pub fn peers(num_peers: u64) -> Vec<u8> {
     PeerExchangeRequest { num_peers }.encode()
 }
 
-/// Returns the time of now, Unix nanoseconds.
+/// Returns the present time, Unix nanoseconds.
 #[must_use]
 pub fn now_ns() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);

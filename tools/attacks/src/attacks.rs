@@ -34,7 +34,7 @@ pub mod e6_hole_punching_scan;
 /// Resources that an attacker needs besides an Internet connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Price {
-    /// At most one address; some of these happen without an attacker.
+    /// At most one address; some of these events happen without an attacker.
     Nothing,
     /// This number of addresses.
     Addresses(u32),
@@ -51,13 +51,13 @@ pub struct Attack {
     pub price: Price,
     /// Options of the honest network that is attacked.
     pub options: fn() -> StageOptions,
-    /// Starts the attack, which goes on until the tasks are dropped.
+    /// Starts the attack, which continues until the tasks are dropped.
     pub start: Step,
-    /// Action of the honest network after that, with and without the attack.
+    /// Further action of the honest network after the start, both with and without the attack.
     pub then: Step,
 }
 
-/// Function that acts on a stage; its effect goes on until the returned tasks are dropped.
+/// Function that acts on a stage; its effect continues until the returned tasks are dropped.
 pub type Step = for<'a> fn(&'a mut Stage) -> BoxFuture<'a, Result<Tasks, HostileError>>;
 
 /// A [`Step`] that does nothing.

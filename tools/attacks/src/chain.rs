@@ -1,5 +1,5 @@
-//! Chain with a membership contract, made up from a registry file: one block for each member. Two endpoints lead to it, of
-//! which the first can be told to lie.
+//! Simulated chain with a membership contract, derived from a registry file, with one block per member. It has two
+//! endpoints, the first of which can be made to lie.
 
 use std::io::{self, Write as _};
 use std::net::Ipv4Addr;
@@ -19,9 +19,9 @@ use undertone_rln::{Fr, fr_to_le};
 
 use super::{HostileError, Tasks};
 
-/// Address of the contract.
+/// Address of the membership contract.
 const CONTRACT: &str = "0xc9cd878c90e49f797b4431fbf4fb333108cb90e7";
-/// Number of the chain.
+/// Chain id.
 const CHAIN_ID: u64 = 1337;
 /// Block of the contract's deployment, the last one without a member.
 const DEPLOYED: u64 = 10;
@@ -36,16 +36,16 @@ const COUNT: &str = "0xd8826870";
 const DEPLOYED_BLOCK: &str = "0x4add651e";
 /// Addresses of the two endpoints.
 const ENDPOINTS: [Ipv4Addr; 2] = [Ipv4Addr::new(127, 0, 30, 1), Ipv4Addr::new(127, 0, 30, 2)];
-/// Numbers in a compressed answer, of which a reader that keeps them all makes gigabytes.
+/// Count of numbers in a compressed answer; a reader that keeps them all uses gigabytes.
 const NUMBERS: usize = 24_500_000;
-/// Time between two bytes of an answer that is sent slowly.
+/// Time between two bytes of a slow answer.
 const DRIP: Duration = Duration::from_secs(1);
 /// Longest request that is read, bytes.
 const REQUEST_BYTES_MAX: usize = 64 << 10;
 /// Maximum number of connections to an endpoint.
 const CONNECTIONS_MAX: u32 = 10_000;
 
-/// Chain with its two endpoints; a drop ends them.
+/// Chain with its two endpoints, which end when it is dropped.
 pub struct Chain {
     urls: [String; 2],
     blocks: Arc<Blocks>,
@@ -58,27 +58,27 @@ pub struct Chain {
 struct Lies {
     are_on: AtomicBool,
     told: AtomicUsize,
-    /// Answer with many numbers, compressed.
+    /// Compressed answer with many numbers.
     bomb: Mutex<Arc<Vec<u8>>>,
 }
 
 /// Answer of an endpoint.
 enum EndpointAnswer {
     Honest,
-    /// Compressed text of 49 MB.
+    /// Compressed text that expands to 49 MB.
     Bomb(Arc<Vec<u8>>),
-    /// Honest answer, sent a byte at a time.
+    /// Honest answer, sent one byte at a time.
     Slow,
 }
 
-/// Blocks of the chain with what changed in them.
+/// Blocks of the chain with their changes.
 struct Blocks {
     registry: SqliteRegistry,
     members: Mutex<Vec<(Member, Fr)>>,
 }
 
 impl Chain {
-    /// Starts both endpoints of a chain with the members of a registry, those that will come later too.
+    /// Starts both endpoints of a chain with the members of a registry, including those registered later.
     pub async fn start(registry: SqliteRegistry) -> Result<Self, HostileError> {
         let blocks = Arc::new(Blocks {
             registry,
@@ -125,7 +125,7 @@ impl Chain {
         self.blocks.newest()
     }
 
-    /// Has the first endpoint lie from now on.
+    /// Makes the first endpoint lie from now on.
     pub fn lie(&self) -> Result<(), HostileError> {
         let bomb = bomb().map_err(HostileError::io("cannot compress an answer"))?;
         *self.lies.bomb.lock() = Arc::new(bomb);
@@ -141,8 +141,8 @@ impl Chain {
 }
 
 impl Lies {
-    /// Chooses the answer to a request. Of the questions for the newest block one in three is answered as it should be, so
-    /// that longer answers are asked for too.
+    /// Chooses the kind of answer to a request. One in three requests for the newest block is answered honestly, so
+    /// that requests with longer answers follow.
     fn answer(&self, method: &str) -> EndpointAnswer {
         let honest = method == "eth_chainId" || !self.are_on.load(Ordering::Acquire);
         if honest {
@@ -157,7 +157,7 @@ impl Lies {
     }
 }
 
-/// Returns an answer with many numbers, compressed a thousandfold.
+/// Returns an answer with many numbers, compressed by a factor of a thousand.
 fn bomb() -> io::Result<Vec<u8>> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     packed.write_all(br#"{"jsonrpc":"2.0","result":["#)?;
@@ -169,7 +169,7 @@ fn bomb() -> io::Result<Vec<u8>> {
     packed.finish()
 }
 
-/// Takes connections to an endpoint.
+/// Accepts connections to an endpoint.
 async fn serve(listener: TcpListener, blocks: Arc<Blocks>, lies: Option<Arc<Lies>>) {
     let mut connections = Tasks::default();
     for _ in 0..CONNECTIONS_MAX {
@@ -178,13 +178,13 @@ async fn serve(listener: TcpListener, blocks: Arc<Blocks>, lies: Option<Arc<Lies
         };
         let (blocks, lies) = (Arc::clone(&blocks), lies.clone());
         connections.spawn(async move {
-            // A client that leaves is no error.
+            // A client that disconnects is not an error.
             let _ = answer_all(stream, &blocks, lies.as_deref()).await;
         });
     }
 }
 
-/// Answers the requests of one connection, one after another, until the client leaves.
+/// Answers the requests of one connection one after another, until the client disconnects.
 async fn answer_all(stream: TcpStream, blocks: &Blocks, lies: Option<&Lies>) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
     loop {
@@ -223,7 +223,7 @@ async fn answer_all(stream: TcpStream, blocks: &Blocks, lies: Option<&Lies>) -> 
     }
 }
 
-/// Reads one request over HTTP and returns its body.
+/// Reads one HTTP request and returns its body.
 async fn read(stream: &mut BufReader<TcpStream>) -> io::Result<Value> {
     let mut length = 0;
     loop {
@@ -245,7 +245,7 @@ async fn read(stream: &mut BufReader<TcpStream>) -> io::Result<Value> {
 }
 
 impl Blocks {
-    /// Returns `result` or `error` of an answer.
+    /// Returns the `result` or `error` of an answer.
     fn answer(&self, method: &str, params: &Value) -> Value {
         let newest = self.newest();
         let found = match method {
@@ -264,10 +264,10 @@ impl Blocks {
         }
     }
 
-    /// Reads who has been registered meanwhile, and returns the height of the newest block.
+    /// Reads new registrations, and returns the height of the newest block.
     fn newest(&self) -> u64 {
         let mut known = self.members.lock();
-        // A registry that is being written is read at the next request.
+        // If the registry is being written, it is read at the next request.
         let members = self.registry.members().unwrap_or_default();
         for count in known.len()..members.len() {
             let root = tree_of(&members[..=count]).root();
@@ -352,7 +352,7 @@ fn log(number: u64, index: u64, topic: &str, data: &str) -> Value {
     })
 }
 
-/// Returns an element as 32 bytes of the contract's interface, in hexadecimal notation.
+/// Returns an element as a 32-byte ABI word, in hexadecimal notation.
 fn word(element: &Fr) -> String {
     let mut bytes = fr_to_le(element);
     bytes.reverse();

@@ -28,7 +28,7 @@ pub enum HostileError {
         /// Error of the operating system.
         source: io::Error,
     },
-    /// A node's REST API refused a request that it must accept.
+    /// A node's REST API refused a request that it should accept.
     #[error("node {name} answered {status} to {request}: {body}")]
     Refused {
         /// Name of the node.
@@ -50,12 +50,12 @@ pub enum HostileError {
         /// Error of the JSON parser.
         source: serde_json::Error,
     },
-    /// A node's service did not do what an honest client asked for before the attack.
+    /// A node's service did not serve an honest client before the attack.
     #[error("the service {service} answered {answer}")]
     Unserved {
         /// Name of the service.
         service: &'static str,
-        /// Answer, or why there is none.
+        /// Answer, or the reason why there is none.
         answer: String,
     },
     /// A condition for the attack was not met within its time limit.
@@ -66,7 +66,7 @@ pub enum HostileError {
         /// Time limit, in seconds.
         deadline_s: u64,
     },
-    /// The C compiler is missing, or did not compile what an attack preloads into the victim.
+    /// The C compiler is missing, or failed to compile the library preloaded into the victim.
     #[error(
         "cannot compile a library with cc: {detail}; install a C compiler (Debian: apt-get install gcc libc6-dev)"
     )]

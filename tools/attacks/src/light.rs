@@ -1,5 +1,5 @@
-//! A light node among service nodes that are killed and suspended, and peers that lie: what it is given, compared with
-//! what the stores hold, and what became of the messages that it sends.
+//! A light node among service nodes that are killed and suspended, and peers that lie. Compares its deliveries with
+//! the stores' messages, and follows the messages that it sends to their final states.
 
 mod campaign;
 mod events;

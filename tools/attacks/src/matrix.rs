@@ -1,4 +1,5 @@
-//! Restart matrix: a node goes away in several ways and for several times; measures when messages flow again.
+//! Restart matrix: a node goes away in several ways and for several durations; measures when messages flow
+//! again.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -16,14 +17,14 @@ use super::{HostileError, Stage, StageOptions};
 const NEW_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 4, 1);
 /// Time limit for messages to flow both ways after the node is back.
 pub const FLOWS_WITHIN: Duration = Duration::from_secs(5);
-/// Longest latency of a message that a mesh carried.
+/// Maximum latency of a message that travelled through a mesh.
 const PROMPT: Duration = Duration::from_secs(1);
 /// Down times of the matrix, seconds.
 pub const DOWN_S: [u64; 4] = [0, 2, 15, 70];
-/// Number of networks that run at a time.
+/// Number of networks that run concurrently.
 const AT_A_TIME: usize = 4;
 
-/// Ways in which a node goes away.
+/// How a node goes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
@@ -33,9 +34,9 @@ pub enum Way {
     Killed,
     /// SIGSTOP, then SIGCONT after the down time.
     Suspended,
-    /// Change of address: the node dials from a new one, and its old connection never ends for its peer.
+    /// Change of address: the node dials from a new one, while its peer never sees the old connection end.
     AddressChanged,
-    /// SIGKILL while the old connection never ends for the peer, then a start.
+    /// SIGKILL, while the peer never sees the old connection end; then a new start.
     PowerLost,
 }
 
@@ -62,19 +63,19 @@ impl Way {
     }
 }
 
-/// Result of one way and one down time.
+/// Result for one way and one down time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
-    /// Way in which the node went away.
+    /// How the node went away.
     pub way: Way,
     /// Time that the node was away, seconds.
     pub down_s: u64,
-    /// Time from which on every message arrived promptly, both ways, in seconds after the node was back;
+    /// Time after the node's return from which on every message arrived promptly in both directions, seconds.
     /// `None` if one of the last two messages did not.
     pub flows_after_s: Option<f64>,
     /// Last message that did not arrive promptly; `None` if all did.
     pub last_troubled: Option<Troubled>,
-    /// Number of messages times receivers since the node was back.
+    /// Number of messages times receivers since the node's return.
     pub sent: usize,
     /// Number of these that arrived, prompt or late.
     pub delivered: usize,
@@ -91,7 +92,7 @@ impl Cell {
     }
 }
 
-/// Runs the matrix; returns the cells in the order of ways and times.
+/// Runs the matrix; returns the cells ordered by way and down time.
 pub async fn run(program: &Path, down_s: &[u64]) -> Result<Vec<Cell>, HostileError> {
     let cells = Way::ALL
         .into_iter()
@@ -101,8 +102,8 @@ pub async fn run(program: &Path, down_s: &[u64]) -> Result<Vec<Cell>, HostileErr
     done.into_iter().collect()
 }
 
-/// Runs one cell on a new network of a client behind a proxy, the node that it is connected to, and a
-/// third node. A message that takes longer than `prompt` does not count as flowing.
+/// Runs one cell on a new network: a client behind a proxy, the node that it is connected to, and a third
+/// node. A message that takes longer than `prompt` does not count as flowing.
 pub async fn cell(
     program: &Path,
     way: Way,

@@ -23,7 +23,7 @@ const ROOT_WINDOW: usize = 50;
 /// Number of members before the honest nodes, so that the tree is not empty.
 const OTHERS: u64 = 4;
 
-/// Registry of a network, with the members that its nodes publish as.
+/// Registry of a network, with the members as which its nodes publish.
 pub struct Members {
     folder: PathBuf,
     registry: SqliteRegistry,
@@ -58,7 +58,7 @@ impl Members {
         ]
     }
 
-    /// Returns the flag of a node that has these members from elsewhere.
+    /// Returns the flag of a node that learns these members from another source.
     #[must_use]
     pub fn limit_flag() -> String {
         format!("--rln-user-message-limit={LIMIT}")
@@ -90,13 +90,13 @@ impl Members {
         Ok(identity)
     }
 
-    /// Registers a member in this registry file, besides the network's own.
+    /// Registers a member in another registry file than the network's own.
     pub fn repeat(registry: &SqliteRegistry, identity: &Identity) -> Result<(), HostileError> {
         registry.register(identity.commitment(), LIMIT)?;
         Ok(())
     }
 
-    /// Registers a member that is no node, and returns it. Nodes that start later know it at once.
+    /// Registers a member that is not a node, and returns it. Nodes started later know it at once.
     pub fn author(&mut self, folder: &Path) -> Result<Author, HostileError> {
         let identity = self.add(folder)?;
         let mut view = MembershipView::new(ROOT_WINDOW);
@@ -111,7 +111,8 @@ impl Members {
         })
     }
 
-    /// Returns a maker of proofs that pass all checks but the pairing. Takes the time of one real proof.
+    /// Returns a generator of proofs that pass all checks except the pairing. Takes the time of one real
+    /// proof.
     pub fn forger(&self) -> Result<Forger, HostileError> {
         let mut view = MembershipView::new(ROOT_WINDOW);
         view.refresh(&self.registry)?;
@@ -123,7 +124,7 @@ impl Members {
             limit: LIMIT,
             path: &view.path(index),
             generation: Generation::Hashed,
-            // An epoch of the past, so that the node's own messages do not reveal the secret.
+            // A past epoch, so that the node's own messages do not reveal the secret.
             epoch: Epoch(0),
             identifier: &RlnIdentifier::WAKU,
             message_id: 0,
@@ -136,7 +137,7 @@ impl Members {
     }
 }
 
-/// Member that makes valid proofs for messages of its own, outside any node.
+/// Member that makes valid proofs for its own messages, outside any node.
 pub struct Author {
     prover: Prover,
     view: MembershipView,
@@ -146,7 +147,7 @@ pub struct Author {
 }
 
 impl Author {
-    /// Returns a message of now with its proof, which takes the time of one proof.
+    /// Returns a message with the present time and its proof. Takes the time of one proof.
     pub fn message(
         &mut self,
         payload: Vec<u8>,
@@ -177,12 +178,12 @@ struct Points {
     root: [u8; 32],
 }
 
-/// Maker of messages with invalid proofs; clones share the curve points.
+/// Generator of messages with invalid proofs; clones share the curve points.
 #[derive(Clone)]
 pub struct Forger(Arc<Points>);
 
 impl Forger {
-    /// Returns a message with the members' root, whose proof only the pairing shows to be invalid.
+    /// Returns a message with the members' root, whose proof only the pairing check reveals as invalid.
     #[must_use]
     pub fn bad_proof(&self, number: u64, content_topic: &str) -> Vec<u8> {
         self.message(number, content_topic, self.0.root)
@@ -224,7 +225,7 @@ fn open(path: &Path) -> Result<SqliteRegistry, HostileError> {
     Ok(opened.map_err(RegistryError::from)?)
 }
 
-/// Returns the identity of a node, the same in every run because no deposit depends on its secret.
+/// Returns the identity of a node. It is the same in every run, because no deposit depends on its secret.
 fn identity(node: usize) -> Identity {
     Identity::from_seed(format!("undertone hostile member {node}").as_bytes())
 }

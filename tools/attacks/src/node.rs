@@ -19,13 +19,13 @@ use undertone_node_process::{NodeProcess, Signal, free_port, log_tail};
 use super::HostileError;
 use super::rest;
 
-/// Time limit that guards against a node that hangs; no test depends on its length.
+/// Time limit that guards against a hanging node; no test depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Interval at which state without events is polled.
 pub(super) const POLL: Duration = Duration::from_millis(20);
 
-/// Flags of the present version that earlier ones do not know: without a token, tests reach `/admin`.
+/// Flags of the present version that earlier ones do not know. Without a token, tests can use `/admin`.
 const NEW_FLAGS: [&str; 1] = ["--rest-auth=none"];
 
 /// Parameters for starting a node.
@@ -37,16 +37,16 @@ pub struct NodeSpec {
     pub name: String,
     /// Folder in which the node gets its own folder.
     pub folder: PathBuf,
-    /// Address at which the node listens. On loopback it dials from 127.0.0.1 all the same: the library binds only the port.
+    /// Address at which the node listens. On loopback it still dials from 127.0.0.1: the library binds only the port.
     pub ip: Ipv4Addr,
     /// Further flags in the form `--name=value`.
     pub flags: Vec<String>,
 }
 
-/// Data that a node reports about one of its gossip peers.
+/// What a node reports about one of its gossip peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PeerView {
-    /// Score of the peer, if the node shows one.
+    /// Score of the peer, if the node reports one.
     pub score: Option<f64>,
     /// Number of topics in whose mesh the peer is.
     pub meshes: usize,
@@ -81,7 +81,7 @@ pub struct Node {
     /// Port on which the node listens, the same after each restart.
     port: u16,
     rest: SocketAddr,
-    /// Flags that programs of earlier versions do not know.
+    /// Flags unknown to programs of earlier versions.
     new_flags: &'static [&'static str],
     variables: Vec<(&'static str, OsString)>,
 }
@@ -92,7 +92,7 @@ impl Node {
         Self::start_of(spec, &NEW_FLAGS).await
     }
 
-    /// Starts a node of an earlier version, which does not know the flags that were added last.
+    /// Starts a node of an earlier version, which does not know the newest flags.
     pub async fn start_earlier(spec: NodeSpec) -> Result<Self, HostileError> {
         Self::start_of(spec, &[]).await
     }
@@ -182,7 +182,7 @@ impl Node {
         self.target().addr_at(self.socket())
     }
 
-    /// Returns the address of the node's REST server, another one after each start.
+    /// Returns the address of the node's REST server, which changes with each start.
     #[must_use]
     pub fn rest(&self) -> SocketAddr {
         self.rest
@@ -208,7 +208,7 @@ impl Node {
         self.data.join("deliveries")
     }
 
-    /// Replaces the program of the node by the present version, from the next start on.
+    /// Replaces the node's program with the present version, from the next start on.
     pub fn upgrade(&mut self, program: PathBuf) {
         self.spec.program = program;
         self.new_flags = &NEW_FLAGS;
@@ -224,13 +224,13 @@ impl Node {
         self.variables = variables;
     }
 
-    /// Asks the process to end with SIGTERM, and waits for its end.
+    /// Ends the process with SIGTERM, and waits for its end.
     pub async fn terminate(&mut self) {
         self.signal(Signal::TERM);
         let Some(mut process) = self.process.take() else {
             return;
         };
-        // The drop at the end kills a process that has not ended.
+        // The drop at the end kills a process that is still running.
         let ending = spawn_blocking(move || process.wait_for_end(DEADLINE));
         if !matches!(ending.await, Ok(Some(_))) {
             eprintln!(
@@ -282,7 +282,7 @@ impl Node {
         Some((answer.status, answer.body))
     }
 
-    /// Has the node connect to a peer; returns whether it did.
+    /// Makes the node connect to a peer; returns whether it did.
     pub async fn connect(&self, peer: &Multiaddr) -> bool {
         let body = serde_json::json!([peer.to_string()]).to_string();
         let answer = rest::request(self.rest, "POST", "/admin/v1/peers", Some(&body)).await;
@@ -301,7 +301,7 @@ impl Node {
         Ok(peers)
     }
 
-    /// Returns the node's data about one gossip peer, if connected.
+    /// Returns what the node reports about one gossip peer, if it is connected.
     pub async fn peer(&self, peer: PeerId) -> Result<Option<PeerView>, HostileError> {
         Ok(self.peers().await?.remove(&peer))
     }
@@ -349,7 +349,7 @@ impl Node {
         .await
     }
 
-    /// Returns the messages delivered so far: content topics, with times of the machine's monotonic clock.
+    /// Returns the deliveries so far, by content topic, with times of the machine's monotonic clock.
     #[must_use]
     pub fn delivered(&self) -> BTreeMap<String, Delivered> {
         let text = fs::read_to_string(self.delivery_log()).unwrap_or_default();
@@ -373,7 +373,7 @@ impl Node {
         lines.collect()
     }
 
-    /// Returns the node's peers, as REST lists them, and the end of its log, for error messages.
+    /// Returns the node's peers in REST's format and the end of its log, for error messages.
     pub async fn state(&self) -> String {
         let answer = rest::request(self.rest, "GET", "/admin/v1/peers", None).await;
         let peers = answer.map_or_else(|error| error.to_string(), |answer| answer.body);
@@ -384,7 +384,7 @@ impl Node {
         )
     }
 
-    /// Returns what the node has logged in all its runs.
+    /// Returns the node's log of all its runs.
     #[must_use]
     pub fn log(&self) -> String {
         fs::read_to_string(self.log_path()).unwrap_or_default()
@@ -406,7 +406,7 @@ pub struct Delivered {
     pub validated_ns: u64,
 }
 
-/// Polls until something holds; returns `false` after `patience`.
+/// Polls until a condition holds; returns `false` after `patience`.
 pub async fn wait_until<F: Future<Output = bool>>(
     patience: Duration,
     mut holds: impl FnMut() -> F,

@@ -1,4 +1,4 @@
-//! TCP proxy between two nodes that can fall silent, close one end, or delay bytes.
+//! TCP proxy between two nodes that can go silent, close one end, or delay bytes.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -59,7 +59,7 @@ impl Proxy {
         Self::slow(ip, target, source, Duration::ZERO).await
     }
 
-    /// Starts a proxy as [`Self::start`] does, which delays every byte by `delay` each way at any rate.
+    /// Starts a proxy like [`Self::start`] that delays every byte by `delay` in each direction, at any rate.
     pub async fn slow(
         ip: Ipv4Addr,
         target: SocketAddr,
@@ -104,7 +104,7 @@ impl Proxy {
         self.shared.is_closed.store(is_closed, Ordering::Release);
     }
 
-    /// Silences all connections so far: they carry no more data, and neither end is closed.
+    /// Silences all present connections: they carry no more data, and neither end is closed.
     pub fn silence(&self) {
         let now = self.shared.accepted.load(Ordering::Acquire);
         self.shared.fate.send_modify(|fate| {
@@ -113,7 +113,7 @@ impl Proxy {
         });
     }
 
-    /// Closes all connections so far towards the dialling side; the other end is not closed.
+    /// Closes all present connections towards the dialling side; the other end is not closed.
     pub fn cut(&self) {
         let now = self.shared.accepted.load(Ordering::Acquire);
         self.shared.fate.send_modify(|fate| {
@@ -122,14 +122,14 @@ impl Proxy {
         });
     }
 
-    /// Returns a handle that ends the connections that were silenced or cut.
+    /// Returns a handle that ends silenced or cut connections.
     #[must_use]
     pub fn ender(&self) -> Ender {
         Ender(Arc::clone(&self.shared))
     }
 }
 
-/// Handle that ends connections that were silenced or cut.
+/// Handle that ends silenced or cut connections.
 #[derive(Clone, Debug)]
 pub struct Ender(Arc<ProxyState>);
 
@@ -155,7 +155,7 @@ async fn accept(listener: TcpListener, shared: Arc<ProxyState>) {
     }
 }
 
-/// Carries one connection until it ends.
+/// Forwards one connection until it ends.
 async fn carry(client: TcpStream, number: u64, shared: Arc<ProxyState>) {
     let source = *shared.source.lock();
     let Ok(mut server) = dial(source, shared.target).await else {
@@ -201,8 +201,8 @@ async fn pump(client: &mut TcpStream, server: &mut TcpStream, delay: Duration) {
     }
 }
 
-/// Copies one direction and delays each byte by `delay`. The queue has no bound of its own; the sender's
-/// window bounds it.
+/// Copies one direction and delays each byte by `delay`. The queue has no limit of its own; the sender's
+/// window limits it.
 async fn late(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, delay: Duration) {
     let (sender, mut waiting) = mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
     let read = async move {

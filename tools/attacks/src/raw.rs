@@ -1,7 +1,7 @@
-//! Raw peer without a router, which sends given bytes and passes on the frames that it receives.
+//! Raw peer without a router, which sends given bytes and passes on received frames.
 //!
-//! The peer speaks TCP, noise, yamux and one pubsub stream each way. It answers identify, without which
-//! some libraries open no stream to a peer.
+//! The peer speaks TCP, noise, yamux and one pubsub stream in each direction. It answers identify, without
+//! which some libraries open no stream to a peer.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -37,11 +37,11 @@ pub use liar::{Lie, LyingPeer};
 pub use listener::RawListener;
 pub use lying_services::LyingServices;
 
-/// Time limit that guards against a peer that hangs; no test depends on its length.
+/// Time limit that guards against a hanging peer; no test depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Receiver of the frames that the other side sends, each without its length prefix. With `None`, its
-/// streams are accepted and never read.
+/// Receiver of the frames that the other side sends, each without its length prefix. With `None`, the other
+/// side's streams are accepted but never read.
 pub type Inbound = Option<mpsc::UnboundedSender<Bytes>>;
 
 /// Connected raw peer; a drop closes the connection.
@@ -54,7 +54,7 @@ pub struct RawPeer {
 }
 
 impl RawPeer {
-    /// Dials `addr` as `key` and opens a stream of `protocol`.
+    /// Dials `addr` with `key` and opens a stream of `protocol`.
     pub async fn dial(
         key: Keypair,
         addr: &Multiaddr,
@@ -101,7 +101,7 @@ impl RawPeer {
         self.id
     }
 
-    /// Writes bytes unchanged, and waits until the transport has taken them.
+    /// Writes bytes unchanged, and waits until the transport has accepted them.
     pub async fn send(&mut self, bytes: &[u8]) -> Result<(), RawError> {
         write(&mut self.outbound, bytes).await
     }
@@ -142,11 +142,11 @@ impl RawPeer {
     }
 }
 
-/// Connected peer that speaks no protocol but identify; a drop closes the connection.
+/// Connected peer that speaks no protocol except identify; a drop closes the connection.
 pub struct RawIdle(Network);
 
 impl RawIdle {
-    /// Dials `addr` as `key`.
+    /// Dials `addr` with `key`.
     pub async fn dial(key: Keypair, addr: &Multiaddr) -> Result<Self, RawError> {
         let failed = |source| RawError::Dial {
             addr: addr.clone(),
@@ -234,7 +234,7 @@ fn swarm(key: Keypair) -> Result<Swarm<Behaviour>, noise::Error> {
         .build())
 }
 
-/// Swarm that listens on a port of loopback, and its address with `/p2p`.
+/// Returns a swarm that listens on a port of loopback, and its address with `/p2p`.
 async fn listening(key: Keypair, ip: Ipv4Addr) -> Result<(Swarm<Behaviour>, Multiaddr), RawError> {
     let id = key.public().to_peer_id();
     let mut swarm = swarm(key)?;

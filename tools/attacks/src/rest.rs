@@ -1,4 +1,4 @@
-//! Requests to the REST API, and readers of its event stream, of which there may be thousands.
+//! Requests to the REST API, and readers of its event stream; there may be thousands of readers.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use undertone_node_process::rest::{HttpAnswer, ask_async};
 /// Time limit for an answer, long because a node under attack may be slow.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Sends a request, with a JSON body if there is one, on a connection of its own, and returns the answer.
+/// Sends a request on a connection of its own, with a JSON body if there is one, and returns the answer.
 pub(super) async fn request(
     server: SocketAddr,
     method: &str,
@@ -22,7 +22,7 @@ pub(super) async fn request(
     ask_async(server, method, path, body.unwrap_or_default(), PATIENCE).await
 }
 
-/// Opens an event stream, after the event with the id `cursor` if there is one, and waits for its beginning.
+/// Opens an event stream, after the event with the id `cursor` if there is one, and waits for it to begin.
 ///
 /// # Errors
 /// The error of the connection, or `UnexpectedEof` if the server refused the stream.
@@ -62,7 +62,7 @@ pub struct EventLines {
 }
 
 impl EventLines {
-    /// Returns the id of the last event, with which a client that reconnects goes on behind it.
+    /// Returns the id of the last event, with which a reconnecting client continues after it.
     #[must_use]
     pub fn id(&self) -> Option<&str> {
         self.id.as_deref()
@@ -78,7 +78,7 @@ impl EventLines {
         None
     }
 
-    /// Returns the next line. The lengths of chunks are lines of their own, as an event is one chunk.
+    /// Returns the next line. Chunk lengths appear as lines of their own, because each event is one chunk.
     async fn line(&mut self) -> Option<String> {
         let mut line = String::new();
         match self.stream.read_line(&mut line).await {

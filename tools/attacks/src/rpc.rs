@@ -1,4 +1,4 @@
-//! Encoding of an attacker's RPCs: with the project's encoder where they are valid, else as raw bytes.
+//! Encoding of an attacker's RPCs: with the project's encoder if they are valid, otherwise as raw bytes.
 
 use undertone_gossip::wire::{Encoder, message_frame};
 use undertone_gossip::{MessageId, Topic};

@@ -1,4 +1,4 @@
-//! Client of the victim's services at an address of its choice.
+//! Client of the victim's services at a chosen address.
 
 use std::net::Ipv4Addr;
 
@@ -18,8 +18,8 @@ pub struct ServiceClient {
 }
 
 impl ServiceClient {
-    /// Connects with a new identity from the address `from`. Pushed messages go to `pushes`, or without it are
-    /// accepted and never read.
+    /// Connects with a new identity from the address `from`. Pushed messages go to `pushes`; if that is
+    /// `None`, they are accepted but never read.
     pub async fn connect(
         from: Ipv4Addr,
         to: Target,

@@ -1,4 +1,5 @@
-//! Soak: hours of steady load on an honest network, to see that what its nodes hold reaches a bound and stays there.
+//! Soak: hours of steady load on an honest network, to verify that the resources of its nodes reach a bound and stay
+//! there.
 //!
 //! ```text
 //! publisher ─── store-0 ─── store-1        strangers: a new identity each second, to both stores in turn
@@ -24,23 +25,23 @@ mod report;
 
 pub use report::{NodeSamples, SoakReport};
 
-/// Time between two looks at all processes.
+/// Interval at which all processes are sampled.
 const SAMPLE_EVERY: Duration = Duration::from_secs(5);
-/// Time between two messages of the publisher.
+/// Interval between messages of the publisher.
 const PUBLISH_EVERY: Duration = Duration::from_millis(200);
 const PAYLOAD_BYTES: usize = 1_000;
-/// Time between two strangers, and that for which each stays.
+/// Interval between strangers, and the time for which each stays.
 const STRANGER_EVERY: Duration = Duration::from_secs(1);
 const STRANGER_STAYS: Duration = Duration::from_secs(10);
-/// Time between two registrations.
+/// Interval between registrations.
 const REGISTER_EVERY: Duration = Duration::from_secs(5);
-/// Time between two pages of history that the light node asks for.
+/// Interval between pages of history that the light node requests.
 const HISTORY_EVERY: Duration = Duration::from_secs(10);
-/// Time between two lines of progress.
+/// Interval between progress lines.
 const TELL_EVERY: Duration = Duration::from_secs(60);
-/// Flags of every node: epochs are so short that hours have hundreds of them.
+/// Flags of every node. Epochs are so short that there are hundreds of them in an hour.
 const FLAGS: [&str; 3] = ["--network=local", "--shards=0", "--rln-epoch-s=10"];
-/// Flags of a store: its archive is full after minutes.
+/// Flags of a store, whose archive is full after minutes.
 const STORE_FLAGS: [&str; 4] = [
     "--store=true",
     "--store-sync=true",
@@ -48,7 +49,7 @@ const STORE_FLAGS: [&str; 4] = [
     "--store-message-retention-policy=capacity:3000",
 ];
 
-/// Runs the network for `time` with the program `undertone`, and tells what each node held.
+/// Runs the network for `time` with the program `undertone`, and reports what each node used.
 ///
 /// # Errors
 /// [`HostileError`] if a node does not start.
@@ -169,8 +170,9 @@ fn content_topic() -> String {
     format!("{}/soak/proto", prefix(0))
 }
 
-/// Publishes messages: every other one under the light node's content topic, the rest under one each. Counts those of the rest
-/// that the publisher accepted, because a node's deliveries are known by their content topic.
+/// Publishes messages: every other one under the light node's content topic, each of the rest under a topic of its
+/// own. Counts those of the rest that the publisher accepted, because a node's deliveries are identified by content
+/// topic.
 async fn publish(publisher: &Node, sent: &mut usize) {
     let mut ticks = interval(PUBLISH_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -189,7 +191,7 @@ async fn publish(publisher: &Node, sent: &mut usize) {
     }
 }
 
-/// Has the light node read history over and over; counts the pages.
+/// Makes the light node read history repeatedly; counts the pages.
 async fn ask(light: &Node, pages: &mut usize) {
     let mut ticks = interval(HISTORY_EVERY);
     let topic = content_topic().replace('/', "%2F");
@@ -201,7 +203,7 @@ async fn ask(light: &Node, pages: &mut usize) {
     }
 }
 
-/// Registers a new member over and over.
+/// Registers new members at a steady rate.
 async fn registrations(registry: undertone_membership::SqliteRegistry) {
     let mut ticks = interval(REGISTER_EVERY);
     for number in 0_u64.. {
@@ -213,7 +215,7 @@ async fn registrations(registry: undertone_membership::SqliteRegistry) {
     }
 }
 
-/// Sends strangers to the nodes, each with an identity and an address of its own.
+/// Sends strangers to the nodes, each with its own identity and address.
 async fn strangers(to: [Target; 2]) {
     let mut ticks = interval(STRANGER_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);

@@ -54,26 +54,27 @@ pub struct StageOptions {
     pub shards: u16,
     /// Number of further topics that only the victim joins.
     pub victims_shards: u16,
-    /// Whether a message's shard follows from its content topic (autosharding).
+    /// Whether a message's shard is derived from its content topic (autosharding).
     pub has_automatic_sharding: bool,
     /// Whether messages need rate-limit proofs.
     pub rln: bool,
     /// Whether the victim has its own registry file, and proofs are made for the newest root.
     pub own_registry: bool,
-    /// Whether the victim follows the members in a contract on a chain instead, and proofs are made for the newest root.
+    /// Whether the victim reads the members from a contract on a chain instead, and proofs are made for the newest
+    /// root.
     pub has_chain: bool,
     /// Number of honest nodes besides the victim and the reader.
     pub honest: usize,
     /// Whether all honest nodes share one address.
     pub has_one_address: bool,
-    /// Way in which the victim and its honest neighbours connect.
+    /// How the victim and its honest neighbours connect.
     pub meeting: Meeting,
     /// Whether the first honest node, which publishes, is not a neighbour of the victim, because a node
     /// sends its own messages to all its neighbours regardless of meshes.
     pub is_apart: bool,
     /// Whether the network has a reader, which dials the victim.
     pub has_reader: bool,
-    /// Whether the victim serves history too, and honest users of all its services are measured.
+    /// Whether the victim also serves history, and honest users of all its services are measured.
     pub services: bool,
     /// Further flags of the victim.
     pub victims_flags: &'static [&'static str],
@@ -83,7 +84,7 @@ pub struct StageOptions {
     pub ways: Ways,
 }
 
-/// Ways in which the victim and its honest neighbours connect.
+/// How the victim and its honest neighbours connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meeting {
     /// The victim dials its neighbours from the start.
@@ -136,7 +137,7 @@ pub struct Measured {
     pub newcomers_tried: u32,
     /// Requests of honest users to the victim's services, if they were measured.
     pub services: Vec<AskedService>,
-    /// Things that the attack was to leave as they are, if it is about such.
+    /// Things that the attack should leave unaffected, if it concerns any.
     pub counted: Vec<Counted>,
     /// Resource usage of the victim's process.
     pub usage: Usage,
@@ -160,7 +161,7 @@ pub struct Stage {
     pub chain: Option<Chain>,
     /// Logs of peers that are not nodes and must get all messages too.
     pub others: Vec<PeerLog>,
-    /// Things that steps of the attack have counted.
+    /// Things counted by steps of the attack.
     pub counted: Vec<Counted>,
     options: StageOptions,
     runs: u64,
@@ -238,7 +239,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Has the honest neighbours dial the victim, except a publisher that is apart.
+    /// Makes the honest neighbours dial the victim, except a publisher that is apart.
     pub async fn meet(&mut self) -> Result<(), HostileError> {
         let apart = usize::from(self.options.is_apart);
         for (index, node) in self.honest.iter().enumerate().skip(apart) {
@@ -330,7 +331,7 @@ impl Stage {
     /// Returns the inboxes that must receive the messages of one node.
     fn inboxes(&self, publisher: PeerId) -> Vec<Inbox<'_>> {
         let nodes = self.nodes().filter(|node| {
-            // A victim with additional topics also delivers from these, which must not count.
+            // A victim with additional topics also delivers messages of those, which must not count.
             node.peer_id() != publisher
                 && (self.options.victims_shards == 0 || node.peer_id() != self.victim.peer_id())
         });
@@ -380,7 +381,7 @@ impl Stage {
         };
         let lowest_score = self.lowest_score().await;
         let mut usage = meter.finish();
-        // A lie of an endpoint takes memory for less than the time between two samples, and before the first one too.
+        // A lie of an endpoint may use memory for less than a sampling interval, and before the first sample.
         if let Some(peak_mib) = self
             .victim
             .pid()
@@ -400,7 +401,7 @@ impl Stage {
         }
     }
 
-    /// Whether the victim accepts a newcomer from its own address, by sending it its subscriptions.
+    /// Checks that the victim accepts a newcomer with its own address, by waiting for the victim's subscriptions.
     pub async fn newcomer(&self, number: u32) -> bool {
         let [.., high, low] = number.to_be_bytes();
         let from = Ipv4Addr::new(127, 9, high, low.max(1));
@@ -434,7 +435,7 @@ impl Stage {
     }
 }
 
-/// Has a node dial the victim from the address `from`, which needs a proxy because libp2p cannot choose one.
+/// Makes a node dial the victim from the address `from`. Needs a proxy, because libp2p cannot choose the address.
 async fn arrive(node: &Node, from: Ipv4Addr, victim: &Node) -> Result<Proxy, HostileError> {
     let entrance = Proxy::start(Ipv4Addr::LOCALHOST, victim.socket(), from).await?;
     node.connect(&victim.target().addr_at(entrance.addr()))
@@ -453,7 +454,7 @@ fn honest_name(index: usize) -> String {
     format!("honest-{index}")
 }
 
-/// Makes the registry and the identities of the honest neighbours, if there is a rate limit.
+/// Creates the registry and the identities of the honest neighbours, if there is a rate limit.
 fn members(options: &StageOptions, folder: &Path) -> Result<Option<Members>, HostileError> {
     if !options.rln {
         return Ok(None);

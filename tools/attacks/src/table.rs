@@ -1,4 +1,4 @@
-//! Report that the campaign of attacks prints.
+//! Report printed by the campaign of attacks.
 
 use std::collections::BTreeSet;
 
@@ -12,22 +12,22 @@ use super::stage::Measured;
 use super::users::AskedService;
 use super::{Counted, Usage};
 
-/// Greatest 95th percentile of the latencies in a good row, milliseconds.
+/// Maximum 95th percentile of the latencies in a good row, milliseconds.
 const P95_MAX_MS: f64 = 250.0;
-/// Greatest 95th percentile of a service's times in a good row, milliseconds.
+/// Maximum 95th percentile of a service's times in a good row, milliseconds.
 const SERVED_P95_MAX_MS: f64 = 500.0;
-/// Greatest resident memory of the victim in a good row, MiB.
+/// Maximum resident memory of the victim in a good row, MiB.
 const MEMORY_MAX_MIB: f64 = 128.0;
 
-/// Figures of honest requests to one service.
+/// Results of honest requests to one service.
 #[derive(Clone, Debug, Serialize)]
 pub struct ServiceFigures {
     /// Numbers of requests and answers.
     #[serde(flatten)]
     pub asked: AskedService,
-    /// Median of the times until the answer, milliseconds.
+    /// Median time until the answer, milliseconds.
     pub p50_ms: Option<f64>,
-    /// 95th percentile of these, milliseconds.
+    /// 95th percentile of these times, milliseconds.
     pub p95_ms: Option<f64>,
 }
 
@@ -38,7 +38,7 @@ impl ServiceFigures {
     }
 }
 
-/// Figures of one run.
+/// Results of one run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
     /// Number of honest messages times receivers.
@@ -56,7 +56,7 @@ pub struct Figures {
     /// Honest requests to the victim's services, if they were measured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub services: Vec<ServiceFigures>,
-    /// Things that the attack was to leave as they are, if it is about such.
+    /// Things that the attack should leave unaffected, if it concerns any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Counted>,
     /// Resource usage of the victim's process.
@@ -85,9 +85,9 @@ impl From<&Measured> for Figures {
 }
 
 impl Figures {
-    /// Whether all messages arrived, the 95th percentile and memory are within bounds, all newcomers were
-    /// accepted, all requests to services answered, all that was counted is as it should be, and no honest node has
-    /// a negative score.
+    /// Whether the run is good: all messages arrived, the 95th percentile and memory are within bounds, all
+    /// newcomers were accepted, all requests to services were answered, all counted things are unaffected, and no
+    /// honest node has a negative score.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.delivered == self.sent
@@ -115,23 +115,23 @@ impl Figures {
     }
 }
 
-/// Results of one attack, beside those of the same network without it.
+/// Results of one attack, next to those of the same network without it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
     /// Name of the attack.
     pub attack: &'static str,
     /// Description of the attack.
     pub about: &'static str,
-    /// Number of addresses that the attack needs; 1 also for none.
+    /// Number of addresses that the attack needs; 1 also stands for none.
     pub addresses: u32,
-    /// Figures without the attack.
+    /// Results without the attack.
     pub without: Figures,
-    /// Figures with the attack.
+    /// Results with the attack.
     pub with: Figures,
 }
 
 impl Row {
-    /// Makes a row from its two runs.
+    /// Creates a row from its two runs.
     #[must_use]
     pub fn new(attack: &Attack, without: &Measured, with: &Measured) -> Self {
         Self {
@@ -228,7 +228,7 @@ impl Report {
         table
     }
 
-    /// Returns how long honest users of the services waited, with and without each attack.
+    /// Returns the table of how long honest users of the services waited, with and without each attack.
     fn services(&self, preset: &str) -> Table {
         let served = self.rows.iter().filter(|row| !row.with.services.is_empty());
         let mut table = Table::new();
@@ -254,7 +254,7 @@ impl Report {
         table
     }
 
-    /// Returns what attacks were to leave as it is, and how much of it they did.
+    /// Returns the table of the things that attacks should leave unaffected.
     fn counted(&self, preset: &str) -> Table {
         let mut table = Table::new();
         table.load_preset(preset);
@@ -296,7 +296,7 @@ fn service(asked: &AskedService) -> ServiceFigures {
     }
 }
 
-/// Returns median and 95th percentile of the times, and how many got no answer if any.
+/// Returns median and 95th percentile of the times, and the number of unanswered requests, if any.
 fn waited(one: &ServiceFigures) -> String {
     let ms = |value: Option<f64>| value.map_or("-".to_owned(), |ms| format!("{ms:.1}"));
     let times = format!("{}, {}", ms(one.p50_ms), ms(one.p95_ms));

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
-/// Threads of all attacks in this process.
+/// Number of threads of all attacks in this process.
 const THREADS: usize = 4;
 
-/// Runtime of the attackers. Thousands of busy attackers on the thread of the honest users would keep these waiting
-/// within their own process, so that what is measured would not be the victim.
+/// Runtime of the attackers. On the threads of the honest users, thousands of busy attackers would delay those
+/// users within this process, and the measurement would not be of the victim.
 static ATTACKERS: LazyLock<Runtime> = LazyLock::new(|| {
     Builder::new_multi_thread()
         .worker_threads(THREADS)
@@ -28,7 +28,7 @@ impl Tasks {
         self.0.push(ATTACKERS.spawn(task));
     }
 
-    /// Starts a task of an honest user, on the caller's threads.
+    /// Starts a task of an honest user, on the caller's runtime.
     pub fn spawn_honest(&mut self, task: impl Future<Output = ()> + Send + 'static) {
         self.0.push(tokio::spawn(task));
     }

@@ -1,4 +1,4 @@
-//! Topics of the networks that are attacked.
+//! Topics of the attacked networks.
 
 use std::num::NonZeroU16;
 
@@ -15,7 +15,7 @@ pub fn pubsub_topic(shard: u16) -> String {
     format!("/waku/2/rs/{CLUSTER}/{shard}")
 }
 
-/// Returns application and version of content topics that belong to a shard.
+/// Returns the application and version part of content topics that belong to a shard.
 #[must_use]
 pub fn prefix(shard: u16) -> String {
     let prefixes = (0..1_000).map(|n| format!("/hostile-{n}/1"));

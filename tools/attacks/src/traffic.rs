@@ -118,8 +118,8 @@ impl Arrived {
         self.latencies_ms.get(rank - 1).copied()
     }
 
-    /// Whether every message arrived at every receiver, and its publisher has logged when it was sent, which
-    /// may be a moment after it arrived.
+    /// Whether every message arrived at every receiver and its publisher has logged the time of sending,
+    /// which may happen shortly after the arrival.
     fn is_measured(&self) -> bool {
         self.latencies_ms.len() == self.sent
     }
@@ -170,7 +170,7 @@ pub async fn run(
                 .await
         }
     });
-    // A refused message counts as sent, because its user wanted it to arrive.
+    // A refused message counts as sent, because its user wanted to send it.
     futures::future::join_all(publishing).await;
     let until = Instant::now() + load.patience;
     loop {

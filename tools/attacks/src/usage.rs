@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Interval at which a process is sampled.
 pub(super) const SAMPLE_INTERVAL: Duration = Duration::from_millis(250);
 
-/// `USER_HZ`, the unit of `/proc/PID/stat`, which Linux keeps at 100 regardless of the kernel's clock.
+/// `USER_HZ`, the unit of `/proc/PID/stat`, which Linux keeps at 100 regardless of the kernel's tick rate.
 const TICKS_PER_S: f64 = 100.0;
 
 /// Processor time, memory and file descriptors of one process, as `/proc` shows them.
@@ -34,7 +34,7 @@ pub struct ProcessLook {
 }
 
 impl ProcessLook {
-    /// Looks at a process.
+    /// Samples a process.
     #[must_use]
     pub fn at(pid: u32) -> Self {
         Self {
@@ -94,7 +94,7 @@ fn cpu_s(pid: u32) -> Option<f64> {
 }
 
 /// Parses user and system time from a line of `/proc/PID/stat`, in ticks. The process name before them may
-/// contain any character, and ends at the last parenthesis.
+/// contain any character and ends at the last parenthesis.
 fn ticks(stat: &str) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let mut fields = after_name.split_whitespace().skip(11);

@@ -1,7 +1,7 @@
 //! Honest users of the victim's services, and how long each service takes to serve them.
 //!
-//! A light client queries the store, publishes by lightpush and asks for peers; a second one gets what the
-//! first publishes by filter; a program gets it by server-sent events and asks the REST API.
+//! A light client queries the store, publishes by lightpush and asks for peers. A second one receives by
+//! filter what the first publishes; a program receives it by server-sent events and queries the REST API.
 
 use std::fmt::Debug;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -24,36 +24,36 @@ use super::service_client::ServiceClient;
 use super::topics::{prefix, pubsub_topic};
 use super::{HostileError, Tasks, asks};
 
-/// Time limit of each request, and of a message's arrival, long because a busy machine is slow.
+/// Time limit of each request and of a message's arrival; long, because a busy machine is slow.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time after the first pushed message during which a node finds out how a client uses streams; a message that
-/// comes meanwhile waits.
+/// Time after the first pushed message during which a node learns how a client uses streams; messages that
+/// arrive meanwhile wait.
 const ACQUAINTED: Duration = Duration::from_millis(1_200);
 /// Addresses of the two light clients.
 const CLIENT_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 31);
 const SUBSCRIBER_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 32);
-/// Names of the services, in the order in which their figures are returned.
+/// Names of the services, in the order of their results.
 const NAMES: [&str; 6] = ["lightpush", "filter", "events", "store", "px", "rest"];
 /// Interval between two rounds of requests.
 pub const ROUND: Duration = Duration::from_millis(250);
 
-/// Requests to one service, or messages that it was to bring.
+/// Results of requests to one service, or of messages that it should deliver.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AskedService {
     /// Name of the service.
     pub service: &'static str,
     /// Number of requests or messages.
     pub asked: usize,
-    /// Number that were answered as they should, or arrived.
+    /// Number that were answered correctly, or arrived.
     pub answered: usize,
-    /// Times until then, ascending, milliseconds.
+    /// Times until the answer or arrival, ascending, milliseconds.
     #[serde(skip)]
     pub latencies_ms: Vec<f64>,
     /// Reason of the first failure.
     pub failure: Option<String>,
 }
 
-/// Time of a request to a service from asking to the expected answer, or the reason for which there was none.
+/// Time from a request to the expected answer, or the reason why there was none.
 type AskOutcome = Result<Duration, String>;
 
 impl AskedService {
@@ -88,14 +88,14 @@ impl AskedService {
 
 /// Honest users of a node's services.
 pub struct Users<'a> {
-    /// Node that publishes the messages, on a network where the victim refuses those of light clients for want
-    /// of proofs; `None` if a light client publishes them.
+    /// Node that publishes the messages, on a network where the victim rejects those of light clients because
+    /// they have no proofs. `None` if a light client publishes them.
     publisher: Option<&'a Node>,
     target: Target,
     rest: SocketAddr,
     pubsub_topic: String,
     content_topic: String,
-    /// Light client, or the reason for which it is not connected.
+    /// Light client, or the reason why it is not connected.
     client: Result<ServiceClient, String>,
     _subscriber: ServiceClient,
     pushes: mpsc::UnboundedReceiver<Bytes>,
@@ -104,7 +104,7 @@ pub struct Users<'a> {
 }
 
 impl<'a> Users<'a> {
-    /// Connects the users and subscribes those that want messages. `name` makes their messages unique.
+    /// Connects the users and subscribes those that receive messages. `name` makes their messages unique.
     pub async fn connect(
         victim: &Node,
         publisher: Option<&'a Node>,
@@ -154,7 +154,7 @@ impl<'a> Users<'a> {
         })
     }
 
-    /// Connects users as [`Self::connect`] does, and has them use all services. If they are not even let in,
+    /// Connects users like [`Self::connect`], and makes them use all services. If they cannot even connect,
     /// nothing is answered.
     pub async fn serve(
         victim: &Node,
@@ -176,8 +176,8 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// Makes requests to all services for a number of rounds, one every [`ROUND`], after one that does not
-    /// count.
+    /// Makes requests to all services for a number of rounds, one every [`ROUND`], after a first round that
+    /// does not count.
     pub async fn measure(&mut self, rounds: u32) -> Vec<AskedService> {
         let mut all = NAMES.map(AskedService::of);
         let _unmeasured = self.round(u32::MAX).await;
@@ -255,7 +255,7 @@ impl<'a> Users<'a> {
     }
 }
 
-/// Turns an answer other than the expected one into the reason of a failure.
+/// Converts an answer other than the expected one to the reason of a failure.
 fn expect<T: Debug, E: Debug>(
     answer: Result<T, E>,
     is_expected: impl FnOnce(&T) -> bool,
@@ -266,7 +266,7 @@ fn expect<T: Debug, E: Debug>(
     }
 }
 
-/// Returns the time that something took.
+/// Returns the time until a future completes successfully.
 async fn until(done: impl Future<Output = Result<(), String>>) -> AskOutcome {
     let start = Instant::now();
     match timeout(PATIENCE, done).await {

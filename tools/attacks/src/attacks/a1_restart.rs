@@ -10,7 +10,7 @@ use crate::{StageOptions, Tasks};
 
 /// Down time between the node's end and its next start.
 const DOWN: Duration = Duration::from_secs(2);
-/// Time between the node's start and the first counted message.
+/// Time between the node's restart and the first counted message.
 const BACK: Duration = Duration::from_secs(5);
 
 /// Attack a1: restart of the victim.

@@ -13,7 +13,7 @@ use crate::{StageOptions, Tasks};
 const NEW_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 4, 1);
 /// Time for the client to dial again before messages are counted.
 const BACK: Duration = Duration::from_secs(5);
-/// Time from then on until the dead connection ends.
+/// Further time until the dead connection ends.
 const DEAD: Duration = Duration::from_secs(4);
 
 /// Attack a2: a silent connection.

@@ -1,8 +1,8 @@
 //! Attack 3: a peer that behaves like nwaku after a burst of large messages.
 //!
-//! The peer resets its stream, announces ids of large messages, and answers an IWANT for several ids
-//! without the messages above 138,240 bytes; an IWANT for one id it answers in full. Afterwards the peer
-//! must still be in the mesh and get every message.
+//! The peer resets its stream and announces ids of large messages. It answers an IWANT for several ids
+//! without the messages above 138,240 bytes, but answers an IWANT for a single id in full. Afterwards the
+//! peer must still be in the mesh and get every message.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -22,7 +22,7 @@ use crate::traffic::PeerLog;
 use crate::{HostileError, Stage, StageOptions, Tasks, rpc};
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 5, 1);
-/// Number of messages that are lost in each burst.
+/// Number of messages lost in each burst.
 const LOST: u64 = 6;
 /// Payload size of each message, bytes.
 const MESSAGE_BYTES: usize = 146_000;
@@ -95,7 +95,7 @@ impl LikeNwaku {
         }
     }
 
-    /// Simulates a burst that is lost: resets the stream and announces the ids on the next one.
+    /// Simulates a lost burst: resets the stream and announces the ids on the next one.
     async fn lose(&mut self, burst: u64) -> Result<(), crate::raw::RawError> {
         for n in 0..LOST {
             let number = burst * LOST + n;

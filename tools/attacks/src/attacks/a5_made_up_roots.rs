@@ -15,14 +15,14 @@ use crate::stage::{prefix, victims_registry};
 use crate::{HostileError, Stage, StageOptions, Tasks, rpc};
 
 const STRANGERS: u8 = 8;
-/// Messages that all strangers together send each second.
+/// Messages per second from all strangers together.
 const MESSAGES_PER_S: u32 = 11;
 /// Maximum messages of each stranger, enough for ten minutes.
 const MESSAGES_MAX: u64 = 900;
 /// Delay between a change in the publisher's registry and the same change in the victim's.
 const BEHIND: Duration = Duration::from_secs(1);
-/// Interval between two membership changes: one message in thirty has an unknown root, so that the 95th
-/// percentile is that of the others.
+/// Interval between membership changes. One message in thirty then has an unknown root, so the 95th
+/// percentile is that of the other messages.
 const CHANGES: Duration = Duration::from_secs(30);
 /// Maximum number of membership changes.
 const CHANGES_MAX: u64 = 20;

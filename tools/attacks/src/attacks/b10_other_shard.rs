@@ -1,4 +1,4 @@
-//! Attack 10: a peer that receives an honest message sends it first to the victim, on another shard.
+//! Attack 10: a peer that receives an honest message is the first to send it to the victim, on another shard.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;

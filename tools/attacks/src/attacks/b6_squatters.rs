@@ -13,13 +13,13 @@ use crate::peer::Peer;
 use crate::stage::Meeting;
 use crate::{HostileError, Stage, StageOptions, Tasks, rpc};
 
-/// Number of peers that graft and never forward; `SQUATTERS_ADDRESSES` is the number of their addresses.
+/// Number of peers that graft and never forward; they share `SQUATTERS_ADDRESSES` addresses.
 const SQUATTERS: u8 = 14;
 const SQUATTERS_ADDRESSES: u8 = 4;
-/// Number of peers that announce and never deliver; `LIARS_ADDRESSES` is the number of their addresses.
+/// Number of peers that announce and never deliver; they share `LIARS_ADDRESSES` addresses.
 const LIARS: u8 = 12;
 const LIARS_ADDRESSES: u8 = 4;
-/// Number of squatters awaited in the mesh before the honest neighbours arrive.
+/// Number of squatters that must be in the mesh before the honest neighbours arrive.
 const SEATED: usize = 6;
 /// Time limit for the squatters to enter the mesh.
 const SEATING: Duration = Duration::from_secs(10);

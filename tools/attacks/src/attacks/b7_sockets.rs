@@ -17,15 +17,15 @@ use crate::stage::{prefix, pubsub_topic};
 use crate::{HostileError, Stage, StageOptions, Tasks, asks};
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 10, 1);
-/// Number of sockets or identities that are kept open: as many connections as a node accepts.
+/// Number of sockets or identities kept open: as many connections as a node accepts.
 const CONNECTIONS: u32 = 150;
-/// Number of identities with a subscription: more than a node has places for clients.
+/// Number of identities with a subscription: more than a node's places for clients.
 const SUBSCRIBED: u32 = 600;
-/// Identities with a subscription that come each second.
+/// Number of identities with a subscription that arrive per second.
 const SUBSCRIBED_PER_S: u32 = 60;
-/// Connections that are opened each second: more than timeouts of 10 s close.
+/// Connections opened per second: more than are closed by timeouts of 10 s.
 const PER_S: u32 = 20;
-/// Maximum number of connections that are opened, enough for seven minutes at [`PER_S`].
+/// Maximum number of connections opened, enough for seven minutes at [`PER_S`].
 const ATTEMPTS_MAX: u32 = 9_000;
 /// Duration of the attack before the static peer restarts.
 const FILLING: Duration = Duration::from_secs(11);
@@ -138,7 +138,7 @@ async fn idle_until_end(target: Target) {
     }
 }
 
-/// Subscribes to a topic of its own and does nothing until the victim ends the connection.
+/// Subscribes to a topic of its own and then idles until the victim ends the connection.
 async fn subscribed_until_end(target: Target, n: u32) {
     if let Ok(mut client) = ServiceClient::connect(ADDRESS, target, None).await {
         let topics = std::iter::once(format!("{}/idle-{n}/proto", prefix(0)));

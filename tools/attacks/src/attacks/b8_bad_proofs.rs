@@ -1,4 +1,4 @@
-//! Attack 8: 2 Mbit/s of messages whose proofs only the pairing shows to be invalid.
+//! Attack 8: 2 Mbit/s of messages with proofs that only the pairing check reveals as invalid.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::{HostileError, Stage, StageOptions, Tasks, rpc};
 const ATTACKERS: u8 = 4;
 /// Messages of all attackers each second: 2 Mbit/s at 398 bytes each.
 const MESSAGES_PER_S: u32 = 628;
-/// Number of messages that are sent together.
+/// Number of messages sent together.
 const BATCH: u32 = 16;
 /// Maximum batches of each peer, enough for ten minutes.
 const BATCHES_MAX: u32 = 6_000;

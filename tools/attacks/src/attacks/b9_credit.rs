@@ -1,5 +1,5 @@
-//! Attack 9: a peer with late ping replies makes the victim's multiplexer grant it ever more receive credit,
-//! which turns into memory when the victim does not keep up.
+//! Attack 9: a peer delays its ping replies, so that the victim's multiplexer grants it ever more receive
+//! credit. The credit turns into memory when the victim does not keep up.
 
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
@@ -13,11 +13,11 @@ use crate::proxy::Proxy;
 use crate::stage::prefix;
 use crate::{HostileError, Stage, Tasks, rpc};
 
-/// Number of connections that are filled with data.
+/// Number of connections filled with data.
 const PUMPS: u8 = 4;
 /// Delay of every byte, each way.
 const DELAY: Duration = Duration::from_millis(500);
-/// Payload size of the repeated message, bytes, which the victim knows after the first copy.
+/// Payload size of the repeated message, bytes; the victim knows the message after the first copy.
 const FRAME_BYTES: usize = 100_000;
 /// Maximum bytes of each pump; `TIME_MAX` is its maximum duration.
 const BYTES_MAX: u64 = 2 << 30;

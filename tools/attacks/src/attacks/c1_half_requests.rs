@@ -15,7 +15,8 @@ use crate::{HostileError, Stage, Tasks, asks, rpc};
 /// Number of clients, each with its own address.
 const ATTACKERS: u8 = 20;
 /// Streams that each client has open at a time: their protocols, and the length that each request announces, bytes.
-/// All but the last byte is sent. A session of reconciliation comes before its transfer, without which that is refused.
+/// All but the last byte is sent. Reconciliation comes before transfer, because a transfer without a session is
+/// refused.
 const STREAMS: [(StreamProtocol, usize); 9] = [
     (asks::LIGHTPUSH, 1 << 20),
     (asks::LIGHTPUSH, 1 << 20),
@@ -27,7 +28,7 @@ const STREAMS: [(StreamProtocol, usize); 9] = [
     (asks::RECONCILIATION, 5 << 20),
     (asks::TRANSFER, 150_000),
 ];
-/// Time for which the streams are held, and for which a write may wait.
+/// Time for which the streams are held, and time limit of a write.
 const HELD: Duration = Duration::from_secs(5);
 /// Rounds of each client, enough for ten minutes.
 const ROUNDS_MAX: u32 = 120;

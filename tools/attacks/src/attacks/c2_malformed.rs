@@ -1,4 +1,4 @@
-//! Attack c2: frames that are none, and streams that stay open.
+//! Attack c2: malformed frames, and streams that stay open.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use crate::node::Target;
 use crate::service_client::ServiceClient;
 use crate::{HostileError, Stage, Tasks, asks, rpc};
 
-/// Number of clients that send malformed frames, and of clients that leave streams open.
+/// Number of clients that send malformed frames, and number of those that leave streams open.
 const ATTACKERS: u8 = 10;
-/// Streams that a client leaves open, as many as a connection may have.
+/// Number of streams that a client leaves open, as many as a connection may have.
 const OPEN: usize = 128;
 /// Frames of each client, enough for ten minutes.
 const FRAMES_MAX: usize = 300_000;
-/// Time for one frame.
+/// Time limit of one frame.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Duration of the attack before messages are counted.
 const RISING: Duration = Duration::from_secs(3);
@@ -45,13 +45,13 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     Ok(tasks)
 }
 
-/// Returns the bytes of streams that no service can understand.
+/// Returns byte sequences that no service can parse.
 #[must_use]
 pub fn malformed() -> Vec<Vec<u8>> {
     let valid = asks::newest(Some("/a/1/b/proto"), 20);
     let mut noise = 1_u32;
     let random = std::iter::repeat_with(|| {
-        // Numerical Recipes' linear congruential generator: the same noise in every run.
+        // The linear congruential generator of Numerical Recipes: the same noise in every run.
         noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         noise.to_be_bytes()[0]
     });
@@ -84,7 +84,7 @@ async fn send(from: Ipv4Addr, target: Target, malformed: Vec<Vec<u8>>) {
         let bytes = &malformed[n / asks::ALL.len() % malformed.len()];
         let sending = async {
             let mut stream = connected.raw.send(protocol, bytes).await.ok()?;
-            // The victim may have reset it.
+            // The victim may already have reset the stream.
             let _ = stream.close().await;
             Some(())
         };

@@ -1,4 +1,4 @@
-//! Attack c3: history that is asked for and not read.
+//! Attack c3: answers with history that are requested but not read.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -16,7 +16,8 @@ use crate::{HostileError, Stage, Tasks, asks, rpc};
 const ATTACKERS: u8 = 20;
 /// Streams that each client has open at a time.
 const STREAMS: usize = 6;
-/// Messages whose page is asked for, and their payload, bytes: together longer than the longest answer.
+/// Number of messages in the requested page, and their payload, bytes: together longer than the longest
+/// answer.
 const MESSAGES: u32 = 32;
 const PAYLOAD_BYTES: usize = 140_000;
 /// Time for which answers are not read.

@@ -1,4 +1,4 @@
-//! Attack c4: filter clients that do not read what they are pushed.
+//! Attack c4: filter clients that do not read pushed messages.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -14,12 +14,12 @@ use crate::{HostileError, Stage, Tasks, asks};
 
 /// Number of clients that do not read, each with its own address.
 const ATTACKERS: u8 = 20;
-/// Payload of each message that is pushed, and the interval between two.
+/// Payload of each pushed message, and the interval between messages.
 const PAYLOAD_BYTES: usize = 60_000;
 const INTERVAL: Duration = Duration::from_millis(50);
 /// Number of messages, enough for ten minutes.
 const MESSAGES_MAX: u32 = 12_000;
-/// Subscriptions of each client, one every [`RENEWED`], enough for ten minutes.
+/// Number of subscriptions of each client, one every [`RENEWED`], enough for ten minutes.
 const SUBSCRIPTIONS_MAX: u32 = 300;
 const RENEWED: Duration = Duration::from_secs(2);
 /// Duration of the attack before messages are counted.

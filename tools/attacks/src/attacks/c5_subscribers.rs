@@ -1,4 +1,4 @@
-//! Attack c5: more filter clients than a node takes, with as much to remember as they may want.
+//! Attack c5: more filter clients than a node accepts, with as many subscriptions as allowed.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::{HostileError, Stage, Tasks, asks};
 
 /// Number of addresses from which identities come.
 const ATTACKERS: u8 = 20;
-/// Identities of each address, one after another: ten minutes of them.
+/// Identities of each address, one after another, enough for ten minutes.
 const IDENTITIES_MAX: u32 = 9_000;
 /// Identities that have subscribed before messages are counted: more than the 1,000 places of a node.
 const RISING_IDENTITIES: u32 = 1_100;
-/// Longest time for that.
+/// Time limit for these subscriptions.
 const RISING: Duration = Duration::from_secs(60);
-/// Requests of each identity, each with as many topics as a request may have, as long as they may be.
+/// Requests of each identity, each with as many topics of maximum length as a request may have.
 const REQUESTS: u32 = 3;
 const TOPICS: u32 = 100;
 const TOPIC_BYTES: usize = 490;

@@ -1,4 +1,4 @@
-//! Attack c6: valid requests at full rate, as expensive as they can be.
+//! Attack c6: valid requests at full rate, each as expensive as possible.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ use crate::{HostileError, Stage, StageOptions, Tasks, asks};
 
 /// Number of clients, each with its own address.
 const ATTACKERS: u8 = 20;
-/// Requests of each client at a time.
+/// Number of concurrent requests of each client.
 const AT_A_TIME: usize = 8;
 /// Requests of each client, enough for ten minutes.
 const REQUESTS_MAX: usize = 1_000_000;
-/// Payload that no network takes, bytes.
+/// Payload too large for any network, bytes.
 const OVERSIZE_BYTES: usize = 300_000;
-/// Messages with bad proofs that are sent again and again by each of [`FORGERS`] clients.
+/// Number of messages with bad proofs, which each of [`FORGERS`] clients sends over and over.
 const BAD_PROOFS: u64 = 2_000;
 const FORGERS: u8 = 16;
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -56,7 +56,7 @@ pub const REQUESTS: Attack = Attack {
     then: nothing,
 };
 
-/// Attack c6 with messages whose proofs only the pairing shows to be invalid.
+/// Attack c6 with messages whose proofs only the pairing check reveals as invalid.
 pub const BAD_PUSHES: Attack = Attack {
     name: "c6-bad-proofs",
     about: "128 lightpush requests at a time with proofs that only the pairing shows to be bad, from 16 \
@@ -117,7 +117,7 @@ async fn bad_pushes(stage: &mut Stage) -> Result<Tasks, HostileError> {
     Ok(tasks)
 }
 
-/// Sends requests one after another, [`AT_A_TIME`] at a time.
+/// Sends requests, [`AT_A_TIME`] concurrently.
 async fn flood(from: Ipv4Addr, target: Target, requests: Arc<Vec<CostlyAsk>>, first: usize) {
     let mut sent = 0;
     while sent < REQUESTS_MAX {
@@ -131,7 +131,7 @@ async fn flood(from: Ipv4Addr, target: Target, requests: Arc<Vec<CostlyAsk>>, fi
             async move {
                 let mut count = 0;
                 let mut failures = 0;
-                // A client whose connection has ended comes again.
+                // A client whose connection has ended reconnects.
                 while failures < 10 && count < REQUESTS_MAX / AT_A_TIME {
                     let (protocol, request) = &requests[(first + lane + count) % requests.len()];
                     let asking = client.ask(protocol.clone(), request);

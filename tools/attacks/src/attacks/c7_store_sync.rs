@@ -1,4 +1,4 @@
-//! Attack c7: sessions of store synchronisation that cost much and end in nothing.
+//! Attack c7: sessions of store synchronisation that are expensive and achieve nothing.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -21,14 +21,14 @@ const SESSIONS_MAX: usize = 3_000;
 const HELD: Duration = Duration::from_secs(5);
 /// Pause between two sessions of a client.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Payload of a message that was not asked for, bytes.
+/// Payload of an unrequested message, bytes.
 const UNASKED_BYTES: usize = 100_000;
-/// Such messages of a session, more than end it.
+/// Number of unrequested messages in a session, more than it takes to end the session.
 const UNASKED: usize = 100;
 /// Duration of the attack before messages are counted.
 const RISING: Duration = Duration::from_secs(3);
 
-/// Attack c7: sessions with payloads of 65,536 ranges, then messages that nobody asked for, or frames that are none.
+/// Attack c7: sessions with payloads of 65,536 ranges, followed by unrequested messages or malformed frames.
 pub const ATTACK: Attack = Attack {
     name: "c7-store-sync",
     about: "12 stores begin sessions with 65,536 ranges to compare, and transfer what nobody asked for, malformed \

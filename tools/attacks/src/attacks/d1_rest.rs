@@ -14,22 +14,22 @@ use super::{Attack, Price, c4_unread_pushes, nothing, with_services};
 use crate::stage::prefix;
 use crate::{HostileError, Stage, Tasks};
 
-/// Connections that send a request's body byte by byte: more than the server's 128.
+/// Connections that send a request's body byte by byte: more than the server's limit of 128.
 const SLOW: usize = 300;
-/// Connections without a request, and those opened in a millisecond.
+/// Number of connections without a request, and number opened per millisecond.
 const IDLE: usize = 2_000;
-/// Event streams that are not read: fewer than the server's 1,024, so that others find a place.
+/// Event streams that are not read: fewer than the server's limit of 1,024, so that others find a place.
 const UNREAD: usize = 800;
 /// Connections that send long queries at full rate.
 const QUERIES: usize = 16;
-/// Length of a query: as much as the server takes for a request's head.
+/// Length of a query: as much as the server accepts as a request's head.
 const QUERY_BYTES: usize = 60_000;
-/// Requests of one connection after another, enough for ten minutes.
+/// Number of consecutive requests per connection, enough for ten minutes.
 const REQUESTS_MAX: u32 = 100_000;
 /// Duration of the attack before messages are counted.
 const RISING: Duration = Duration::from_secs(4);
 
-/// Attack d1: bodies that come byte by byte.
+/// Attack d1: bodies that arrive byte by byte.
 pub const SLOW_BODIES: Attack = Attack {
     name: "d1-slow-bodies",
     about: "300 connections that send the body of a message a byte a second",
@@ -131,7 +131,7 @@ async fn idle(rest: SocketAddr) -> io::Result<()> {
 
 async fn unread(rest: SocketAddr) -> io::Result<()> {
     let socket = TcpSocket::new_v4()?;
-    // So that the victim's side fills soon.
+    // A small buffer, so that the victim's side fills up soon.
     socket.set_recv_buffer_size(4_096)?;
     let mut stream = socket.connect(rest).await?;
     let head = format!("GET /events/v1/messages HTTP/1.1\r\nHost: {rest}\r\n\r\n");

@@ -18,7 +18,7 @@ pub const ATTACK: Attack = Attack {
 };
 
 async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
-    // The id of such a key sorts before those of nodes.
+    // The peer id of an Ed25519 key sorts before those of nodes.
     let key = Keypair::generate_ed25519();
     let liar = LyingServices::dial(key, &stage.victim.addr()).await?;
     let mut tasks = Tasks::default();

@@ -1,5 +1,5 @@
-//! Attack e2: the wall clock of a store jumps days ahead until time synchronisation sets it right, and what it keeps for two
-//! days is too old meanwhile.
+//! Attack e2: the wall clock of a store jumps days ahead until time synchronisation corrects it. Meanwhile all its
+//! messages are older than the two days for which it keeps them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,19 +14,19 @@ use crate::node::wait_until;
 use crate::stage::{prefix, pubsub_topic};
 use crate::{Counted, HostileError, Stage, StageOptions, Tasks};
 
-/// Source of the library that sets the clock of one process ahead.
+/// Source of the preloaded library that sets one process's clock ahead.
 const SOURCE: &str = include_str!("e2_clock_jump/ahead.c");
-/// Name of the variable by which the library finds the file with the seconds.
+/// Environment variable that names the library's file with the offset in seconds.
 const VARIABLE: &str = "HOSTILE_CLOCK_AHEAD";
-/// Messages that the victim keeps when its clock jumps.
+/// Number of messages in the victim's archive when its clock jumps.
 const KEPT: usize = 20;
-/// Distance of the jump, seconds: a day more than the victim keeps messages.
+/// Size of the jump, seconds: a day more than the victim keeps messages.
 const AHEAD_S: u64 = 3 * 86_400;
-/// Time for which the clock is ahead: a node looks for old messages every 30 s.
+/// Time for which the clock is ahead: a node checks for old messages every 30 s.
 const HELD: Duration = Duration::from_secs(40);
 /// Time between the victim's second start and the first message.
 const BACK: Duration = Duration::from_secs(5);
-/// Time limit for the messages to be in the archive.
+/// Time limit for the messages to reach the archive.
 const STORED: Duration = Duration::from_secs(20);
 
 /// Attack e2: a wall clock that jumps ahead.
@@ -45,7 +45,7 @@ pub const ATTACK: Attack = Attack {
     then: |stage| kept(stage).boxed(),
 };
 
-/// Starts the victim again with a clock that can be set.
+/// Restarts the victim with a clock that can be set.
 async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     let library = compile(stage.folder()).await?;
     let seconds = seconds(stage.folder());
@@ -60,7 +60,7 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     Ok(Tasks::default())
 }
 
-/// Fills the victim's archive, moves its clock if it can be set, and counts what is left.
+/// Fills the victim's archive, sets its clock ahead if possible, and counts the remaining messages.
 async fn kept(stage: &mut Stage) -> Result<Tasks, HostileError> {
     let (topic, content_topic) = (pubsub_topic(0), format!("{}/kept/proto", prefix(0)));
     for number in 0..KEPT {
@@ -93,7 +93,7 @@ async fn kept(stage: &mut Stage) -> Result<Tasks, HostileError> {
     Ok(Tasks::default())
 }
 
-/// Returns the number of messages that the victim gives as the history of a content topic.
+/// Returns the number of messages that the victim returns as history of a content topic.
 async fn history(stage: &Stage, content_topic: &str) -> usize {
     let topics = content_topic.replace('/', "%2F");
     let path = format!("/store/v3/messages?contentTopics={topics}&pageSize=100");
@@ -103,12 +103,12 @@ async fn history(stage: &Stage, content_topic: &str) -> usize {
     }
 }
 
-/// Returns the path of the file with the seconds by which the clock is ahead.
+/// Returns the path of the file with the clock's offset in seconds.
 fn seconds(folder: &Path) -> PathBuf {
     folder.join("clock-ahead")
 }
 
-/// Sets the clock ahead. The file is replaced as a whole, because the victim reads it at any time.
+/// Sets the clock ahead. Replaces the file atomically, because the victim may read it at any time.
 fn set_ahead(file: &Path, ahead_s: u64) -> Result<(), HostileError> {
     let new = file.with_extension("new");
     let written = fs::write(&new, ahead_s.to_string());

@@ -1,4 +1,4 @@
-//! Attack e3: handshakes that are begun and never continued, from many addresses and from forged ones.
+//! Attack e3: handshakes that are started and never continued, from many addresses and from forged ones.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,24 +17,24 @@ use super::{Attack, Price, nothing};
 use crate::stage::VICTIM_IP;
 use crate::{StageOptions, Tasks, proxy};
 
-/// Addresses that dial over TCP and say nothing: more than a node has places for handshakes.
+/// Number of addresses that dial over TCP and send nothing: more than a node's places for handshakes.
 const SILENT: u8 = 200;
-/// Time after which an address that was thrown out dials again.
+/// Time after which an address that was disconnected dials again.
 const AGAIN: Duration = Duration::from_millis(20);
-/// Connections of one address, enough for ten minutes.
+/// Number of connections per address, enough for ten minutes.
 const DIALS_MAX: u32 = 30_000;
-/// Forged packets sent each second, 1 Mbit/s.
+/// Forged packets sent per second, 1 Mbit/s.
 const FORGED_PER_S: u32 = 100;
 /// Maximum number of forged packets, enough for ten minutes.
 const FORGED_MAX: u32 = 60_000;
 /// Longest packet that is forged, bytes.
 const PACKET_BYTES_MAX: usize = 2048;
-/// Port of the victim for QUIC.
+/// The victim's QUIC port.
 const QUIC_PORT: u16 = 61_003;
 /// Duration of the attack before messages are counted.
 const FILLING: Duration = Duration::from_secs(4);
 
-/// Attack e3: handshakes that are begun and left, and forged ones.
+/// Attack e3: abandoned and forged handshakes.
 pub const ATTACK: Attack = Attack {
     name: "e3-forged-handshakes",
     about: "200 addresses open silent TCP connections, 100 first packets of QUIC a second come from forged addresses",
@@ -59,7 +59,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-/// Opens a connection, says nothing until it is closed, and begins again.
+/// Opens a connection, sends nothing until it is closed, and starts over.
 async fn silent(from: Ipv4Addr, victim: SocketAddr) {
     for _ in 0..DIALS_MAX {
         if let Ok(mut socket) = proxy::dial(from, victim).await {
@@ -70,7 +70,7 @@ async fn silent(from: Ipv4Addr, victim: SocketAddr) {
     }
 }
 
-/// Sends the first packets of handshakes, each from another address, where nobody reads the answers.
+/// Sends the first packets of handshakes, each from a different address at which nobody reads the answers.
 async fn forge(victim: SocketAddr) {
     let config = quic::Config::new(&Keypair::generate_ed25519());
     let mut transport = quic::tokio::Transport::new(config);
@@ -81,14 +81,14 @@ async fn forge(victim: SocketAddr) {
             let [_, _, high, low] = number.to_be_bytes();
             let from = Ipv4Addr::new(127, 1, high, low);
             if let Ok(socket) = UdpSocket::bind((from, 0)).await {
-                // A full buffer is as good as a lost packet.
+                // A full buffer has the same effect as a lost packet.
                 let _ = socket.send_to(&packet, victim).await;
             }
         }
     }
 }
 
-/// Returns the first packet that a peer sends which dials over QUIC.
+/// Returns the first packet of a peer that dials over QUIC.
 async fn first_packet(transport: &mut quic::tokio::Transport) -> io::Result<Vec<u8>> {
     let sink = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let port = sink.local_addr()?.port();

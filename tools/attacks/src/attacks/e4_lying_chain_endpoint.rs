@@ -1,4 +1,5 @@
-//! Attack e4: the preferred endpoint of a node's chain answers with what becomes gigabytes in memory, or a byte a second.
+//! Attack e4: the preferred endpoint of a node's chain sends answers that expand to gigabytes in memory, or a byte
+//! per second.
 
 use std::fs;
 use std::io;
@@ -15,17 +16,17 @@ use crate::members::Members;
 use crate::node::{Node, wait_until};
 use crate::{Counted, HostileError, Stage, StageOptions, Tasks};
 
-/// Files in which the victim keeps what it knows of the chain.
+/// Files in which the victim stores the state of the chain.
 const STORE: [&str; 3] = [
     "rln-chain.sqlite",
     "rln-chain.sqlite-wal",
     "rln-chain.sqlite-shm",
 ];
-/// Time between the victim's second start and the first change of the membership.
+/// Time between the victim's restart and the first change of the membership.
 const BACK: Duration = Duration::from_secs(5);
-/// Number of members that are registered before messages are published.
+/// Number of members registered before messages are published.
 const CHANGES: usize = 3;
-/// Time limit for the victim to know one of them: some requests that time out, each after 10 s.
+/// Time limit for the victim to learn of one of them: several requests that time out, each after 10 s.
 const FOLLOWED: Duration = Duration::from_secs(45);
 
 /// Attack e4: a chain endpoint that lies.
@@ -42,7 +43,7 @@ pub const ATTACK: Attack = Attack {
     then: |stage| changes(stage).boxed(),
 };
 
-/// Starts the victim again with an endpoint that lies and without what it knew of the chain.
+/// Restarts the victim with a lying endpoint and without its stored state of the chain.
 async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     stage.victim.terminate().await;
     for name in STORE {
@@ -57,7 +58,7 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     chain.lie()?;
     stage.victim.launch().await?;
     sleep(BACK).await;
-    // Both kinds have been told, and what the first one takes has been taken.
+    // Both kinds of lies have been told, and the memory for the first has been allocated.
     let are_told = wait_until(FOLLOWED, async || chain.told() >= 2).await;
     match are_told {
         true => Ok(Tasks::default()),
@@ -68,7 +69,7 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     }
 }
 
-/// Registers members, and counts those that the victim comes to know. Messages have proofs for the root after them.
+/// Registers members, and counts those that the victim learns of. Messages then have proofs for the newest root.
 async fn changes(stage: &mut Stage) -> Result<Tasks, HostileError> {
     let members = stage.members.as_ref().expect("the network has members");
     let registry = members.reopen()?;
@@ -89,7 +90,7 @@ async fn changes(stage: &mut Stage) -> Result<Tasks, HostileError> {
     Ok(Tasks::default())
 }
 
-/// Returns the newest block whose changes a node has taken over.
+/// Returns the newest block that a node has processed.
 async fn block(node: &Node) -> Option<u64> {
     let (_, body) = node.ask("GET", "/debug/v1/rln", None).await?;
     let rln: Value = serde_json::from_str(&body).ok()?;

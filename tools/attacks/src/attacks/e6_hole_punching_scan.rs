@@ -1,4 +1,4 @@
-//! Attack e6: a stranger behind a relay names addresses of the node's own host as those at which to punch holes, to learn
+//! Attack e6: a stranger behind a relay asks the node to punch holes at addresses of the node's own host, to learn
 //! which ports are open there.
 
 use std::io;
@@ -18,14 +18,14 @@ use crate::{Counted, HostileError, Stage, StageOptions, Tasks};
 
 /// Address of the stranger's relay.
 const RELAY_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 31, 1);
-/// Sockets of TCP that are named by number.
+/// Number of TCP sockets named by IP address.
 const BY_NUMBER: u8 = 8;
-/// Sockets of UDP that are named.
+/// Number of UDP sockets named.
 const DATAGRAMS: u8 = 2;
-/// Time for the node to dial: several attempts of a few seconds.
+/// Time for the node to dial: several attempts of a few seconds each.
 const DIALLED: Duration = Duration::from_secs(15);
 
-/// Attack e6: addresses of the node's own host, named for hole punching.
+/// Attack e6: addresses of the node's own host as targets of hole punching.
 pub const ATTACK: Attack = Attack {
     name: "e6-hole-punching-scan",
     about: "a stranger behind a relay names 12 addresses of the node's own host at which to punch holes",
@@ -42,7 +42,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-/// Listeners of the node's own host, and what arrives there.
+/// Listeners on the node's own host, and counts of what arrives there.
 #[derive(Default)]
 struct Listeners {
     addresses: Vec<Multiaddr>,
@@ -55,7 +55,7 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
     let listening = Listeners::open().await;
     let listeners = listening.map_err(HostileError::io("cannot listen on the node's own host"))?;
     let relay = RawRelay::listen(RELAY_IP).await?;
-    // The operator has given the relay; the stranger has a circuit through it like anybody else.
+    // The operator configured the relay; the stranger has a circuit through it like anybody else.
     stage.victim.connect(relay.addr()).await;
     let addresses = listeners.addresses.clone();
     let mut stranger = HolePuncher::start(relay.addr(), stage.victim.peer_id(), addresses)?;
@@ -77,7 +77,7 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
 }
 
 impl Listeners {
-    /// Opens a listener for each way to write an address of this host.
+    /// Opens a listener for each way of writing an address of this host.
     async fn open() -> io::Result<Self> {
         let mut all = Self::default();
         for last in 1..=BY_NUMBER {
@@ -97,7 +97,7 @@ impl Listeners {
         Ok(all)
     }
 
-    /// Counts connections at a free port of an address; returns the port.
+    /// Counts connections to a free port of an address; returns the port.
     async fn stream(&mut self, ip: Ipv4Addr) -> io::Result<u16> {
         let listener = TcpListener::bind((ip, 0)).await?;
         let port = listener.local_addr()?.port();
@@ -110,7 +110,7 @@ impl Listeners {
         Ok(port)
     }
 
-    /// Counts packets at a free port of an address; returns the port.
+    /// Counts packets to a free port of an address; returns the port.
     async fn datagrams(&mut self, ip: Ipv4Addr) -> io::Result<u16> {
         let socket = UdpSocket::bind((ip, 0)).await?;
         let port = socket.local_addr()?.port();

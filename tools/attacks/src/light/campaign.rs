@@ -1,4 +1,4 @@
-//! Campaign of troubles: service nodes are killed and suspended, the light node sleeps, and some peers lie throughout.
+//! Campaign of faults: service nodes are killed and suspended, the light node sleeps, and some peers lie throughout.
 
 use std::fmt;
 use std::path::Path;
@@ -13,31 +13,31 @@ use crate::raw::Lie;
 /// Interval between two messages.
 const PUBLISH_EVERY: Duration = Duration::from_millis(500);
 
-/// Messages of service nodes for each one that the light node sends.
+/// Messages of service nodes for each message that the light node sends.
 const OTHERS_PER_SEND: u64 = 3;
 
-/// Time from one trouble to the next, seconds.
+/// Time between faults, seconds: minimum and maximum.
 const TROUBLE_EVERY_S: (u64, u64) = (4, 12);
 
-/// Length of each kind of trouble, seconds. The light node takes a pause of 15 s for a sleep.
+/// Duration of each kind of fault, seconds: minimum and maximum. The light node takes a pause of 15 s for a sleep.
 const DEAD_S: (u64, u64) = (3, 40);
 const SUSPENDED_S: (u64, u64) = (5, 45);
 const ASLEEP_S: (u64, u64) = (2, 30);
 
-/// Time after the last trouble within which everything has to arrive: a comparison with history comes every three
-/// minutes at the latest, and asks two of the stores.
+/// Time after the last fault within which everything must arrive. Messages are compared with history at least every
+/// three minutes, and each comparison queries two of the stores.
 const RECOVERY: Duration = Duration::from_secs(600);
 
 /// Length and seed of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CampaignPlan {
-    /// Seed of the troubles.
+    /// Seed of the faults.
     pub seed: u64,
-    /// Time for which troubles begin.
+    /// Time during which faults start.
     pub length: Duration,
 }
 
-/// Numbers of troubles.
+/// Numbers of faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TroubleCount {
     /// Service nodes killed.
@@ -52,29 +52,29 @@ pub struct TroubleCount {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LightCampaignReport {
-    /// Troubles that were made.
+    /// Faults that occurred.
     pub troubles: TroubleCount,
-    /// Messages that a node accepted.
+    /// Messages accepted by a service node.
     pub published: u64,
     /// Messages that the light node sent.
     pub sent: SentMessages,
-    /// Fault of the light node's sending; `None` if every message is accounted for.
+    /// Error in the light node's sending; `None` if every message is accounted for.
     pub sends_wrong: Option<String>,
-    /// Messages that the stores held in the end.
+    /// Messages in the stores at the end.
     pub held: usize,
-    /// Messages that the light node was given.
+    /// Messages delivered by the light node.
     pub delivered: usize,
-    /// Messages that a store had and the light node was never given.
+    /// Messages in a store that the light node never delivered.
     pub missing: usize,
-    /// Messages that the light node was given more than once.
+    /// Messages that the light node delivered more than once.
     pub twice: usize,
-    /// Messages that came from a store, because no filter peer had pushed them.
+    /// Messages fetched from a store, because no filter peer had pushed them.
     pub recovered: f64,
-    /// Breaches of protocols that the light node noticed.
+    /// Protocol violations that the light node noticed.
     pub offences: f64,
-    /// Time from the end of the last trouble until everything had arrived, seconds.
+    /// Time from the end of the last fault until everything had arrived, seconds.
     pub caught_up_s: u64,
-    /// TCP segments of all processes and the test, that of REST included.
+    /// TCP segments of all processes and the test, those of REST included.
     pub segments: SegmentCount,
 }
 
@@ -104,7 +104,7 @@ impl fmt::Display for LightCampaignReport {
     }
 }
 
-/// Trouble that ends at a time.
+/// Fault in progress, which ends at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ongoing {
     Dead(usize),
@@ -112,7 +112,7 @@ enum Ongoing {
     LightAsleep,
 }
 
-/// Random choices that follow from a seed (SplitMix64).
+/// Random choices determined by a seed (SplitMix64).
 struct Choices(u64);
 
 impl Choices {
@@ -124,14 +124,14 @@ impl Choices {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number of the range, both ends included.
+    /// Returns a number in the range, both ends included.
     fn within(&mut self, (least, most): (u64, u64)) -> u64 {
         least + self.next() % (most - least + 1)
     }
 }
 
 impl CampaignPlan {
-    /// Runs the campaign with the program `undertone`, and prints each trouble.
+    /// Runs the campaign with the program `undertone`, and prints each fault.
     ///
     /// # Errors
     /// [`HostileError`] if a node does not start.
@@ -169,7 +169,7 @@ struct CampaignRun {
     choices: Choices,
     ongoing: Vec<(Instant, Ongoing)>,
     report: LightCampaignReport,
-    /// Segments that were sent before the campaign.
+    /// Segment counts before the campaign.
     segments: SegmentCount,
     started: Instant,
 }
@@ -193,7 +193,7 @@ impl CampaignRun {
         println!("{:4} s: {what}", self.started.elapsed().as_secs());
     }
 
-    /// Begins a trouble; one service node at least stays awake.
+    /// Starts a fault; at least one service node stays awake.
     async fn begin_one(&mut self) {
         let kind = self.choices.next() % 3;
         let awake = self.awake();
@@ -231,7 +231,7 @@ impl CampaignRun {
         self.ongoing.push((end, trouble));
     }
 
-    /// Ends the troubles whose time is over.
+    /// Ends the faults whose time is over.
     async fn end_due(&mut self, now: Instant) -> Result<(), HostileError> {
         let due: Vec<_> = self
             .ongoing
@@ -248,7 +248,7 @@ impl CampaignRun {
         Ok(())
     }
 
-    /// Publishes a message at a service node that is awake.
+    /// Publishes a message at a service node that is not suspended or killed.
     async fn publish(&mut self) {
         let awake = self.awake();
         let at = awake[usize::try_from(self.choices.next()).unwrap_or(0) % awake.len()];
@@ -258,7 +258,7 @@ impl CampaignRun {
         }
     }
 
-    /// Has the light node send a message now and then, if it is awake; its peers may be dead or suspended.
+    /// Makes the light node send a message occasionally, if it is awake; its peers may be dead or suspended.
     async fn send(&mut self) {
         let is_asleep = self
             .ongoing
@@ -267,14 +267,14 @@ impl CampaignRun {
         if is_asleep || !self.report.published.is_multiple_of(OTHERS_PER_SEND) {
             return;
         }
-        // The node keeps a bounded number of ends for whoever asks.
+        // Polled regularly, because the node keeps a limited number of final states.
         self.report.sent.note_ends(&self.stage.light).await;
         let text = format!("sent {}", self.report.sent.accepted());
         let light = &self.stage.light;
         self.report.sent.send(light, CONTENT_TOPIC, &text).await;
     }
 
-    /// Ends all troubles, waits until everything has arrived, and compares.
+    /// Ends all faults, waits until everything has arrived, and compares.
     async fn finish(mut self) -> Result<LightCampaignReport, HostileError> {
         let far = Instant::now() + Duration::from_secs(24 * 3600);
         self.end_due(far).await?;

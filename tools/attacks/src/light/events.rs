@@ -11,10 +11,10 @@ use tokio::task::JoinHandle;
 
 use crate::rest;
 
-/// Numbers of deliveries, by the messages' hashes as REST writes them.
+/// Delivery counts by message hash, in REST's notation.
 pub type DeliveryCounts = BTreeMap<String, u32>;
 
-/// Reader of `/events/v1/messages`; a drop ends it.
+/// Reader of `/events/v1/messages`, which ends when it is dropped.
 pub struct EventReader {
     counts: Arc<Mutex<DeliveryCounts>>,
     reading: JoinHandle<()>,
@@ -27,7 +27,7 @@ impl Drop for EventReader {
 }
 
 impl EventReader {
-    /// Begins to read the events of a node.
+    /// Starts to read the events of a node.
     ///
     /// # Errors
     /// The error of the connection, or `UnexpectedEof` if the node refused the stream.
@@ -46,13 +46,13 @@ impl EventReader {
         Ok(Self { counts, reading })
     }
 
-    /// Returns what was delivered so far.
+    /// Returns the deliveries so far.
     #[must_use]
     pub fn counts(&self) -> DeliveryCounts {
         self.counts.lock().clone()
     }
 
-    /// Whether the stream has ended, so that later deliveries are not counted.
+    /// Whether the stream has ended, after which deliveries are not counted.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.reading.is_finished()

@@ -1,4 +1,4 @@
-//! TCP segments of the network namespace of this process, as Linux counts them.
+//! TCP segments of this process's network namespace, as counted by Linux.
 
 use std::fmt;
 use std::fs;
@@ -13,21 +13,21 @@ const COUNTERS: &str = "/proc/self/net/snmp";
 /// Numbers of TCP segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SegmentCount {
-    /// Segments that were sent for the first time, with and without data.
+    /// Segments sent for the first time, with and without data.
     pub sent: u64,
-    /// Segments that were sent again, because their acknowledgement did not come.
+    /// Retransmitted segments, whose acknowledgement did not arrive.
     pub again: u64,
 }
 
 impl SegmentCount {
-    /// Returns the numbers since the namespace was made; zero where the system does not count.
+    /// Returns the counts since the namespace was created; zero if the system does not count.
     #[must_use]
     pub fn now() -> Self {
         let text = fs::read_to_string(COUNTERS).unwrap_or_default();
         Self::parse(&text).unwrap_or_default()
     }
 
-    /// Returns what has been added since an earlier count.
+    /// Returns the difference to an earlier count.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl SegmentCount {
         }
     }
 
-    /// Reads a line of names and a line of values.
+    /// Parses a line of names and a line of values.
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:"));
         let names = lines.next()?.split_whitespace();

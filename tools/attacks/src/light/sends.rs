@@ -1,4 +1,4 @@
-//! Messages that the light node sends itself, each followed to its end.
+//! Messages sent by the light node, each followed to its final state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,32 +10,32 @@ use serde_json::Value;
 
 use crate::node::Node;
 
-/// Interval at which the node is asked for the ends of messages.
+/// Interval at which the node is polled for final states.
 const POLL: Duration = Duration::from_millis(200);
 
-/// End of a message.
+/// Final state of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendEnd {
     /// A store has the message with this hash.
     Stored(String),
-    /// Another node has the message with this hash, and no store could tell more.
+    /// Another node has the message with this hash; no store confirmed it.
     Propagated(String),
-    /// The message failed for a reason.
+    /// The message failed, for this reason.
     Failed(String),
 }
 
-/// Messages of the light node: those that it accepted, and their ends.
+/// Messages that the light node accepted, and their final states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SentMessages {
     waiting: BTreeSet<String>,
     ends: BTreeMap<String, SendEnd>,
     refused: u32,
-    /// Messages that ended twice, or ended without having been accepted.
+    /// Messages with two final states, or with one although they were never accepted.
     odd: u32,
 }
 
 impl SentMessages {
-    /// Has the light node send a text.
+    /// Sends a text through the light node.
     pub async fn send(&mut self, light: &Node, content_topic: &str, text: &str) {
         let body = serde_json::json!({
             "payload": STANDARD.encode(text),
@@ -56,7 +56,7 @@ impl SentMessages {
         }
     }
 
-    /// Waits until each message has its end, or the time is over.
+    /// Waits until each message has a final state, or the time is over.
     pub async fn wait_ends(&mut self, light: &Node, patience: Duration) {
         let until = Instant::now() + patience;
         while !self.waiting.is_empty() && Instant::now() < until {
@@ -65,7 +65,7 @@ impl SentMessages {
         }
     }
 
-    /// Asks the light node once for the ends of its messages.
+    /// Polls the light node once for final states.
     pub async fn note_ends(&mut self, light: &Node) {
         let answer = light.ask("GET", "/messaging/v1/events/send", None).await;
         if let Some((200, page)) = answer {
@@ -73,7 +73,7 @@ impl SentMessages {
         }
     }
 
-    /// Takes the ends from an answer of the node.
+    /// Records the final states in an answer of the node.
     fn record(&mut self, page: &Value) {
         for message in page.as_array().into_iter().flatten() {
             let id = message["requestId"].as_str().unwrap_or_default();
@@ -91,19 +91,19 @@ impl SentMessages {
         }
     }
 
-    /// Number of messages that were accepted.
+    /// Returns the number of accepted messages.
     #[must_use]
     pub fn accepted(&self) -> usize {
         self.waiting.len() + self.ends.len()
     }
 
-    /// Ends of the messages that have one.
+    /// Returns the final states of the messages that have one.
     pub fn ends(&self) -> impl Iterator<Item = &SendEnd> {
         self.ends.values()
     }
 
-    /// Names the messages without an end, those that failed, and those that no store holds although the node says so;
-    /// `None` if every message is accounted for.
+    /// Describes the messages without a final state, those that failed, and those reported as stored that no store
+    /// holds. Returns `None` if every message is accounted for.
     #[must_use]
     pub fn complaint(&self, held: &BTreeSet<String>) -> Option<String> {
         let mut wrong: Vec<_> = self

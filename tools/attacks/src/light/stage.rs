@@ -1,4 +1,4 @@
-//! Stage of a light node: three service nodes that relay to each other, and peers that lie.
+//! Test network of a light node: three service nodes that relay to each other, and peers that lie.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -13,60 +13,61 @@ use crate::HostileError;
 use crate::node::{Node, NodeSpec};
 use crate::raw::{Lie, LyingPeer};
 
-/// Pubsub topic of the stage, that of [`CONTENT_TOPIC`].
+/// Pubsub topic of the messages, that of [`CONTENT_TOPIC`].
 pub const PUBSUB_TOPIC: &str = "/waku/2/rs/66/5";
 
-/// Content topic to which the light node is subscribed, and of the messages that it sends.
+/// Content topic that the light node subscribes to and sends on.
 pub const CONTENT_TOPIC: &str = "/light/1/test/proto";
 
 /// Number of service nodes.
 const SERVICE_NODES: usize = 3;
 
-/// Address of all libp2p listeners of the stage. REST has another, so that what happens to packets on the way between
-/// peers need not happen to the requests of the test.
+/// Address of all libp2p listeners. REST has another address, so that packet loss between peers does not affect the
+/// test's own requests.
 const PEERS_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
-/// Words of the log with which a node says that it has found a service peer out.
+/// Log text with which a node reports that it has detected a misbehaving service peer.
 const AVOIDING: &str = "avoiding a service peer for a while";
 
-/// Guards against hangs only.
+/// Only guards against hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Interval at which state without events is polled.
 const POLL: Duration = Duration::from_millis(200);
 
-/// Filter peers that the light node is told of; stores and lightpush peers are always all service nodes.
+/// Filter peers configured at the light node; its stores and lightpush peers are always all service nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct StagePlan<'a> {
-    /// Peers that offer filter, and cheat.
+    /// Peers that offer filter but cheat.
     pub lies: &'a [Lie],
-    /// Number of service nodes among the filter peers, the first ones.
+    /// Number of service nodes among the filter peers, counted from the first.
     pub honest: usize,
 }
 
 impl StagePlan<'_> {
-    /// All service nodes, and nobody who cheats.
+    /// All service nodes, and no cheating peer.
     pub const HONEST: Self = Self {
         lies: &[],
         honest: SERVICE_NODES,
     };
 }
 
-/// Three nodes with relay, store, filter and lightpush, peers that lie, and the light node that knows them all.
+/// Three nodes with relay, store, filter and lightpush, peers that lie, and the light node that is configured with
+/// all of them.
 pub struct LightStage {
     /// Nodes that offer services.
     pub services: Vec<Node>,
-    /// Peers that offer filter, and cheat.
+    /// Peers that offer filter but cheat.
     pub liars: Vec<LyingPeer>,
     /// Node without relay.
     pub light: Node,
-    /// Reader of what the light node delivers.
+    /// Reader of the light node's deliveries.
     pub events: EventReader,
     _folder: TempDir,
 }
 
 impl LightStage {
-    /// Starts all of it with the program `undertone`, and subscribes the light node.
+    /// Starts everything with the program `undertone`, and subscribes the light node.
     pub async fn start(program: &Path, plan: StagePlan<'_>) -> Result<Self, HostileError> {
         let folder = TempDir::new().map_err(HostileError::io("cannot make a folder"))?;
         let spec = |name: String, flags: Vec<String>| NodeSpec {
@@ -139,7 +140,7 @@ impl LightStage {
         }
     }
 
-    /// Waits until each of these service nodes has all others of them in its mesh.
+    /// Waits until each of these service nodes has all the others in its mesh.
     pub async fn wait_mesh(&self, awake: &[usize]) {
         for one in awake {
             let node = &self.services[*one];
@@ -153,7 +154,7 @@ impl LightStage {
         }
     }
 
-    /// Whether the light node has logged that it avoids a peer that lies.
+    /// Whether the light node has logged that it avoids a lying peer.
     #[must_use]
     pub fn has_found_out(&self, liar: &LyingPeer) -> bool {
         let id = liar.id().to_string();
@@ -162,14 +163,14 @@ impl LightStage {
         lines.any(|line| line.contains(AVOIDING) && line.contains(&id))
     }
 
-    /// Publishes a text by the relay of a service node.
+    /// Publishes a text through the relay of a service node.
     pub async fn publish(&self, at: usize, text: &str) -> bool {
         let node = &self.services[at];
         node.publish(PUBSUB_TOPIC, CONTENT_TOPIC, text.as_bytes())
             .await
     }
 
-    /// Returns the hashes of all messages that the stores hold. All service nodes must be awake.
+    /// Returns the hashes of all messages in the stores. All service nodes must be awake.
     pub async fn held(&self) -> BTreeSet<String> {
         let mut held = BTreeSet::new();
         for node in &self.services {
@@ -196,7 +197,7 @@ impl LightStage {
         held
     }
 
-    /// Waits until the light node was given all that the stores hold; returns what is missing in the end.
+    /// Waits until the light node has delivered everything in the stores; returns what is still missing at the end.
     pub async fn missing(&self, patience: Duration) -> BTreeSet<String> {
         let until = Instant::now() + patience;
         loop {
@@ -213,7 +214,7 @@ impl LightStage {
         }
     }
 
-    /// Returns a figure of the light node's metrics; 0 if it is not there.
+    /// Returns a value of the light node's metrics; 0 if it is missing.
     pub async fn figure(&self, series: &str) -> f64 {
         let Some((_, text)) = self.light.ask("GET", "/metrics", None).await else {
             return 0.0;

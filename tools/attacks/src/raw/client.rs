@@ -10,7 +10,7 @@ use undertone_wire::put_varint;
 use super::frames::take_frame;
 use super::{Inbound, Network, RawError, swarm, within, write};
 
-/// Bytes of an answer that are read at a time.
+/// Number of bytes of an answer read at a time.
 const CHUNK_BYTES: usize = 16 << 10;
 
 /// Connected client of a node's services; a drop closes the connection.
@@ -21,8 +21,8 @@ pub struct RawClient {
 }
 
 impl RawClient {
-    /// Dials `addr` as `key`. Streams of the protocol `accepted` that the other side opens are read into
-    /// `inbound`, or without it accepted and never read.
+    /// Dials `addr` with `key`. The other side's streams of the protocol `accepted` are read into `inbound`;
+    /// if that is `None`, they are accepted but never read.
     pub async fn dial(
         key: Keypair,
         addr: &Multiaddr,
@@ -67,13 +67,13 @@ impl RawClient {
         Ok(stream)
     }
 
-    /// Sends a request on a stream of its own, with its length before it, and returns the answer.
+    /// Sends a request with its length prefix on a stream of its own, and returns the answer.
     pub async fn ask(&self, protocol: StreamProtocol, request: &[u8]) -> Result<Bytes, RawError> {
         let mut framed = Vec::with_capacity(request.len() + 10);
         put_varint(&mut framed, request.len() as u64);
         framed.extend_from_slice(request);
         let mut stream = self.send(protocol, &framed).await?;
-        // A server that has all it needs may have answered and closed already.
+        // The server may already have answered and closed the stream.
         let _ = stream.close().await;
         within("answer", answer(&mut stream)).await?
     }

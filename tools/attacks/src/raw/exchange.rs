@@ -1,4 +1,4 @@
-//! Raw peer that offers peer exchange, and answers with whatever it is given.
+//! Raw peer that offers peer exchange and returns predetermined answers.
 
 use std::net::Ipv4Addr;
 
@@ -13,14 +13,14 @@ use undertone_services::peer_exchange::PROTOCOL_ID;
 use super::frames::{read_one, write_last};
 use super::{RawError, listening};
 
-/// Peer that is asked for the records of others; a drop closes its connections.
+/// Peer that answers requests for records; a drop closes its connections.
 pub struct RawExchange {
     addr: Multiaddr,
     _tasks: JoinSet<()>,
 }
 
 impl RawExchange {
-    /// Listens on an address of loopback. The first question has the first of `answers`, and so on; the last one has those after it.
+    /// Listens on an address of loopback. The requests get the `answers` in order; the last answer is repeated.
     pub async fn start(answers: Vec<Vec<u8>>, ip: Ipv4Addr) -> Result<Self, RawError> {
         let (mut swarm, addr) = listening(Keypair::generate_secp256k1(), ip).await?;
         let mut control = swarm.behaviour().streams.new_control();
@@ -58,7 +58,7 @@ async fn answer_all(mut questions: stream::IncomingStreams, answers: Vec<Vec<u8>
     }
 }
 
-/// Answers one question; `None` if there was none. A client may hang up on a long answer.
+/// Answers one request; returns `None` if there was none. A client may disconnect during a long answer.
 async fn reply(mut stream: Stream, answer: &[u8]) -> Option<()> {
     read_one(&mut stream).await?;
     let _ = write_last(&mut stream, answer).await;

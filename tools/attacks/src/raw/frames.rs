@@ -1,4 +1,4 @@
-//! Frames with a length prefix on streams: what the other side sends, and answers to it.
+//! Frames with a length prefix on streams: reading those of the other side, and answering them.
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures::{AsyncReadExt, AsyncWriteExt, StreamExt};
@@ -10,7 +10,7 @@ use undertone_wire::put_varint;
 
 use super::Inbound;
 
-/// Longest frame that is read, above every frame limit in use; a longer one ends the reading of its stream.
+/// Longest frame that is read, above all frame limits in use; a longer frame ends the reading of its stream.
 pub(super) const MAX_FRAME_BYTES: usize = 32 << 20;
 /// Bytes that are read at a time.
 const CHUNK_BYTES: usize = 64 << 10;
@@ -52,7 +52,7 @@ async fn read_stream(mut stream: Stream, frames: mpsc::UnboundedSender<Bytes>) {
     }
 }
 
-/// Takes the first frame off the buffer, if it is complete.
+/// Removes the first frame from the buffer, if it is complete.
 pub(super) fn take_frame(buffer: &mut BytesMut) -> Result<Option<Bytes>, BadLength> {
     let (len, prefix) = match read_varint(buffer) {
         Ok(read) => read,
@@ -85,7 +85,7 @@ pub(super) async fn read_one(stream: &mut Stream) -> Option<Bytes> {
     }
 }
 
-/// Writes a frame and closes the stream; `None` if the other side does not take it.
+/// Writes a frame and closes the stream; returns `None` if the other side does not accept it.
 pub(super) async fn write_last(stream: &mut Stream, body: &[u8]) -> Option<()> {
     let mut frame = Vec::with_capacity(body.len() + 4);
     put_varint(&mut frame, body.len() as u64);

@@ -1,4 +1,4 @@
-//! Stranger that has a node punch holes (DCUtR) at addresses of the stranger's choice, through a relay of its own.
+//! Stranger that makes a node punch holes (DCUtR) at addresses of the stranger's choice, through its own relay.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::{DEADLINE, RawError, within, write};
 
 /// Protocol of hole punching.
 const DCUTR: StreamProtocol = StreamProtocol::new("/libp2p/dcutr");
-/// Beginning of a message that names addresses: field 1, the number 100.
+/// Start of a message with addresses: field 1 with the value 100.
 const CONNECT: [u8; 2] = [0x08, 100];
 /// Tag of an address in that message: field 2.
 const ADDRESS: u8 = 0x12;
@@ -38,7 +38,7 @@ struct StrangerBehaviour {
     identify: identify::Behaviour,
 }
 
-/// Relay at which a node gets a place; a drop ends it.
+/// Relay at which a node gets a reservation; a drop ends it.
 pub struct RawRelay {
     addr: Multiaddr,
     _tasks: JoinSet<()>,
@@ -76,7 +76,7 @@ impl RawRelay {
             }
         };
         let addr = within("address to listen on", listens).await?;
-        // A relay gives no place without an address to tell.
+        // A relay grants no reservation unless it has an external address.
         swarm.add_external_address(addr.clone());
         let mut tasks = JoinSet::new();
         tasks.spawn(async move {
@@ -97,15 +97,15 @@ impl RawRelay {
     }
 }
 
-/// Stranger behind a relay that names addresses to a node; a drop closes the connection.
+/// Stranger behind a relay that sends addresses to a node; a drop closes the connection.
 pub struct HolePuncher {
     punches: watch::Receiver<usize>,
     _tasks: JoinSet<()>,
 }
 
 impl HolePuncher {
-    /// Reaches the node `remote` through a relay, and names `addresses` when the node asks where to punch holes. They are
-    /// told by identify too.
+    /// Reaches the node `remote` through a relay, and names `addresses` when the node asks where to punch holes.
+    /// Identify reports them as well.
     pub fn start(
         relay: &Multiaddr,
         remote: PeerId,
@@ -145,7 +145,7 @@ impl HolePuncher {
         })
     }
 
-    /// Waits until the node has begun to punch a hole.
+    /// Waits until the node has started to punch a hole.
     pub async fn punched(&mut self) -> Result<(), RawError> {
         let begun = self.punches.wait_for(|punches| *punches > 0);
         let begun = within("hole that the node punches", begun).await?;
@@ -153,7 +153,7 @@ impl HolePuncher {
     }
 }
 
-/// Dials a circuit until it is there, and again when it is gone: the node may not have its place yet.
+/// Dials a circuit until it is open, and again when it is gone: the node may not have its reservation yet.
 async fn stay(mut swarm: Swarm<StrangerBehaviour>, circuit: Multiaddr, remote: PeerId) {
     let mut ticks = tokio::time::interval(AGAIN);
     loop {
@@ -169,7 +169,7 @@ async fn stay(mut swarm: Swarm<StrangerBehaviour>, circuit: Multiaddr, remote: P
     }
 }
 
-/// Answers each question for addresses, and counts those after which the node dials.
+/// Answers each request for addresses, and counts those after which the node dials.
 async fn answer_all(mut asked: IncomingStreams, named: Vec<u8>, punched: watch::Sender<usize>) {
     while let Some((_, mut stream)) = asked.next().await {
         if answer(&mut stream, &named).await.is_some() {
@@ -178,7 +178,7 @@ async fn answer_all(mut asked: IncomingStreams, named: Vec<u8>, punched: watch::
     }
 }
 
-/// Answers one question; `None` if the node does not say that it dials now.
+/// Answers one request; returns `None` unless the node announces that it dials now.
 async fn answer(stream: &mut Stream, named: &[u8]) -> Option<()> {
     read_one(stream).await?;
     write(stream, named).await.ok()?;
@@ -187,7 +187,7 @@ async fn answer(stream: &mut Stream, named: &[u8]) -> Option<()> {
     stream.read_exact(&mut sync).await.ok()
 }
 
-/// Returns the message that names these addresses, with its length before it.
+/// Returns the message with these addresses, length-prefixed.
 fn named(addresses: &[Multiaddr]) -> Vec<u8> {
     let mut body = CONNECT.to_vec();
     for address in addresses {

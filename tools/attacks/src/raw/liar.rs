@@ -1,4 +1,5 @@
-//! Raw peer that offers filter and cheats: it acknowledges every request, and never pushes what it was asked for.
+//! Raw peer that offers filter and cheats: it acknowledges every request, but never pushes the requested
+//! messages.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -21,15 +22,15 @@ use undertone_services::filter::{
 use super::frames::{read_one, write_last};
 use super::{RawError, listening};
 
-/// Interval at which messages are pushed that nobody asked for.
+/// Interval at which unrequested messages are pushed.
 const PUSH_EVERY: Duration = Duration::from_secs(1);
 
-/// Way of cheating.
+/// How a peer cheats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lie {
     /// Nothing is pushed.
     Silence,
-    /// Messages are pushed that nobody asked for.
+    /// Unrequested messages are pushed.
     Noise,
 }
 
@@ -83,7 +84,7 @@ impl LyingPeer {
 
 type Clients = Arc<Mutex<BTreeSet<PeerId>>>;
 
-/// Says yes to every request.
+/// Acknowledges every request.
 async fn acknowledge(mut requests: stream::IncomingStreams, clients: Clients) {
     let mut answers = JoinSet::new();
     while let Some((peer, stream)) = requests.next().await {
@@ -92,7 +93,8 @@ async fn acknowledge(mut requests: stream::IncomingStreams, clients: Clients) {
     }
 }
 
-/// Answers one request with success; `None` if none came, as on a stream that only keeps the connection.
+/// Answers one request with success; returns `None` if none came, as on a stream that only keeps the connection
+/// alive.
 async fn answer(mut stream: Stream, peer: PeerId, clients: Clients) -> Option<()> {
     let frame = read_one(&mut stream).await?;
     let request = SubscribeRequest::decode(&frame, &FilterCodecLimits::default()).ok()?;
@@ -105,7 +107,7 @@ async fn answer(mut stream: Stream, peer: PeerId, clients: Clients) -> Option<()
     write_last(&mut stream, &response.encode()).await
 }
 
-/// Pushes messages that nobody asked for to all who ever asked for some.
+/// Pushes unrequested messages to all clients that ever subscribed.
 async fn make_noise(mut control: stream::Control, clients: Clients) {
     let mut number = 0_u64;
     loop {
@@ -119,7 +121,7 @@ async fn make_noise(mut control: stream::Control, clients: Clients) {
                 pubsub_topic: Some("/waku/2/rs/66/0".into()),
             };
             let opened = control.open_stream(client, StreamProtocol::new(PUSH_PROTOCOL_ID));
-            // A client that is gone hears nothing.
+            // Skip clients that are gone.
             if let Ok(mut stream) = opened.await {
                 write_last(&mut stream, &push.encode()).await;
             }

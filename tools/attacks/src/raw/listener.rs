@@ -57,7 +57,7 @@ impl RawListener {
 
     /// Waits for the connection and opens a stream on it.
     pub async fn accept(mut self) -> Result<RawPeer, RawError> {
-        // Only an outbound connection can fail, and a listener makes none.
+        // Only an outbound connection can fail, and a listener has none.
         let remote = self.network.connected().await?;
         let remote = remote.map_err(|_| RawError::Closed)?;
         RawPeer::open(self.id, remote, self.protocol, self.network).await

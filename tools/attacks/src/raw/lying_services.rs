@@ -1,4 +1,5 @@
-//! Raw peer that dials a node, offers store and lightpush, and lies: history is empty, and messages are said to be published.
+//! Raw peer that dials a node, offers store and lightpush, and lies: its history is empty, and it claims that
+//! messages were published.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +19,7 @@ use undertone_services::store::{self, StoreLimits, StoreRequest, StoreResponse, 
 use super::frames::{read_one, write_last};
 use super::{Network, RawError, swarm};
 
-/// Number of peers that a message is said to have been sent to.
+/// Claimed number of peers to which a message was sent.
 const RELAY_PEERS: u32 = 5;
 
 /// Peer that lies about services; a drop closes the connection.
@@ -30,7 +31,7 @@ pub struct LyingServices {
 }
 
 impl LyingServices {
-    /// Dials `addr` as `key`, and answers what the other side asks.
+    /// Dials `addr` with `key`, and answers the other side's requests.
     pub async fn dial(key: Keypair, addr: &Multiaddr) -> Result<Self, RawError> {
         let id = key.public().to_peer_id();
         let failed = |source| RawError::Dial {
@@ -67,7 +68,7 @@ impl LyingServices {
         self.id
     }
 
-    /// Returns the number of queries for history that were answered.
+    /// Returns the number of history queries answered.
     #[must_use]
     pub fn asked(&self) -> u64 {
         self.asked.load(Ordering::Relaxed)

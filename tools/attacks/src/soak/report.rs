@@ -1,17 +1,18 @@
-//! Result of a soak: what each node held in each quarter of the time, and whether that had a bound.
+//! Result of a soak: what each node used in each quarter of the time, and whether that was bounded.
 
 use std::fmt;
 
 use crate::ProcessLook;
 
-/// Growth from the two quarters in the middle to the last one that is no growth, percent: allocators keep pages.
+/// Increase from the two middle quarters to the last one that does not count as growth, percent: allocators keep
+/// pages.
 const MEMORY_TOLERANCE_PERCENT: f64 = 3.0;
-/// Descriptors that may be open in the last quarter besides the most of the middle: strangers come and go.
+/// Descriptors allowed in the last quarter beyond the maximum of the middle quarters: strangers come and go.
 const HANDLES_TOLERANCE: usize = 8;
-/// Quarters of a run.
+/// Number of quarters of a run.
 const QUARTERS: usize = 4;
 
-/// Samples of a node, in their order.
+/// Samples of a node, in order.
 #[derive(Clone, Debug)]
 pub struct NodeSamples {
     name: String,
@@ -25,14 +26,14 @@ pub struct SoakReport {
     pub samples: Vec<NodeSamples>,
     /// Messages with a content topic of their own that the publisher accepted.
     pub sent: usize,
-    /// Messages of these that the second store delivered.
+    /// Number of these messages that the second store delivered.
     pub arrived: usize,
     /// Pages of history that the light node read.
     pub pages: usize,
 }
 
 impl NodeSamples {
-    /// Samples of the node `name`, of which there are none yet.
+    /// Creates an empty set of samples for the node `name`.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self {
@@ -41,18 +42,18 @@ impl NodeSamples {
         }
     }
 
-    /// Adds a look at the node's process.
+    /// Adds a sample of the node's process.
     pub fn add(&mut self, look: ProcessLook) {
         self.looks.push(look);
     }
 
-    /// Name of the node and its memory at the last look.
+    /// Returns the name of the node and its memory in the last sample.
     pub(super) fn latest(&self) -> String {
         let memory_mib = self.looks.last().map_or(0.0, |look| look.memory_mib);
         format!("{} {memory_mib:.0} MiB", self.name)
     }
 
-    /// Largest values of a quarter.
+    /// Returns the largest values of a quarter.
     fn quarter(&self, number: usize) -> ProcessLook {
         let (len, mut largest) = (self.looks.len(), ProcessLook::default());
         for look in &self.looks[len * number / QUARTERS..len * (number + 1) / QUARTERS] {
@@ -63,7 +64,7 @@ impl NodeSamples {
         largest
     }
 
-    /// Names of what went on growing, or ended; empty if all of it has a bound.
+    /// Names the resources that kept growing, or a process that ended; empty if everything is bounded.
     fn defects(&self) -> Vec<&'static str> {
         let [second, third, last] = [1, 2, 3].map(|number| self.quarter(number));
         let memory_mib = second.memory_mib.max(third.memory_mib);
@@ -88,7 +89,7 @@ impl NodeSamples {
 }
 
 impl SoakReport {
-    /// Whether what every node held has a bound, and messages arrived.
+    /// Whether the resources of every node were bounded, and messages arrived.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.arrived > 0 && self.samples.iter().all(|node| node.defects().is_empty())
