@@ -2,7 +2,7 @@
 //! is not valid, 130 (of `sim` and `sweep`) work that was interrupted and kept.
 //!
 //! Without the features `chat` and `lab` it has only the commands for operators: `node`, `doctor`, `migrate`,
-//! `registry`, `rln` and `store`.
+//! `registry`, `rln`, `store` and `completions`.
 
 mod commands;
 
