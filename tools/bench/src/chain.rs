@@ -34,7 +34,7 @@ pub(crate) enum Failure {
     Processors(#[from] ProcessorsError),
 }
 
-/// Messages that are sent before the counted ones.
+/// Messages sent before the counted ones.
 const WARM_UP: Load = Load {
     size: 1_000,
     count: 20,
@@ -85,7 +85,7 @@ pub(crate) async fn run(options: &ChainOptions) -> Result<String, Failure> {
     })
 }
 
-/// Measures for each line and peer the share of processor time while nothing is sent.
+/// Measures the idle share of processor time for each line and peer.
 async fn idle_shares(lines: &mut [Line]) -> Result<Vec<Vec<f64>>, PeerError> {
     let mut before = Vec::new();
     for line in lines.iter_mut() {

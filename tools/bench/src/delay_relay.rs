@@ -1,4 +1,4 @@
-//! Relay between the ends of one TCP connection, which passes bytes on after a delay and shows them as they pass.
+//! Relay within one TCP connection, which delays the bytes and shows them to an observer.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-/// Bytes read at a time.
+/// Number of bytes read at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// Bytes of one direction as they reach the relay.
@@ -27,10 +27,10 @@ pub struct PassingBytes<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Observer of all bytes; its error ends the connection.
+/// Observer of all bytes; an error from it ends the connection.
 pub type Observer = Arc<Mutex<dyn FnMut(PassingBytes<'_>) -> io::Result<()> + Send>>;
 
-/// Accepts one connection, connects it to `to`, and passes bytes both ways, each `delay` later.
+/// Accepts one connection, connects it to `to`, and forwards bytes in both directions, each `delay` later.
 ///
 /// # Errors
 /// An error of a socket, or of the observer.

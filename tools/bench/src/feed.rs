@@ -1,7 +1,7 @@
 //! Benchmark of a peer process's processor time per received message, new or duplicate.
 //!
-//! Several connections without a router join the mesh of a new peer. The first sends the messages, the
-//! second then sends the same frames again. The benchmark uses only the line protocol of
+//! Several connections without a router join the mesh of a new peer. The first sends the messages; the second
+//! then sends the same frames again. The benchmark uses only the line protocol of
 //! `tools/conformance/README.md` and raw pubsub.
 
 mod load;

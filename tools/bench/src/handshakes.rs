@@ -1,5 +1,5 @@
-//! Measurement of what two nodes write from the dial until their connection is quiet, without a topic: handshakes, identify,
-//! and the choice of streams' protocols.
+//! Measures what two nodes write from the dial until their connection is quiet, without a topic: handshakes,
+//! identify, and protocol negotiation of the streams.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -68,7 +68,7 @@ pub(crate) async fn run(options: &HandshakesOptions) -> Result<String, Failure> 
     Ok(lines.join("\n"))
 }
 
-/// The port in a multiaddress of TCP.
+/// Returns the port of a TCP multiaddress.
 fn port_of(addr: &str) -> Result<u16, Failure> {
     let mut parts = addr.split('/').skip_while(|part| *part != "tcp");
     let port = parts.nth(1).and_then(|port| port.parse().ok());

@@ -1,4 +1,5 @@
-//! Parts of the benchmarks: arithmetic, variants of peers, a relay that delays, recordings of multiplexers.
+//! Shared parts of the benchmarks: arithmetic, variants of peers, a delaying relay, and recordings of
+//! multiplexers.
 
 pub mod delay_relay;
 pub mod figures;

@@ -45,9 +45,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a benchmark and prints what it measured; returns whether everything that was to arrive did.
+/// Runs a benchmark and prints its results; returns whether everything expected arrived.
 fn run(benchmark: &Benchmark) -> Result<bool, Box<dyn Error>> {
-    // Only an emulated network needs several threads; elsewhere one thread leaves the processors to what is measured.
+    // Only an emulated network needs several threads; otherwise a single thread leaves the processors to the measured
+    // processes.
     let mut runtime = match benchmark {
         Benchmark::Profiles(_) => Builder::new_multi_thread(),
         _ => Builder::new_current_thread(),

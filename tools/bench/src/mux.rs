@@ -1,5 +1,5 @@
-//! Flow control of multiplexers as seen on the wire: frames of yamux between two ends of one implementation, recorded by a
-//! relay that delays them.
+//! Flow control of multiplexers as seen on the wire: yamux frames between two ends of the same implementation,
+//! recorded by a delaying relay.
 
 mod ends;
 mod record;

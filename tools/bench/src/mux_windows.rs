@@ -1,5 +1,5 @@
-//! Measurement of the flow control of multiplexers: messages on one stream over an emulated delay, and the frames and window
-//! updates that they take on the wire.
+//! Measures the flow control of multiplexers: messages on one stream over an emulated delay, with the frames and
+//! window updates that they cause on the wire.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Forms in which benchmarks print what they measured.
+//! Output formats of the benchmarks.
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
@@ -8,7 +8,7 @@ pub(crate) fn json(report: &impl Serialize) -> String {
     serde_json::to_string_pretty(report).expect("a report has string keys only")
 }
 
-/// Returns a table in Markdown. All columns but that of the index `label` are numbers and stand on the right.
+/// Returns a table in Markdown. All columns except the one with index `label` are numbers, aligned right.
 pub(crate) fn table<const COLUMNS: usize>(
     header: [&str; COLUMNS],
     label: usize,

@@ -1,4 +1,5 @@
-//! Nodes of an implementation on an emulated wide-area network, beside simulated nodes that follow its profile.
+//! Compares nodes of an implementation on an emulated wide-area network with simulated nodes that use its
+//! profile.
 
 mod figures;
 mod nodes;
@@ -42,7 +43,7 @@ pub(crate) enum ProfilesError {
     Peer(#[from] PeerError),
 }
 
-/// Refuses what the peer programs cannot do.
+/// Rejects settings that the peer programs do not support.
 fn check(scenario: &Scenario) -> Result<(), ProfilesError> {
     for (key, is_set) in [
         ("[rln]", scenario.rln.is_some()),
@@ -60,7 +61,7 @@ fn check(scenario: &Scenario) -> Result<(), ProfilesError> {
 pub(crate) async fn run(options: &ProfilesOptions) -> Result<String, ProfilesError> {
     let mut rows = Vec::new();
     for implementation in options.implementations() {
-        // What the user sets comes last and holds.
+        // The user's settings come last and so take precedence.
         let mut set = implementation.overrides();
         set.extend(options.set.iter().cloned());
         let loaded = scenario::load(&options.scenario(), &set)?;

@@ -1,5 +1,5 @@
-//! Benchmark of a node's services: how long a message takes to all filter clients, to all clients of the event
-//! stream, and from a light client's request to its acceptance.
+//! Benchmark of a node's services. Measures the time for a message to reach all filter clients or all clients
+//! of the event stream, and the time from a light client's request to its acceptance.
 //!
 //! Two nodes run as processes; the clients share this process, so that the figures include its work.
 

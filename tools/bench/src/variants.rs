@@ -1,4 +1,4 @@
-//! Peers that a benchmark compares, from its command line.
+//! The peers that a benchmark compares, as given on its command line.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! Installing a folder's npm packages when they are missing or differ from its lock file.
+//! Installs a folder's npm packages if they are missing or do not match its lock file.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,7 +12,7 @@ use thiserror::Error;
 #[path = "tests/npm.rs"]
 mod tests;
 
-/// File in `node_modules` with the hash of the lock file that the packages were installed from.
+/// File in `node_modules` with the hash of the lock file from which the packages were installed.
 const STAMP: &str = ".undertone-lock-sha256";
 /// File beside `package-lock.json` that is locked while a process installs.
 const LOCK: &str = "node_modules.lock";
@@ -48,7 +48,7 @@ pub enum NpmError {
     },
 }
 
-/// Makes `dir/node_modules` match `dir/package-lock.json`. Does nothing if it already does; concurrent
+/// Makes `dir/node_modules` match `dir/package-lock.json`. Does nothing if they already match. Concurrent
 /// processes wait for one another.
 ///
 /// # Errors

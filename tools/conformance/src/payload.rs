@@ -40,7 +40,7 @@ pub enum StampError {
     },
 }
 
-/// Reads the size of a stamped payload from a command line, bytes.
+/// Parses the size of a stamped payload on a command line, bytes.
 pub fn parse_size(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(size) if (STAMP_BYTES..=MAX_BYTES).contains(&size) => Ok(size),

@@ -29,7 +29,7 @@ use reader::{Shared, read_lines};
 
 /// Time limit for a peer's answer, which guards against a peer that hangs; no test depends on its length.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// Interval at which a peer is asked for state that it does not report by events.
+/// Interval at which a peer is polled for state that it does not report by events.
 const POLL: Duration = Duration::from_millis(20);
 
 /// Running peer program; a drop kills the process.
@@ -249,7 +249,7 @@ impl PeerProcess {
         self.messages.try_recv().ok()
     }
 
-    /// Asks the peer to end and waits until it has.
+    /// Asks the peer to exit and waits until it has.
     pub async fn quit(mut self) -> Result<(), PeerError> {
         self.tell("quit", Command::Quit).await?;
         match timeout(DEADLINE, self.child.wait()).await {
@@ -347,7 +347,7 @@ impl PeerProcess {
         }
     }
 
-    /// Returns the error for closed pipes: the peer broke the protocol, or the process ended.
+    /// Returns the error for closed pipes: either the peer broke the protocol, or the process ended.
     async fn gone(&mut self, waiting_for: &'static str) -> PeerError {
         if let Some(line) = self.shared.broken_line.lock().take() {
             return PeerError::Protocol {
@@ -355,7 +355,7 @@ impl PeerProcess {
                 line,
             };
         }
-        // The pipe can close a moment before the process has ended.
+        // The pipe can close shortly before the process ends.
         let status = match timeout(DEADLINE, self.child.wait()).await {
             Ok(Ok(status)) => status.to_string(),
             Ok(Err(error)) => error.to_string(),

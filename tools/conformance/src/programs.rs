@@ -21,7 +21,7 @@ pub fn js_gossipsub() -> Result<PeerCommand, NpmError> {
     node_program("js-gossipsub", "gossipsub", "peer.mjs")
 }
 
-/// Returns a circuit relay of js-libp2p on TCP, noise and yamux, which is in no topic.
+/// Returns a circuit relay of js-libp2p on TCP, noise and yamux, which joins no topics.
 pub fn js_circuit_relay() -> Result<PeerCommand, NpmError> {
     node_program("js-circuit-relay", "gossipsub", "relay.mjs")
 }
@@ -37,7 +37,7 @@ pub fn js_light_client() -> Result<PeerCommand, NpmError> {
     node_program("js-light-client", "light-client", "peer.mjs")
 }
 
-/// Returns the reader of messages with js-waku's codecs. Its argument is a file:
+/// Returns the program that decodes messages with js-waku's codecs. Its argument is a file:
 /// `tools/conformance/js/light-client/vectors/read.mjs`.
 pub fn js_vector_reader() -> Result<PeerCommand, NpmError> {
     node_program("js-vector-reader", "light-client", "vectors/read.mjs")

@@ -68,7 +68,7 @@ pub enum Command {
     Stat,
     /// Return the counts of control messages so far. Answered with [`Control`].
     Control,
-    /// Exit with status 0 after an answer. The end of standard input means the same, without an answer.
+    /// Exit with status 0 after answering. The end of standard input means the same, without an answer.
     Quit,
 }
 
@@ -107,7 +107,7 @@ pub struct Reply {
 pub enum Outcome {
     /// Success; the object depends on the command and may be empty.
     Ok(serde_json::Value),
-    /// Refusal or failure, as text for people.
+    /// Refusal or failure, as readable text.
     Error(String),
 }
 
@@ -115,7 +115,7 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// First line of every peer: the peer listens and takes commands.
+    /// First line of every peer: the peer listens and accepts commands.
     Ready(Ready),
     /// New and valid message that arrived on a subscribed topic.
     Message(Delivery),
@@ -201,9 +201,9 @@ pub struct ControlCounts {
     pub graft: u64,
     /// Number of PRUNE entries.
     pub prune: u64,
-    /// Number of PRUNE entries that carry a backoff.
+    /// Number of PRUNE entries with a backoff.
     pub prune_with_backoff: u64,
-    /// Backoff in seconds of the last PRUNE that carried one; `None` for Undertone, which does not report it.
+    /// Backoff in seconds of the last PRUNE that had one; `None` for Undertone, which does not report it.
     pub prune_backoff_s: Option<u64>,
     /// Number of IHAVE entries (ids for Undertone).
     pub ihave: u64,

@@ -1,8 +1,8 @@
 //! Counting of control messages on the wire.
 //!
-//! `libp2p-gossipsub` does not report which control messages it sends. So the peer puts a [`Tap`] between
-//! the multiplexer and the behaviour, which passes every byte on unchanged and counts the control entries
-//! of each frame on streams that negotiated a GossipSub protocol.
+//! `libp2p-gossipsub` does not report which control messages it sends. So the peer puts a [`Tap`] between the
+//! multiplexer and the behaviour. The tap passes every byte on unchanged and counts the control entries of
+//! each frame on streams that negotiated a GossipSub protocol.
 
 use std::io;
 use std::pin::Pin;
@@ -72,7 +72,7 @@ struct CarriedMessages {
 pub struct Tap<T> {
     inner: T,
     counter: TrafficCounter,
-    /// Shared by the connection and its streams.
+    /// Shared by the connection and all its streams.
     carried: Arc<CarriedMessages>,
     sent: Frames,
     received: Frames,

@@ -1,13 +1,13 @@
-//! The frames that all variants are fed, and the reading of those that they send.
+//! Builds the frames sent to all variants, and parses the frames that they send.
 
 use bytes::Bytes;
 use undertone_gossip::wire::{self, Rpc};
 use undertone_gossip::{Limits, Topic};
 
-/// Where all messages go.
+/// Topic of all messages.
 pub(crate) const TOPIC: &str = "/waku/2/rs/66/0";
 
-/// Messages of one size, no two alike.
+/// Generator of messages of one size, all different.
 pub(crate) struct Messages {
     topic: Topic,
     size: usize,
@@ -23,7 +23,7 @@ impl Messages {
         }
     }
 
-    /// A message that was never seen, alone in its frame.
+    /// Returns a frame with a single new message.
     pub(crate) fn fresh(&mut self) -> Bytes {
         let mut data = vec![0; self.size];
         data[..8].copy_from_slice(&self.next.to_be_bytes());
@@ -32,7 +32,7 @@ impl Messages {
     }
 }
 
-/// What a peer says first: it is subscribed and has us in its mesh.
+/// Returns a peer's first frame: it subscribes and grafts us.
 pub(crate) fn hello() -> Bytes {
     let topic = Topic::new(TOPIC);
     let mut hello = wire::Encoder::default();
@@ -41,7 +41,7 @@ pub(crate) fn hello() -> Bytes {
     hello.finish().expect("two entries")
 }
 
-/// The RPCs in what was written to one stream.
+/// Decodes the RPCs written to one stream.
 pub(crate) fn rpcs(mut written: Bytes) -> Vec<Rpc> {
     let mut rpcs = Vec::new();
     while !written.is_empty() {

@@ -1,4 +1,4 @@
-//! The other side: `libp2p-gossipsub`'s behaviour, alone and between its codec and its handlers.
+//! The router of `libp2p-gossipsub`: its behaviour alone, and with its codec and handlers.
 
 mod config;
 mod node;
@@ -11,7 +11,7 @@ use node::{Event, Node};
 /// The behaviour of `libp2p-gossipsub`: decoded RPCs in, queued RPCs out.
 pub(crate) struct Behaviour(Node);
 
-/// The same with its codec and its handlers: frames in, frames out.
+/// The same with its codec and handlers: frames in, frames out.
 pub(crate) struct WithCodec(Node);
 
 impl Subject for Behaviour {
@@ -40,7 +40,7 @@ impl Subject for Behaviour {
 }
 
 impl Subject for WithCodec {
-    /// As a stream's reader has it when a frame is complete.
+    /// The buffer type of a stream's reader once a frame is complete.
     type Arriving = BytesMut;
     type Outlet = Node;
 
@@ -58,7 +58,7 @@ impl Subject for WithCodec {
         self.0.settle();
     }
 
-    /// Nothing is sent, and a handler whose queue stays empty is not woken.
+    /// A duplicate causes no output, and a handler whose queue stays empty is not woken.
     fn further_copy(&mut self, mut frame: BytesMut) {
         let event = self.0.decode(&mut frame);
         self.0.receive(1, event);

@@ -1,18 +1,18 @@
-//! What a frame costs in the router alone, Undertone's beside `libp2p-gossipsub`'s, fed the same RPCs:
-//! time and allocations, by size and kind.
+//! Costs of a frame in the router alone, for Undertone's router and that of `libp2p-gossipsub`, given the
+//! same RPCs: time and allocations, by size and kind.
 //!
 //! `cargo bench -p undertone-bench --bench router`
 //!
 //! Three variants, each with eight mesh peers, the same parameters and the same score:
 //!
 //! - [`Undertone`]: frames in, frames out;
-//! - [`Behaviour`]: the behaviour of `libp2p-gossipsub` by itself, decoded RPCs in, queued RPCs out: it
-//!   neither decodes nor encodes;
-//! - [`WithCodec`]: the same behaviour between its own codec and its own handlers, frames in, frames
-//!   out: what [`Undertone`] does.
+//! - [`Behaviour`]: the behaviour of `libp2p-gossipsub` alone, decoded RPCs in, queued RPCs out; it neither
+//!   decodes nor encodes;
+//! - [`WithCodec`]: the same behaviour with its own codec and handlers, frames in, frames out, which is the
+//!   work that [`Undertone`] does.
 //!
-//! Frames lie complete in memory at the start and are dropped at the end; no variant reads a socket,
-//! waits, or has its heartbeat run.
+//! Frames are complete in memory at the start and dropped at the end. No variant reads a socket, waits, or
+//! runs its heartbeat.
 
 mod frames;
 mod gossipsub;
@@ -35,12 +35,12 @@ static ALLOCATIONS: divan::AllocProfiler = divan::AllocProfiler::system();
 
 const SIZES: [usize; 3] = [2 << 10, 25 << 10, 150 << 10];
 
-/// Messages that a router sees before it is replaced by a fresh one, untimed: caches turn over with
-/// heartbeats, and none runs. So few that memory is used again, as it is in life.
+/// Number of messages after which a router is replaced by a fresh one, untimed, because caches are only
+/// emptied at heartbeats, and none runs. Small enough that memory is reused, as in practice.
 const MESSAGES_PER_ROUTER: usize = 50;
 
-/// A first copy: named, announced by IDONTWANT, accepted, forwarded to seven peers. One at a time, so
-/// that what is left in queues is taken out, untimed, before the next.
+/// A first copy: its id is computed, IDONTWANT is sent, and it is accepted and forwarded to seven peers. One
+/// at a time, so that the queues can be emptied, untimed, before the next.
 #[divan::bench(
     types = [Undertone, Behaviour, WithCodec],
     args = SIZES,
@@ -80,7 +80,7 @@ fn duplicate<S: Subject>(bencher: divan::Bencher<'_, '_>, size: usize) {
     subject.borrow_mut().settle();
 }
 
-/// Hashing alone, which all of the above contain: the floor.
+/// Hashing alone, which all the others include: the lower bound.
 #[divan::bench(args = SIZES)]
 fn message_id(bencher: divan::Bencher<'_, '_>, size: usize) {
     let data = vec![7; size];

@@ -1,9 +1,8 @@
-//! Streams of libp2p whose other end swallows everything.
+//! Streams of libp2p whose remote end discards everything.
 //!
-//! A handler of `libp2p-gossipsub` writes to a stream of libp2p and to nothing else, and only a swarm
-//! makes these. So a swarm makes some over a transport of our own: without a socket, a multiplexer or
-//! encryption, whose streams agree to any protocol and then take every byte at once. They work on when the
-//! swarm is gone.
+//! A handler of `libp2p-gossipsub` can only write to a stream of libp2p, and only a swarm creates these. So a
+//! swarm creates some over a custom transport without a socket, a multiplexer or encryption. Its streams
+//! agree to any protocol and then accept every byte at once. They keep working when the swarm is gone.
 
 use std::convert::Infallible;
 use std::io;
@@ -26,13 +25,13 @@ use parking_lot::Mutex;
 
 const PROTOCOL: &str = "/swallow";
 
-/// What the other end of a stream answers to a proposal of [`PROTOCOL`] (multistream-select).
+/// Answer of a stream's remote end to a proposal of [`PROTOCOL`] (multistream-select).
 const ANSWER: &[u8] = b"\x13/multistream/1.0.0\n\x09/swallow\n";
 
-/// A stream, and what was written to it.
+/// A stream, and the record of what was written to it.
 pub(crate) type Swallowing = (Stream, Arc<Written>);
 
-/// Opens some.
+/// Opens `count` streams.
 pub(crate) fn open(count: usize) -> Vec<Swallowing> {
     let remote = PeerId::random();
     let opened = Arc::default();
@@ -75,7 +74,7 @@ pub(crate) fn open(count: usize) -> Vec<Swallowing> {
     })
 }
 
-/// What was written to a stream.
+/// Record of what was written to a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     bytes: AtomicU64,
@@ -84,17 +83,17 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Bytes so far; those of the negotiation are among them.
+    /// Returns the number of bytes so far, including those of the negotiation.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Keeps what is written from now on.
+    /// Starts to record what is written.
     pub(crate) fn record(&self) {
         self.recording.store(true, Ordering::Relaxed);
     }
 
-    /// What was written since then, and keeps no more.
+    /// Stops recording, and returns what was written meanwhile.
     pub(crate) fn recorded(&self) -> Bytes {
         self.recording.store(false, Ordering::Relaxed);
         let mut recorded = self.recorded.lock();
@@ -102,7 +101,7 @@ impl Written {
     }
 
     fn add(&self, data: &[u8]) {
-        // One thread writes, so that the cheaper of two ways to add is enough.
+        // Only one thread writes, so a load and a store are enough.
         let bytes = self.bytes() + data.len() as u64;
         self.bytes.store(bytes, Ordering::Relaxed);
         if self.recording.load(Ordering::Relaxed) {
@@ -114,7 +113,7 @@ impl Written {
 
 type Opened = Arc<Mutex<Vec<Arc<Written>>>>;
 
-/// A transport whose every dial succeeds.
+/// A transport on which every dial succeeds.
 struct Nowhere {
     remote: PeerId,
     opened: Opened,
@@ -151,7 +150,7 @@ impl Transport for Nowhere {
     }
 }
 
-/// Opens as many streams as it is asked for.
+/// Muxer that opens as many streams as requested.
 struct Muxer(Opened);
 
 impl StreamMuxer for Muxer {
@@ -189,7 +188,7 @@ impl StreamMuxer for Muxer {
 }
 
 struct Substream {
-    /// What is left to be read; then nothing ever comes.
+    /// Rest of the answer to read; after it the stream stays pending.
     answer: &'static [u8],
     written: Arc<Written>,
 }

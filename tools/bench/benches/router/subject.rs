@@ -1,17 +1,17 @@
-//! What is measured, and the check that every variant does the same work.
+//! The interface of the measured routers, and the check that every variant does the same work.
 
 use bytes::Bytes;
 
 use crate::frames::{Messages, rpcs};
 
-/// Peers in the mesh; the first sends first copies, the second sends further ones.
+/// Number of peers in the mesh; the first sends first copies, the second sends duplicates.
 pub(crate) const PEERS: usize = 8;
 
 /// A router with [`PEERS`] mesh peers.
 pub(crate) trait Subject {
-    /// A frame in the form in which the router takes it.
+    /// A frame in the form in which the router accepts it.
     type Arriving;
-    /// Where its frames go.
+    /// Destination of its frames.
     type Outlet: Outlet;
 
     fn new() -> Self;
@@ -19,40 +19,40 @@ pub(crate) trait Subject {
     /// Prepares a frame; not measured.
     fn arriving(&mut self, frame: &Bytes) -> Self::Arriving;
 
-    /// Takes a first copy from peer 0, accepts it and sends what is to be sent.
+    /// Processes a first copy from peer 0: accepts it and sends what results.
     fn first_copy(&mut self, arriving: Self::Arriving);
 
-    /// Takes a further copy from peer 1.
+    /// Processes a duplicate from peer 1.
     fn further_copy(&mut self, arriving: Self::Arriving);
 
     fn outlet(&mut self) -> &mut Self::Outlet;
 }
 
-/// What a router sends, for the checks; not measured.
+/// A router's output, for the checks; not measured.
 pub(crate) trait Outlet {
-    /// Sends what still waits to be sent.
+    /// Sends everything that is still queued.
     fn settle(&mut self);
 
-    /// Bytes sent to all peers so far.
+    /// Returns the number of bytes sent to all peers so far.
     fn sent_bytes(&self) -> u64;
 
-    /// Keeps what is sent from now on.
+    /// Starts to record what is sent.
     fn record(&mut self);
 
-    /// What was sent to each peer since [`Outlet::record`], and keeps no more.
+    /// Stops recording, and returns what was sent to each peer since [`Outlet::record`].
     fn recorded(&mut self) -> Vec<Bytes>;
 }
 
-/// A subject whose every first copy must be forwarded to all mesh peers but the sender.
+/// A router that must forward every first copy to all mesh peers except the sender.
 pub(crate) struct Checked<S> {
     subject: S,
-    /// Bytes that one first copy makes the subject send.
+    /// Number of bytes that the router sends for one first copy.
     bytes_per_message: u64,
     expected_bytes: u64,
 }
 
 impl<S: Subject> Checked<S> {
-    /// A fresh subject, after it has shown with one message of the size that it does the work.
+    /// Creates a router and verifies with one message of the size that it does the work.
     pub(crate) fn new(messages: &mut Messages) -> Self {
         let mut subject = S::new();
         subject.outlet().settle();
@@ -93,7 +93,7 @@ impl<S: Subject> Checked<S> {
         self.subject.further_copy(arriving);
     }
 
-    /// Settles, and checks that as much was sent as the messages so far ask for.
+    /// Settles, and checks that the number of bytes sent matches the messages so far.
     pub(crate) fn settle(&mut self) {
         self.subject.outlet().settle();
         let sent = self.subject.outlet().sent_bytes();
@@ -101,7 +101,7 @@ impl<S: Subject> Checked<S> {
     }
 }
 
-/// Peer 0, who sent the message, got nothing; all others got it once, and one IDONTWANT before.
+/// Checks that peer 0, the sender, got nothing, and that all others got the message once and one IDONTWANT.
 fn assert_forwarded(frame: &Bytes, sent: Vec<Bytes>) {
     assert_eq!(sent.len(), PEERS, "peers");
     let expected = rpcs(frame.clone()).remove(0).messages;

@@ -1,4 +1,4 @@
-//! Undertone's router, driven as a driver does.
+//! Undertone's router, called in the same way as by its driver.
 
 use bytes::{Bytes, BytesMut};
 use undertone_gossip::{
@@ -17,7 +17,7 @@ pub(crate) struct Undertone {
 
 impl Undertone {
     fn input(&mut self, input: Input) {
-        // Time stands still: no heartbeat runs.
+        // The time is constant, so no heartbeat runs.
         self.router
             .handle(Time::ZERO, input)
             .expect("the bench keeps the contract");
@@ -102,7 +102,7 @@ impl Subject for Undertone {
 }
 
 impl Outlet for Undertone {
-    /// Outputs are taken as they come: nothing waits.
+    /// Outputs are taken at once, so nothing is queued.
     fn settle(&mut self) {}
 
     fn sent_bytes(&self) -> u64 {

@@ -16,7 +16,7 @@ pub(crate) struct Line {
     next_seq: u64,
 }
 
-/// Resources that the peers of a line had used at one moment.
+/// Resources used so far by the peers of a line.
 pub(crate) struct PeerSnapshot {
     at: Instant,
     stats: Vec<Stat>,
@@ -65,7 +65,8 @@ impl Line {
         &self.label
     }
 
-    /// Has the first peer publish, without waiting for it; returns the sequence number.
+    /// Makes the first peer publish, without waiting for it; returns the sequence number and the pending
+    /// reply.
     pub(crate) async fn publish(&mut self, size: usize) -> Result<(u64, PendingReply), PeerError> {
         let seq = self.next_seq;
         self.next_seq += 1;

@@ -10,7 +10,7 @@ use crate::chain::line::Line;
 #[path = "tests/load.rs"]
 mod tests;
 
-/// Time without a message after which a peer counts as having received all that it will.
+/// Time without a message after which no more messages are expected at a peer.
 const QUIET: Duration = Duration::from_secs(5);
 /// Interval at which memory is sampled under load.
 const SAMPLE: Duration = Duration::from_millis(500);
@@ -22,7 +22,7 @@ pub(crate) struct Load {
     pub(crate) size: usize,
     /// Number of messages to publish.
     pub(crate) count: u32,
-    /// Time from one message to the next; zero for all at once.
+    /// Interval between messages; zero for all at once.
     pub(crate) gap: Duration,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Outcome {
 }
 
 impl Load {
-    /// Splits the load into `rounds` parts that differ by one message at most. A burst is not split.
+    /// Splits the load into `rounds` parts that differ by at most one message. A burst is not split.
     pub(crate) fn rounds(self, rounds: u32) -> impl Iterator<Item = Self> {
         let rounds = if self.gap.is_zero() {
             1
@@ -95,7 +95,7 @@ pub(crate) async fn run(line: &mut Line, load: Load) -> Result<Outcome, PeerErro
     })
 }
 
-/// Takes from every receiver up to `count` messages with sequence numbers from `first_seq` on.
+/// Receives up to `count` messages with sequence numbers from `first_seq` on at every receiver.
 async fn receive(
     line: &mut Line,
     first_seq: u64,

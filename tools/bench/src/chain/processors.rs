@@ -29,14 +29,14 @@ impl Processors {
         Ok(Self { all, each })
     }
 
-    /// Binds this thread, and the processes that it starts from now on, to one processor by `turn`.
+    /// Pins this thread, and the processes that it starts from now on, to the processor for index `turn`.
     pub(crate) fn go_to(&self, turn: usize) -> Result<(), ProcessorsError> {
         let mut one = CpuSet::new();
         one.set(self.each[turn % self.each.len()]);
         Ok(sched_setaffinity(None, &one)?)
     }
 
-    /// Lets this thread, and the processes that it starts from now on, run on any processor.
+    /// Allows this thread, and the processes that it starts from now on, to run on any processor.
     pub(crate) fn go_anywhere(&self) -> Result<(), ProcessorsError> {
         Ok(sched_setaffinity(None, &self.all)?)
     }

@@ -21,7 +21,7 @@ pub(crate) struct Report {
 struct Compared {
     #[serde(flatten)]
     row: Row,
-    /// Figures of this variant divided by the first variant's; `None` where either is missing.
+    /// Values of this variant divided by those of the first; `None` where either is missing.
     ratio_to_first: Ratios,
 }
 
@@ -35,7 +35,8 @@ struct Ratios {
 }
 
 impl Report {
-    /// Makes a report from rows in the order of the loads, with the first variant's row first for each load.
+    /// Creates a report from rows in the order of the loads; for each load, the first variant's row comes
+    /// first.
     pub(crate) fn new(nodes: u16, apart: bool, rows: Vec<Row>) -> Self {
         let mut first: Option<Row> = None;
         let compare = |row: Row| {

@@ -13,7 +13,7 @@ const CONTENT_TOPIC: &str = "/undertone/1/interop/proto";
 /// Timestamp of the message with sequence number 0, Unix nanoseconds; each further one is a nanosecond later.
 const FIRST_TIMESTAMP_NS: i64 = 1_700_000_000_000_000_000;
 
-/// Message as a frame, encoded once for all peers that get it.
+/// Message as a frame, encoded once for all peers that receive it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
     /// Message id in hex.
@@ -22,7 +22,7 @@ pub(crate) struct Frame {
     pub(crate) bytes: Bytes,
 }
 
-/// Messages that are sent twice, and a marker after them that shows when all of them were read.
+/// Messages that are sent twice, followed by a marker message that shows when all of them have been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Load {
     pub(crate) frames: Vec<Frame>,
@@ -31,8 +31,8 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Makes `count` messages with payloads of `size` bytes, from the sequence number `first_seq` on. The
-    /// same arguments make the same bytes.
+    /// Creates `count` messages with payloads of `size` bytes, with sequence numbers from `first_seq` on. The
+    /// same arguments result in the same bytes.
     pub(crate) fn new(
         topic: &str,
         first_seq: u64,

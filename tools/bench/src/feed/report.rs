@@ -47,7 +47,7 @@ struct Ratios {
 
 impl Sample {
     /// Computes the costs per message. The new message after the duplicates counts with the mean cost of the
-    /// other new ones.
+    /// other new messages.
     pub(crate) fn of(cost: Cost, messages: u32) -> Self {
         let messages = f64::from(messages.max(1));
         let new_us = cost.new_us as f64 / messages;

@@ -10,7 +10,7 @@ use crate::output;
 #[path = "tests/report.rs"]
 mod tests;
 
-/// Resources that a peer had used at one moment.
+/// Resources that a peer has used up to one moment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     /// Time since the measurement started, approximately.
@@ -55,7 +55,7 @@ struct Ratios {
 }
 
 impl Usage {
-    /// Computes the usage from looks in chronological order.
+    /// Computes the usage from samples in chronological order.
     pub(crate) fn of(looks: &[Look]) -> Self {
         let (Some(first), Some(last)) = (looks.first(), looks.last()) else {
             return Self {
@@ -82,7 +82,7 @@ impl Report {
         }
     }
 
-    /// Adds a variant; the others are compared with the first one.
+    /// Adds a variant; all are compared with the first one.
     pub(crate) fn add(&mut self, label: String, in_mesh: usize, usage: Usage) {
         let base = self.rows.first().map_or(usage, |row| row.usage);
         self.rows.push(Row {

@@ -11,7 +11,7 @@ use crate::idle::report::{Look, Usage};
 const DEADLINE: Duration = Duration::from_secs(60);
 /// Interval at which the mesh is checked until it is stable.
 const POLL: Duration = Duration::from_secs(1);
-/// Number of looks after the first, few enough that their cost is negligible.
+/// Number of samples after the first, few enough that their cost is negligible.
 const LOOKS: u32 = 4;
 
 /// Peer that is measured.
@@ -22,7 +22,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Starts the peer and has it dial the crowd, because some libraries accept few connections per second.
+    /// Starts the peer and makes it dial the crowd, because some libraries accept few connections per second.
     pub(crate) async fn start(command: &PeerCommand, crowd: &IdleCrowd) -> Result<Self, PeerError> {
         let mut peer = PeerProcess::spawn(command).await?;
         peer.subscribe(TOPIC).await?;

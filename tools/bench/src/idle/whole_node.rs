@@ -1,4 +1,4 @@
-//! A node as operators run it, `undertone node`, with everything switched on.
+//! A node as operators run it, `undertone node`, with all services enabled.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -14,9 +14,9 @@ use undertone_conformance::protocol::Stat;
 use crate::idle::crowd::{IdleCrowd, NETWORK, SHARD};
 use crate::idle::report::{Look, Usage};
 
-/// Time limit for the node to know all others.
+/// Time limit for the node to know all the others.
 const DEADLINE: Duration = Duration::from_secs(60);
-/// Number of looks after the first.
+/// Number of samples after the first.
 const LOOKS: u32 = 4;
 
 /// Connections that a node may have besides those of the crowd.
@@ -30,8 +30,8 @@ pub(crate) struct WholeNode {
 }
 
 impl WholeNode {
-    /// Starts the node with relay, store, filter, lightpush, peer exchange, REST and one event stream, and has
-    /// it dial the crowd.
+    /// Starts the node with relay, store, filter, lightpush, peer exchange, REST and one event stream, and
+    /// makes it dial the crowd.
     pub(crate) async fn start(program: &Path, crowd: &IdleCrowd) -> Result<Self, HostileError> {
         let failed = |what| move |source| HostileError::Io { what, source };
         let folder = tempfile::tempdir().map_err(failed("cannot make a folder"))?;
@@ -65,7 +65,7 @@ impl WholeNode {
         })
     }
 
-    /// Waits until the node knows the whole crowd, and `settle_s` more; returns the size of its mesh.
+    /// Waits until the node knows the whole crowd, and `settle_s` seconds more; returns the size of its mesh.
     pub(crate) async fn settle(
         &self,
         connections: usize,

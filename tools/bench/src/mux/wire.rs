@@ -1,4 +1,4 @@
-//! Frames of yamux, read from the bytes of one direction of a connection.
+//! Frames of yamux, decoded from one direction of a connection.
 
 /// Length of a header, bytes.
 const HEADER_BYTES: usize = 12;
@@ -8,16 +8,16 @@ const HEADER_BYTES: usize = 12;
 pub enum FrameKind {
     /// Data of a stream.
     Data,
-    /// Bytes that the other end may send beyond those it was granted before.
+    /// Bytes that the other end may send in addition to those granted before.
     WindowUpdate,
-    /// Measurement of the round trip, or its answer.
+    /// Round-trip measurement, or its answer.
     Ping,
     /// End of the session.
     GoAway,
 }
 
 impl FrameKind {
-    /// Each kind with its number on the wire and its name in recordings.
+    /// Each kind, with its number on the wire and its name in recordings.
     pub const ALL: [(u8, Self, &'static str); 4] = [
         (0, Self::Data, "data"),
         (1, Self::WindowUpdate, "window"),
@@ -37,13 +37,13 @@ impl FrameKind {
 pub struct MuxFrame {
     /// Kind of the frame.
     pub kind: FrameKind,
-    /// Number of its stream; 0 for the session.
+    /// Id of its stream; 0 for the session.
     pub stream: u32,
     /// Field `length`: bytes of data, or bytes granted.
     pub length: u32,
 }
 
-/// Bytes that are no yamux.
+/// Error: the bytes are not yamux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no header of yamux: version {version}, kind {kind}")]
 pub struct NoYamux {
@@ -51,20 +51,20 @@ pub struct NoYamux {
     kind: u8,
 }
 
-/// Reader of one direction, which is given bytes in any portions.
+/// Decoder of one direction; accepts bytes in any portions.
 #[derive(Debug, Default)]
 pub struct MuxFrameReader {
     header: Vec<u8>,
-    /// Bytes of the frame's data that are still to come.
+    /// Remaining bytes of the frame's data.
     data_left: usize,
     current: Option<MuxFrame>,
 }
 
 impl MuxFrameReader {
-    /// Reads the next bytes; returns the frames that end with them.
+    /// Decodes the next bytes; returns the frames that they complete.
     ///
     /// # Errors
-    /// `NoYamux` for a header that is none.
+    /// `NoYamux` for an invalid header.
     pub fn read(&mut self, mut bytes: &[u8]) -> Result<Vec<MuxFrame>, NoYamux> {
         let mut ended = Vec::new();
         while !bytes.is_empty() {

@@ -4,14 +4,14 @@ use serde::Serialize;
 use undertone_lab::report::Sorted;
 use undertone_sim::outcome::{Delivery, Message};
 
-/// Totals of a run besides its deliveries, over all nodes and the whole run.
+/// Totals of a run other than its deliveries, over all nodes and the whole run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RunTotals {
-    /// Deliveries that there would be without failures, warm-up included.
+    /// Number of deliveries in a run without failures, warm-up included.
     pub(crate) expected: u64,
     /// Copies of messages received.
     pub(crate) copies: u64,
-    /// Directions of connections in which a message went; `None` if the nodes do not report it.
+    /// Number of connection directions that carried a message; `None` if the nodes do not report it.
     pub(crate) links: Option<u64>,
     /// IDONTWANT entries sent.
     pub(crate) idontwant: u64,
@@ -29,10 +29,10 @@ pub(crate) struct RunTotals {
     pub(crate) mesh_max: u32,
 }
 
-/// Figures of one run; latencies and hops without the warm-up.
+/// Figures of one run; latencies and hops exclude the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct ProfileFigures {
-    /// Share of the expected deliveries that were made.
+    /// Share of the expected deliveries that took place.
     pub(crate) delivered: f64,
     /// Median latency of a delivery, milliseconds.
     pub(crate) p50_ms: f64,
@@ -46,15 +46,16 @@ pub(crate) struct ProfileFigures {
     pub(crate) mesh: f64,
     /// Size of the largest mesh at the end.
     pub(crate) mesh_max: u32,
-    /// Copies after the first one for each delivery.
+    /// Duplicates per delivery.
     pub(crate) duplicates: f64,
-    /// Neighbours from which a node received messages, mean over the nodes; `None` if the nodes do not report it.
+    /// Number of neighbours from which a node received messages, mean over the nodes; `None` if the nodes do not
+    /// report it.
     pub(crate) links: Option<f64>,
-    /// IDONTWANT entries sent for each delivery.
+    /// IDONTWANT entries sent per delivery.
     pub(crate) idontwant: f64,
-    /// IHAVE entries sent for each delivery.
+    /// IHAVE entries sent per delivery.
     pub(crate) ihave: f64,
-    /// IWANT entries sent for each delivery.
+    /// IWANT entries sent per delivery.
     pub(crate) iwant: f64,
     /// GRAFT entries sent by each node.
     pub(crate) graft: f64,
@@ -102,7 +103,7 @@ impl ProfileFigures {
         }
     }
 
-    /// Names and values, in the order of the table.
+    /// Returns names and values in the order of the table.
     pub(crate) fn named(&self) -> [(&'static str, f64); 14] {
         [
             ("delivered", self.delivered),
@@ -123,7 +124,7 @@ impl ProfileFigures {
     }
 }
 
-/// Mean of some values; NaN of none.
+/// Returns the mean of the values; NaN if there are none.
 pub(crate) fn mean(values: impl Iterator<Item = f64>) -> f64 {
     Sorted::new(values.collect()).mean().unwrap_or(f64::NAN)
 }

@@ -15,7 +15,7 @@ use crate::profiles::peer_kind::PeerKind;
 /// Port at which every node listens.
 const PORT: u16 = 4001;
 
-/// Command line of a node at an address, with the scenario's parameters.
+/// Returns the command line of a node at an address, with the scenario's parameters.
 fn command(
     scenario: &Scenario,
     implementation: PeerKind,
@@ -54,7 +54,7 @@ pub(crate) async fn start(
     Ok(peers)
 }
 
-/// Starts a process in a host's namespace: the thread that starts it must be in it.
+/// Starts a process in a host's namespace; the thread that starts it must be in that namespace.
 async fn spawn_in(host: &Host, command: PeerCommand) -> Result<PeerProcess, ProfilesError> {
     let runtime = Handle::current();
     let thread = host.spawn(move || runtime.block_on(PeerProcess::spawn(&command)))?;
@@ -63,8 +63,8 @@ async fn spawn_in(host: &Host, command: PeerCommand) -> Result<PeerProcess, Prof
     Ok(joined.map_err(|_| TestbedError::Gone { what })??)
 }
 
-/// Makes the connections of the plan, each at its time after `zero`, which is the plan's time 0. The connections of one node
-/// are made one after another, as late as it takes.
+/// Makes the connections of the plan, each at its time after `zero`, the plan's time 0. The connections of one node
+/// are made one after another, however late that makes them.
 pub(crate) async fn connect(
     peers: &mut [PeerProcess],
     testbed: &Testbed,

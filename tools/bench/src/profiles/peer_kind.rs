@@ -4,7 +4,7 @@ use undertone_conformance::PeerCommand;
 use undertone_conformance::npm::NpmError;
 use undertone_conformance::programs;
 
-/// PeerKind of GossipSub whose nodes can be run here.
+/// Implementation of GossipSub whose nodes can be run here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum PeerKind {
     /// `libp2p-gossipsub`, of Rust.
@@ -27,7 +27,7 @@ impl PeerKind {
         }
     }
 
-    /// Profiles to simulate: the implementation's own, and this project's beside it.
+    /// Returns the profiles to simulate: the implementation's own, and this project's for comparison.
     pub(crate) fn profiles(self) -> Vec<&'static str> {
         match self {
             Self::Undertone => vec![self.name()],
@@ -35,8 +35,8 @@ impl PeerKind {
         }
     }
 
-    /// Overrides of the scenario that the implementation needs, and that make simulated nodes its own, but for the router's
-    /// profile.
+    /// Returns the overrides of the scenario for this implementation: those that it needs, and those that make
+    /// simulated nodes resemble its nodes, apart from the router's profile.
     pub(crate) fn overrides(self) -> Vec<String> {
         let name = self.name();
         let mut all = vec![
@@ -45,9 +45,9 @@ impl PeerKind {
         ];
         let more: &[&str] = match self {
             Self::Rust => &[],
-            // A hundred of its nodes on one machine cannot make their connections faster.
+            // A hundred of its nodes on one machine cannot connect any faster.
             Self::Js => &["scenario.start_spread_s=180", "traffic.first_s=220"],
-            // Its peer program has the parameters and scores of a network of Waku.
+            // Its peer program uses the parameters and scores of a Waku network.
             Self::Undertone => &["relay.base=waku"],
         };
         all.extend(more.iter().map(ToString::to_string));

@@ -22,7 +22,8 @@ pub(crate) struct RealRun<'a> {
 }
 
 impl RealRun<'_> {
-    /// Starts the nodes, publishes the messages of the plan at their times, and counts.
+    /// Starts the nodes, publishes the messages of the plan at their times, and counts what they receive and
+    /// send.
     pub(crate) async fn run(
         &self,
         network: &TestbedConfig,
@@ -55,7 +56,7 @@ impl RealRun<'_> {
         Ok(figures)
     }
 
-    /// Publishes each message at its time after `zero`, which is the plan's time 0.
+    /// Publishes each message at its time after `zero`, the plan's time 0.
     async fn publish(
         &self,
         peers: &mut [PeerProcess],

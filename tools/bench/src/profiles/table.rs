@@ -1,4 +1,4 @@
-//! Table of what was measured and simulated.
+//! Table of measured and simulated figures.
 
 use comfy_table::Table;
 use comfy_table::presets::ASCII_MARKDOWN;
@@ -10,11 +10,11 @@ use crate::profiles::peer_kind::PeerKind;
 /// Name of the row of real nodes.
 pub(crate) const MEASURED: &str = "measured";
 
-/// Figures of one implementation, measured or simulated, means over the seeds.
+/// Figures of one implementation, measured or simulated, as means over the seeds.
 #[derive(Debug, Serialize)]
 pub(crate) struct ComparedRow {
     implementation: String,
-    /// Profile that was simulated, or that real nodes were measured.
+    /// Simulated profile, or [`MEASURED`] for real nodes.
     by: &'static str,
     runs: Vec<ProfileFigures>,
 }
@@ -42,7 +42,7 @@ impl ComparedRow {
     }
 }
 
-/// Returns the table for people: simulated values with their ratio to the measured one of the implementation.
+/// Returns the text table: simulated values with their ratio to the measured value of the implementation.
 pub(crate) fn text(rows: &[ComparedRow]) -> String {
     let mut table = Table::new();
     table.load_preset(ASCII_MARKDOWN);

@@ -1,4 +1,4 @@
-//! A message to all clients of the event stream, of which some go away and come back.
+//! Delivery of a message to all clients of the event stream, some of which disconnect and come back.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,17 +15,18 @@ use crate::serving::network::{ServingNetwork, topic};
 use crate::serving::report::ServingFigures;
 
 const PATH: &str = "/events/v1/messages";
-/// Pause between two messages, and time for the node's log to be complete.
+/// Pause between messages, and time for the node's log to be complete.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Time limit for the messages that are missing when the last one was published.
+/// Time limit for messages still missing when the last one was published.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// One client in so many ends its stream after every few messages, and comes back with its cursor.
+/// One in `RESTLESS` clients ends its stream after every `MESSAGES_A_STREAM` messages and reconnects with its
+/// cursor.
 const RESTLESS: u32 = 10;
 const MESSAGES_A_STREAM: u32 = 5;
-/// Time for which such a client is away: about as long as two messages take.
+/// Time for which such a client stays away: about as long as two messages take.
 const AWAY: Duration = Duration::from_millis(200);
 
-/// EventArrival of a message at a client.
+/// Arrival of a message at a client.
 struct EventArrival {
     client: u32,
     topic: String,
@@ -52,7 +53,7 @@ pub(crate) async fn measure(
                 let cursor = read(client, &mut stream, &sender).await;
                 drop(stream);
                 sleep(AWAY).await;
-                // Refused as long as the node has not noticed that the client's last stream has ended.
+                // Refused until the node has noticed that the client's last stream has ended.
                 stream = loop {
                     match rest::events(rest, PATH, cursor.as_deref()).await {
                         Ok(next) => break next,
@@ -108,7 +109,7 @@ pub(crate) async fn measure(
     })
 }
 
-/// Reads a stream until it ends, or as long as a restless client stays; returns the cursor behind it.
+/// Reads a stream until it ends, or until a restless client leaves; returns the cursor to continue from.
 async fn read(
     client: u32,
     stream: &mut EventLines,

@@ -1,4 +1,4 @@
-//! A message to all filter clients.
+//! Delivery of a message to all filter clients.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,10 +19,10 @@ use crate::serving::report::ServingFigures;
 
 /// Time limit for a message to reach all clients.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time from the last subscription to the first message, so that all clients have been subscribed for longer than the second
-/// after which the node opens their streams.
+/// Time from the last subscription to the first message. By then all clients have been subscribed for more than a
+/// second, after which the node opens their streams.
 const SETTLE: Duration = Duration::from_secs(3);
-/// Pause between two messages, and time for the node's log to be complete.
+/// Pause between messages, and time for the node's log to be complete.
 const PAUSE: Duration = Duration::from_millis(200);
 
 pub(crate) async fn measure(

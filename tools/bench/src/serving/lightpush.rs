@@ -1,4 +1,4 @@
-//! A light client's message, from its request to the answer that it was published.
+//! Time of a light client's message from its request to the answer that it was published.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::serving::ServingOptions;
 use crate::serving::network::{ServingNetwork, payload, topic};
 use crate::serving::report::ServingFigures;
 
-/// Pause between two requests.
+/// Pause between requests.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(crate) async fn measure(

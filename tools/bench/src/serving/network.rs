@@ -1,4 +1,4 @@
-//! Two nodes that relay to each other: the one that is measured, and one that publishes.
+//! Two nodes that relay to each other: the measured one, and one that publishes.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -10,14 +10,14 @@ use undertone_attacks::node::{Node, NodeSpec};
 use undertone_attacks::stage::{prefix, pubsub_topic};
 use undertone_attacks::{HostileError, ProcessLook};
 
-/// Time limit for the nodes to be in each other's mesh.
+/// Time limit for the nodes to join each other's mesh.
 const MESHED: Duration = Duration::from_secs(60);
-/// Connections that the measured node may have besides those of clients.
+/// Connections that the measured node may have in addition to those of clients.
 const OTHERS: u32 = 50;
 
 /// The two nodes; a drop kills them.
 pub(crate) struct ServingNetwork {
-    /// Node that is measured.
+    /// Measured node.
     pub(crate) edge: Node,
     /// Node that publishes.
     pub(crate) far: Node,
@@ -82,12 +82,12 @@ impl ServingNetwork {
         })
     }
 
-    /// Looks at the process of the measured node.
+    /// Samples the process of the measured node.
     pub(crate) fn look(&self) -> ProcessLook {
         ProcessLook::at(self.edge.pid().unwrap_or(0))
     }
 
-    /// Publishes a message by the far node; returns whether that accepted it.
+    /// Publishes a message through the far node; returns whether the node accepted it.
     pub(crate) async fn publish(&self, number: u32, payload_bytes: usize) -> bool {
         let payload = payload(number, payload_bytes);
         let far = &self.far;
@@ -96,14 +96,14 @@ impl ServingNetwork {
     }
 }
 
-/// Returns the payload of a message, which names its number.
+/// Returns the payload of a message, which starts with its number.
 pub(crate) fn payload(number: u32, payload_bytes: usize) -> Vec<u8> {
     let mut payload = vec![0; payload_bytes.max(4)];
     payload[..4].copy_from_slice(&number.to_be_bytes());
     payload
 }
 
-/// Returns the content topic of a message, each of which has its own.
+/// Returns the content topic of a message; each message has its own.
 pub(crate) fn topic(number: u32) -> String {
     format!("{}/{number}/proto", prefix(0))
 }

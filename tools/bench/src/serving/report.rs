@@ -1,20 +1,20 @@
-//! Figures of one measurement.
+//! Results of one measurement.
 
 use std::fmt;
 
 use undertone_attacks::ProcessLook;
 use undertone_bench::figures::percentile;
 
-/// Figures of one measurement.
+/// Results of one measurement.
 #[derive(Debug)]
 pub(crate) struct ServingFigures {
     /// Description of what was measured.
     pub(crate) about: String,
-    /// Number of arrivals or answers that were to be.
+    /// Expected number of arrivals or answers.
     pub(crate) expected: usize,
-    /// Number of these that came, each once.
+    /// Number of these that arrived, each counted once.
     pub(crate) arrived: usize,
-    /// Number of arrivals of something that had arrived before.
+    /// Number of arrivals that were duplicates.
     pub(crate) repeated: usize,
     /// Named times, milliseconds.
     pub(crate) times: Vec<(&'static str, Vec<f64>)>,
@@ -25,7 +25,7 @@ pub(crate) struct ServingFigures {
 }
 
 impl ServingFigures {
-    /// Whether everything came, once.
+    /// Whether everything arrived exactly once.
     pub(crate) fn is_complete(&self) -> bool {
         self.arrived == self.expected && self.repeated == 0
     }

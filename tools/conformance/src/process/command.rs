@@ -21,7 +21,7 @@ impl PeerCommand {
         }
     }
 
-    /// Parses a command line, split at white space without quoting. `None` if it is blank.
+    /// Parses a command line, split at white space without quoting. Returns `None` if it is blank.
     #[must_use]
     pub fn parse(label: &str, line: &str) -> Option<Self> {
         let mut words = line.split_whitespace();

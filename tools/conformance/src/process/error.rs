@@ -25,7 +25,7 @@ pub enum PeerError {
         waiting_for: &'static str,
         /// Exit status of the peer.
         status: String,
-        /// The end of what it wrote to standard error.
+        /// End of its standard error.
         stderr: String,
     },
     /// The peer missed a deadline.
@@ -37,7 +37,7 @@ pub enum PeerError {
         waiting_for: &'static str,
         /// Time limit, in seconds.
         deadline_s: u64,
-        /// The end of what it wrote to standard error.
+        /// End of its standard error.
         stderr: String,
     },
     /// The peer answered a command with an error.

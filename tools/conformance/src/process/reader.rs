@@ -8,17 +8,17 @@ use tokio::sync::{mpsc, oneshot};
 use super::stderr::Stderr;
 use crate::protocol::{Delivery, Event, Outcome, Ready, Reply};
 
-/// State that the task that reads the peer's lines shares with the peer's driver.
+/// State shared by the task that reads the peer's lines and the peer's driver.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     /// Waiters for replies by request reference; `None` once the peer has closed its output.
     pub(super) waiting: Mutex<Option<BTreeMap<u64, oneshot::Sender<Outcome>>>>,
-    /// Line that ended the reading, if the peer broke the protocol.
+    /// Line that broke the protocol and so ended the reading.
     pub(super) broken_line: Mutex<Option<String>>,
     pub(super) stderr: Stderr,
 }
 
-/// Passes every line to its receiver, until the output ends or a line breaks the protocol.
+/// Passes every line to its receiver until the output ends or a line breaks the protocol.
 pub(super) async fn read_lines(
     stdout: impl AsyncRead + Unpin,
     shared: Arc<Shared>,

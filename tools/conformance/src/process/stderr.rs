@@ -7,12 +7,12 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// Bytes of the end of standard error that are kept.
+/// Number of bytes kept from the end of standard error.
 const KEPT_BYTES: usize = 16 << 10;
 /// Time limit for the pipe to close: a grandchild can hold it open after the peer has ended.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Last part of a process's standard error.
+/// End of a process's standard error.
 #[derive(Clone, Debug)]
 pub(super) struct Stderr {
     kept: Arc<Mutex<VecDeque<u8>>>,

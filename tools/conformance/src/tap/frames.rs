@@ -32,11 +32,11 @@ enum Kind {
 
 #[derive(Debug)]
 enum At {
-    /// Within the length prefix, of which `bits` bits were read.
+    /// Within the length prefix, of which `bits` bits have been read.
     Length { value: u64, bits: u32 },
-    /// Within a frame that is kept, of which `missing` bytes have not arrived.
+    /// Within a frame that is kept; `missing` bytes have not arrived yet.
     Body { kept: Vec<u8>, missing: usize },
-    /// Within a frame that is skipped, of which `missing` bytes have not arrived.
+    /// Within a frame that is skipped; `missing` bytes have not arrived yet.
     Skip { missing: u64 },
 }
 
@@ -47,7 +47,7 @@ impl Default for At {
 }
 
 impl Frames {
-    /// Takes the next bytes of the stream; returns the counts of the frames that they complete.
+    /// Processes the next bytes of the stream; returns the counts of the frames that they complete.
     pub fn feed(&mut self, mut bytes: &[u8]) -> ControlCounts {
         let mut counts = ControlCounts::default();
         while self.stream != Kind::Other && !bytes.is_empty() {
@@ -104,7 +104,7 @@ impl Frames {
                 self.stream = Kind::Other;
                 At::default()
             }
-            // No memory is reserved for bytes that were announced but have not arrived.
+            // Memory is not reserved for announced bytes before they arrive.
             Ok(length) if length <= MAX_FRAME_BYTES => At::Body {
                 kept: Vec::new(),
                 missing: length,

@@ -6,11 +6,11 @@ use crate::protocol::ControlCounts;
 #[path = "tests/rpc.rs"]
 mod tests;
 
-/// Protobuf field number of `RPC.publish`, of which each is a message.
+/// Protobuf field number of `RPC.publish`; each occurrence is a message.
 const PUBLISH: u32 = 2;
 /// Protobuf field number of `RPC.control`.
 const CONTROL: u32 = 3;
-/// Field numbers of `ControlMessage.{ihave, iwant, graft, prune, idontwant}`, from here to `IDONTWANT`.
+/// Field numbers of `ControlMessage.{ihave, iwant, graft, prune, idontwant}`, from `IHAVE` to `IDONTWANT`.
 const IHAVE: u32 = 1;
 const IWANT: u32 = 2;
 const GRAFT: u32 = 3;
@@ -19,7 +19,8 @@ const IDONTWANT: u32 = 5;
 /// Field number of `ControlPrune.backoff`, in seconds.
 const BACKOFF: u32 = 3;
 
-/// Adds the messages and control entries of an encoded `RPC` to `counts`. A parse error ends the counting of its message.
+/// Adds the messages and control entries of an encoded `RPC` to `counts`. A parse error ends the counting of the
+/// message that contains it.
 pub(super) fn count(rpc: &[u8], counts: &mut ControlCounts) {
     for (field, value) in fields(rpc) {
         match (field, value) {
@@ -54,7 +55,7 @@ fn count_control(control: &[u8], counts: &mut ControlCounts) {
     }
 }
 
-/// Fields of a protobuf message, until its end or its first error.
+/// Returns the fields of a protobuf message, up to its end or its first error.
 fn fields(message: &[u8]) -> impl Iterator<Item = (u32, FieldValue<'_>)> {
     let mut reader = FieldReader::new(message);
     std::iter::from_fn(move || reader.field().ok()?)

@@ -1,4 +1,4 @@
-//! The parameters of Undertone's router, said to `libp2p-gossipsub`.
+//! Translates the parameters of Undertone's router to `libp2p-gossipsub`.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use undertone_gossip as ours;
 
 use crate::frames::TOPIC;
 
-/// Longer than any run: its clock cannot be stopped, and no heartbeat is to be measured.
+/// Heartbeat interval longer than any run: the clock cannot be stopped, and no heartbeat should be measured.
 const NEVER: Duration = Duration::from_secs(1 << 20);
 
-/// Anonymous messages named by the SHA-256 of their data and judged by the application, in the mesh of
-/// `from`.
+/// Returns the configuration for anonymous messages with the SHA-256 of their data as id, validated by the
+/// application, with the mesh parameters of `from`.
 pub(crate) fn config(from: &ours::Config) -> Config {
     ConfigBuilder::default()
         .validation_mode(ValidationMode::Anonymous)
@@ -39,7 +39,7 @@ pub(crate) fn config(from: &ours::Config) -> Config {
         .expect("Undertone's rules for these parameters are libp2p's")
 }
 
-/// The score of `from`, and its thresholds.
+/// Returns the score parameters of `from`, and their thresholds.
 pub(crate) fn score(from: &ours::Config) -> (PeerScoreParams, PeerScoreThresholds) {
     let score = from.score.as_ref().expect("the preset scores peers");
     let topic = (IdentTopic::new(TOPIC).hash(), topic(&score.default_topic));

@@ -1,4 +1,4 @@
-//! The behaviour and its handlers, called as a swarm calls them.
+//! The behaviour and its handlers, called in the same way as by a swarm.
 
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -30,12 +30,12 @@ use crate::frames::{TOPIC, hello};
 use crate::streams::{self, Swallowing, Written};
 use crate::subject::{Outlet, PEERS};
 
-/// What a handler tells the behaviour: a decoded RPC, for one.
+/// Event from a handler to the behaviour, such as a decoded RPC.
 pub(crate) type Event = THandlerOutEvent<Behaviour>;
 
 type Handler = THandler<Behaviour>;
 
-/// The codec has no public name; this is what reads a stream by it.
+/// The codec's type is private; this is the type that reads a stream with it.
 type Reader =
     <<Handler as ConnectionHandler>::OutboundProtocol as InboundUpgrade<Cursor<Vec<u8>>>>::Output;
 
@@ -87,14 +87,14 @@ impl Node {
         node
     }
 
-    /// The RPC in a frame.
+    /// Decodes the RPC in a frame.
     pub(crate) fn decode(&mut self, frame: &mut BytesMut) -> Event {
         let decoded = self.reader.0.codec_mut().decode(frame);
         let event = decoded.expect("the frame is valid");
         event.expect("the frame is complete")
     }
 
-    /// Takes an RPC from a peer and accepts the message in it if it is new.
+    /// Passes an RPC of a peer to the behaviour, and accepts the RPC's message if it is new.
     pub(crate) fn receive(&mut self, seat: usize, event: Event) {
         let peer = &self.peers[seat];
         self.behaviour
@@ -129,7 +129,7 @@ impl Node {
 }
 
 impl Outlet for Node {
-    /// Has every handler take what waits in its queue, encode it and write it to its stream.
+    /// Makes every handler encode the contents of its queue and write them to its stream.
     fn settle(&mut self) {
         let mut cx = Context::from_waker(Waker::noop());
         for peer in &mut self.peers {
@@ -159,7 +159,7 @@ impl Outlet for Node {
     }
 }
 
-/// Connects a peer that we dialled and that speaks v1.2: its handler may write at once.
+/// Connects a peer that we dialled and that speaks v1.2; its handler can write at once.
 fn connect(
     behaviour: &mut Behaviour,
     seat: usize,
@@ -196,7 +196,7 @@ fn connect(
         .upgrade_inbound(Cursor::new(Vec::new()), version.clone())
         .now_or_never();
     let upgraded = protocol.upgrade_outbound(stream, version).now_or_never();
-    // Both wait for nothing, and their error has no value.
+    // Neither upgrade waits for anything, and their error type has no values.
     let (Some(Ok(reader)), Some(Ok(upgraded))) = (reader, upgraded) else {
         unreachable!("an upgrade only wraps its stream");
     };

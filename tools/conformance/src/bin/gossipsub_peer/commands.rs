@@ -14,7 +14,7 @@ use undertone_node_process::host::{cpu_us, monotonic_ns, rss_kib};
 
 use crate::network::Behaviour;
 
-/// Executor of commands, with the dials that still need an answer.
+/// Executor of commands, with the dials that are still to be answered.
 pub(crate) struct Commands {
     counter: TrafficCounter,
     dialling: BTreeMap<ConnectionId, u64>,
@@ -23,7 +23,7 @@ pub(crate) struct Commands {
 /// Next action after a command was started.
 pub(crate) enum NextCommand {
     Answer(Outcome),
-    /// The answer follows with an event of the network.
+    /// The answer follows after an event of the network.
     Later,
     Quit,
 }

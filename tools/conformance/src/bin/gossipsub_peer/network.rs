@@ -104,7 +104,7 @@ fn gossip_config(
         .mesh_outbound_min(outbound_min)
         .gossip_lazy(options.d_lazy)
         .heartbeat_interval(heartbeat)
-        // The default is five seconds, in which no mesh forms.
+        // The default is five seconds, during which no mesh forms.
         .heartbeat_initial_delay(heartbeat)
         .flood_publish(options.flood_publish)
         .max_transmit_size(options.max_message_bytes.saturating_add(RPC_OVERHEAD_BYTES))

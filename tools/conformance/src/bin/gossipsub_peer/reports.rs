@@ -5,7 +5,7 @@ use undertone_conformance::payload;
 use undertone_conformance::protocol::{Event, REPORT_DELAY};
 use undertone_node_process::host::monotonic_ns;
 
-/// Received messages that were not reported yet.
+/// Received messages not yet reported.
 #[derive(Default)]
 pub(crate) struct Reports {
     waiting: Vec<Event>,

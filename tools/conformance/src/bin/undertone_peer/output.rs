@@ -8,14 +8,14 @@ use undertone_conformance::protocol::{Event, REPORT_DELAY, Ready, Reply};
 use undertone_node::handle::{Delivery, MessageSink};
 use undertone_node_process::host::monotonic_ns;
 
-/// Line that waits to be written.
+/// Line waiting to be written.
 enum Line {
     Ready(Ready),
     Reply(Reply),
     Delivered { delivery: Box<Delivery>, at_ns: u64 },
 }
 
-/// Sender of lines that never blocks. The queue is unbounded, because a driver reads all output of its
+/// Sender of lines that never blocks. The queue is unbounded, because a driver always reads all output of its
 /// peers.
 #[derive(Clone)]
 pub(crate) struct Output(Sender<Line>);
