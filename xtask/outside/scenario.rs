@@ -1,4 +1,5 @@
-//! A program outside the workspace: a scenario that names a strategy of this program, beside the built-in one.
+//! A program outside the workspace: a scenario with a strategy defined by this program, next to the built-in
+//! one.
 
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -24,7 +25,7 @@ impl Strategy for Everybody {
     }
 }
 
-/// Copies for each delivery, and the name of the strategy that the results state.
+/// Returns the number of copies per delivery, and the name of the strategy in the results.
 fn copies(strategy: &str) -> Result<(f64, String), Box<dyn Error>> {
     let loaded = scenario::load("small", &[format!("relay.strategy={strategy}")])?;
     let request = RunRequest {

@@ -8,7 +8,7 @@ use undertone_gossip::{Direction, Features, NewPeer, PeerIx, Router, Time, Verdi
 use undertone_link as link;
 use undertone_link::{ConnIx, Host, Priority, Profile};
 
-/// Sends each message to the last subscribers only, at most two.
+/// Sends each message to at most two subscribers, the last ones.
 #[derive(Clone, Copy, Debug)]
 struct LastTwo;
 

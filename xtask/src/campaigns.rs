@@ -6,26 +6,26 @@ pub(crate) mod start;
 use crate::needs::{self, Need};
 use crate::run::{Place, quoted};
 
-/// Campaign by name. Measurements build with the profile `dist`, that of the installed program; long computations with `release`;
-/// what waits most of the time with `dev`.
+/// A campaign and its commands. Measurements build with the profile `dist`, that of the installed program; long
+/// computations with `release`; work that mostly waits with `dev`.
 #[derive(Debug)]
 pub(crate) struct Campaign {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    /// Without one of these it fails.
+    /// If any of these is missing, the campaign fails.
     pub(crate) needs: &'static [Need],
-    /// Command lines as those of steps; the last one gets the arguments of the user.
+    /// Command lines as in steps; the last one gets the user's arguments.
     pub(crate) commands: &'static [&'static str],
 }
 
 /// Builds the program `undertone` for test programs of other packages.
 const PROGRAM: &str = "cargo build --workspace --bin undertone --examples";
-/// Builds it as it is installed.
+/// Builds it as for an installation.
 const PROGRAM_DIST: &str = "cargo build --profile dist --package undertone";
 
 const PYTHON_ENVIRONMENT: &str = "python3 -m venv --clear {target}/python/venv";
 
-/// All campaigns in the order in which they run: the quickest first.
+/// All campaigns in the order in which they run, the quickest first.
 pub(crate) const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "tables",
@@ -210,7 +210,7 @@ pub(crate) enum CampaignError {
 }
 
 impl Campaign {
-    /// Runs the campaign; what it finds goes to standard output.
+    /// Runs the campaign; its results go to standard output.
     pub(crate) fn run(&self, place: &Place, arguments: &[String]) -> Result<(), CampaignError> {
         if let Some(missing) = place.missing(self.needs, None) {
             return Err(missing.into());

@@ -88,7 +88,7 @@ fn campaigns() -> PossibleValuesParser {
 }
 
 impl TestArgs {
-    /// Returns the steps that are asked for, in the order in which they run.
+    /// Returns the requested steps, in the order in which they run.
     pub(crate) fn steps(&self) -> Vec<&'static Step> {
         let is_named = |names: &[String], step: &Step| names.iter().any(|name| name == step.name);
         let is_chosen = |step: &Step| match self.only.is_empty() {

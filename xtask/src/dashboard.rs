@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// Variables that Grafana replaces before it asks Prometheus, with a value that each may have.
+/// Variables that Grafana replaces before it queries Prometheus, each with a possible value.
 const VARIABLES: [(&str, &str); 2] = [("$__rate_interval", "1m"), ("$instance", ".*")];
 
-/// Reason why a dashboard has no rules.
+/// Reason why a dashboard cannot be converted to rules.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DashboardError {
     #[error("{path}: {source}")]
@@ -23,7 +23,8 @@ pub(crate) enum DashboardError {
     Empty { path: PathBuf },
 }
 
-/// Returns a file of rules that record each expression of a dashboard under a name of its own. It is JSON, which is YAML too.
+/// Returns a file of rules that record each expression of a dashboard under a name of its own. It is JSON, and
+/// therefore also YAML.
 pub(crate) fn rules(path: &Path) -> Result<String, DashboardError> {
     let path = path.to_owned();
     let text = match fs::read_to_string(&path) {

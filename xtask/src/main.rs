@@ -1,4 +1,4 @@
-//! Project tasks: the tests of `cargo xtask test`, campaigns, and checks that no other tool makes.
+//! Project tasks: the tests of `cargo xtask test`, campaigns, and checks that no other tool does.
 
 mod campaigns;
 mod cli;
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a task; returns whether what it checked is as it should be.
+/// Runs a task; returns whether its checks passed.
 fn run_task(root: &Path, task: Task) -> Result<bool, Box<dyn Error>> {
     match task {
         Task::Test(args) => test(root, &args),

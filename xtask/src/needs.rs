@@ -1,26 +1,26 @@
 //! Programs and packages that steps and campaigns need besides Rust and a C compiler.
 
-/// Something that a command needs, as commands that a person could type.
+/// Requirement of a command, as commands that a person could type.
 #[derive(Debug)]
 pub(crate) struct Need {
-    /// Name of it in messages.
+    /// Name of the requirement in messages.
     pub(crate) what: &'static str,
-    /// Command that succeeds where it is there.
+    /// Command that succeeds if the requirement is met.
     pub(crate) check: &'static str,
-    /// Way to get it.
+    /// How to meet it.
     pub(crate) get: Get,
 }
 
-/// Way to get what is missing.
+/// How to get what is missing.
 #[derive(Debug)]
 pub(crate) enum Get {
     /// Command that `--install` runs.
     Install(&'static str),
-    /// Packages of Debian, separated by spaces, which `--install` installs if it may.
+    /// Debian packages, separated by spaces, which `--install` installs if it may.
     Apt(&'static str),
-    /// The commands of the step fetch it by themselves, which they may with `--install`.
+    /// The commands of the step fetch it themselves, which `--install` permits.
     ByStep,
-    /// Nothing installs it; the text says what a person can do.
+    /// Cannot be installed automatically; the text says what a person can do.
     ByHand(&'static str),
 }
 
@@ -39,7 +39,7 @@ pub(crate) const CURL: Need = Need {
     check: "curl --version",
     get: Get::Apt("curl"),
 };
-/// Right to mount a file system: of the process, or as root of a user namespace, which `{as_root}` stands for.
+/// Permission to mount a file system: of the process, or as root of a user namespace, for which `{as_root}` stands.
 pub(crate) const MOUNTS: Need = Need {
     what: "the right to mount a file system",
     check: "{as_root}unshare --mount mount -t tmpfs tmpfs /mnt",
@@ -67,7 +67,8 @@ pub(crate) const NPM: Need = Need {
     check: "npm --version",
     get: Get::ByHand("install Node.js 20 or later"),
 };
-/// Compiler of the contract and development chain; the stamp is a copy of the lock file that they were installed from.
+/// Compiler of the contract and development chain. The stamp is a copy of the lock file from which they were
+/// installed.
 pub(crate) const CONTRACT_PACKAGES: Need = Need {
     what: "the npm packages of contracts/",
     check: "cd contracts && cmp package-lock.json node_modules/.undertone-package-lock.json",
@@ -76,7 +77,7 @@ pub(crate) const CONTRACT_PACKAGES: Need = Need {
          cp package-lock.json node_modules/.undertone-package-lock.json",
     ),
 };
-/// Peers in JavaScript, whose packages the tests install from their lock files.
+/// Peers in JavaScript, whose packages the tests install according to their lock files.
 pub(crate) const PEERS: Need = Need {
     what: "the npm packages of tools/conformance/js/",
     check: "for peer in tools/conformance/js/*/package-lock.json; do test -d ${peer%/*}/node_modules || exit 1; done",
@@ -142,7 +143,8 @@ pub(crate) const MPI: Need = Need {
     check: r#"mpirun --version && mpicc --version && { test -n "$LIBCLANG_PATH" || ls /usr/lib/llvm-*/lib/libclang.so; }"#,
     get: Get::Apt("libopenmpi-dev openmpi-bin libclang-dev"),
 };
-/// Right to make network namespaces: of the process, or as root of a user namespace, which `{as_root}` stands for.
+/// Permission to create network namespaces: of the process, or as root of a user namespace, for which `{as_root}`
+/// stands.
 pub(crate) const NAMESPACES: Need = Need {
     what: "network namespaces with a TUN device",
     check: "{as_root}unshare --net sh -c ': <>/dev/net/tun && ip link set lo up'",
@@ -162,7 +164,7 @@ pub(crate) const LOSS: Need = Need {
         "run as root or allow user namespaces; needs a kernel with nf_tables and numgen",
     ),
 };
-/// Programs of the routers; `miniupnpd --version` ends with a status of its own.
+/// Programs of the routers; `miniupnpd --version` exits with a special status.
 pub(crate) const ROUTERS: Need = Need {
     what: "nft, miniupnpd and curl",
     check: "which nft && which miniupnpd && which curl",
@@ -186,7 +188,7 @@ pub(crate) const PROMTOOL: Need = Need {
     check: "promtool --version",
     get: Get::Apt("prometheus"),
 };
-/// Linters at the versions that the files are written for.
+/// Linters, at the versions for which the files are written.
 pub(crate) const PYTHON_LINTERS: Need = Need {
     what: "hadolint 2.15.1 and compose-lint 0.36.2",
     check: "test -x {target}/deploy/venv/bin/hadolint && test -x {target}/deploy/venv/bin/compose-lint",

@@ -1,4 +1,4 @@
-//! Report of `cargo xtask test`: a table, what failed and how to run it again, and what was not run.
+//! Report of `cargo xtask test`: a table, the failures and how to run them again, and what was not run.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::steps::{STEPS, Step};
 /// Outcome of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Every command passed but those that could not run on this machine, each with its reason.
+    /// Every command passed, except those that could not run on this machine, each with its reason.
     Passed {
         without: Vec<String>,
     },
@@ -17,7 +17,7 @@ pub(crate) enum Outcome {
         error: String,
         log: PathBuf,
     },
-    /// The step could not run on this machine; the text says why.
+    /// The step could not run on this machine, for this reason.
     Skipped(String),
 }
 

@@ -1,4 +1,4 @@
-//! Running of commands: each is printed before it runs, and what it prints is kept in a log.
+//! Runs commands: prints each one before it runs, and keeps its output in a log.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -13,13 +13,15 @@ use crate::report::{Outcome, Row};
 use crate::steps::Step;
 use crate::workspace::{self, MetadataError, in_workspace};
 
-/// Prefix of a command that gives it the right to make network namespaces, where the process does not have it.
+/// Prefix that permits a command to create network namespaces if the process itself may not.
 const AS_ROOT: &str = "unshare --user --map-root-user ";
 
-/// Command that installs the packages of Debian that follow. A machine that was never asked for packages has no list of them.
+/// Command that installs the Debian packages named after it. Updates the package list first, which a fresh machine
+/// does not have.
 const APT: &str = "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends";
 
-/// Time to read what a command has printed after it ended. Processes that it left behind may keep its output open for ever.
+/// Time to read the remaining output after a command has ended. Processes that it left behind may keep its output
+/// open forever.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Reason why a command failed.
@@ -31,7 +33,7 @@ pub(crate) enum CommandError {
     Start { line: String, source: io::Error },
 }
 
-/// Reason why something that is needed is not there.
+/// Reason why a requirement is not met.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Missing {
     #[error("missing: {what}; --install gets it (`{line}`)")]
@@ -50,17 +52,17 @@ pub(crate) enum Missing {
     },
 }
 
-/// Place in which commands run.
+/// Where commands run.
 #[derive(Debug)]
 pub(crate) struct Place {
     root: PathBuf,
     pub(crate) target: PathBuf,
-    /// Whether what is missing may be installed.
+    /// Whether missing requirements may be installed.
     install: bool,
 }
 
 impl Place {
-    /// Returns the workspace at `root`, of which cargo knows the target folder.
+    /// Returns the workspace at `root`, with the target folder from cargo.
     pub(crate) fn new(root: &Path, install: bool) -> Result<Self, MetadataError> {
         Ok(Self {
             root: root.to_owned(),
@@ -117,14 +119,14 @@ impl Place {
         Outcome::Passed { without }
     }
 
-    /// Returns the first of these that is not there and cannot be had.
+    /// Returns the first requirement that is missing and cannot be installed.
     pub(crate) fn missing(&self, needs: &[Need], mut log: Option<&mut File>) -> Option<Missing> {
         needs
             .iter()
             .find_map(|need| self.get(need, log.as_deref_mut()).err())
     }
 
-    /// Makes sure that something is there.
+    /// Makes sure that a requirement is met.
     fn get(&self, need: &Need, log: Option<&mut File>) -> Result<(), Missing> {
         let mut check = self.shell(&self.filled(need.check));
         let output = check.stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -161,7 +163,7 @@ impl Place {
         line
     }
 
-    /// Prints a command line and runs it; what it prints goes to standard error and into the log, if there is one.
+    /// Prints a command line and runs it; its output goes to standard error and to the log, if there is one.
     pub(crate) fn run(&self, line: &str, log: Option<&mut File>) -> Result<(), CommandError> {
         eprintln!("$ {line}");
         let mut command = self.shell(line);
@@ -189,19 +191,19 @@ impl Place {
     }
 }
 
-/// Runs a command; what it prints goes to standard error and into the log.
+/// Runs a command; its output goes to standard error and to the log.
 fn logged(mut command: process::Command, log: &File) -> io::Result<ExitStatus> {
     let (mut reader, writer) = io::pipe()?;
     let mut log = log.try_clone()?;
     command.stdout(writer.try_clone()?).stderr(writer);
     let mut child = command.spawn()?;
-    // Holds the writing ends.
+    // It holds the writing ends of the pipe.
     drop(command);
     let (ended, end) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = [0; 1 << 16];
         while let Ok(read @ 1..) = reader.read(&mut bytes) {
-            // Neither a closed terminal nor a full disk is a reason to stop the command.
+            // A closed terminal or a full disk is no reason to stop the command.
             let _ = io::stderr().write_all(&bytes[..read]);
             let _ = log.write_all(&bytes[..read]);
         }
@@ -212,7 +214,7 @@ fn logged(mut command: process::Command, log: &File) -> io::Result<ExitStatus> {
     Ok(status)
 }
 
-/// Returns a word as a shell reads it unchanged.
+/// Quotes a word so that a shell reads it unchanged.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,+@%".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {

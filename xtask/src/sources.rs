@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders with code; folders in them named as in `FOREIGN` hold code of others.
+/// Folders with code; subfolders named in `FOREIGN` contain third-party code.
 const CODE: [&str; 4] = ["crates", "fuzz", "tools", "xtask"];
 const FOREIGN: [&str; 2] = ["node_modules", "target"];
 

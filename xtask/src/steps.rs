@@ -1,4 +1,4 @@
-//! Steps of `cargo xtask test`: what each checks, what it needs, and the commands that it runs.
+//! Steps of `cargo xtask test`: what each checks, its requirements, and its commands.
 
 use crate::needs::{self, Need};
 
@@ -10,9 +10,9 @@ pub(crate) struct Step {
     /// Description of what it checks.
     pub(crate) about: &'static str,
     pub(crate) tier: Tier,
-    /// Without one of these the step is skipped.
+    /// If any of these is missing, the step is skipped.
     pub(crate) needs: &'static [Need],
-    /// Commands, one after another until one fails.
+    /// Commands, run in order until one fails.
     pub(crate) commands: &'static [Command],
 }
 
@@ -21,16 +21,16 @@ pub(crate) struct Step {
 pub(crate) enum Tier {
     /// `cargo xtask test`: needs Rust and a C compiler, installs nothing.
     Bare,
-    /// `cargo xtask test --all`: what needs more, or takes long.
+    /// `cargo xtask test --all`: steps that need more, or take long.
     All,
 }
 
-/// Command of a shell in the root of the workspace. `{target}` stands for cargo's target folder, `{as_root}` for what gives the
-/// right to make network namespaces.
+/// Shell command in the root of the workspace. `{target}` stands for cargo's target folder, `{as_root}` for a prefix
+/// that permits the command to create network namespaces.
 #[derive(Debug)]
 pub(crate) struct Command {
     pub(crate) line: &'static str,
-    /// Without one of these the command is left out, and the step can still pass.
+    /// If any of these is missing, the command is left out, and the step can still pass.
     pub(crate) needs: &'static [Need],
 }
 
@@ -42,12 +42,12 @@ const fn run_if(needs: &'static [Need], line: &'static str) -> Command {
     Command { line, needs }
 }
 
-/// Builds the program `undertone` and the examples. With examples cargo enables the features of dependencies that tests have, so
-/// that no dependency is compiled again.
+/// Builds the program `undertone` and the examples. With the examples, cargo enables the same features of
+/// dependencies as for tests, so no dependency is compiled again.
 const PROGRAMS: Command = run("cargo build --workspace --bin undertone --examples");
 
-/// All steps in the order in which they run: the quickest first. Every command selects the whole workspace, because cargo compiles a
-/// dependency again for each selection of packages that enables other features of it.
+/// All steps in the order in which they run, the quickest first. Every command selects the whole workspace, because
+/// cargo recompiles a dependency for each selection of packages that enables other features of it.
 pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "fmt",
@@ -76,7 +76,7 @@ pub(crate) const STEPS: &[Step] = &[
         needs: &[needs::CLIPPY],
         commands: &[
             run("cargo clippy --workspace --all-targets -- -D warnings"),
-            // Also the tests that `cargo test` leaves out.
+            // Includes the tests that a plain `cargo test` leaves out.
             run("cargo clippy --workspace --test '*' -- -D warnings"),
         ],
     },
@@ -85,7 +85,7 @@ pub(crate) const STEPS: &[Step] = &[
         about: "unit, property and network tests, tests on real nodes",
         tier: Tier::Bare,
         needs: &[],
-        // Snapshots are compared and not written; the step `archive` is the one that needs PostgreSQL.
+        // Snapshots are compared, not written; the step `archive` covers those that need PostgreSQL.
         commands: &[
             run(
                 "INSTA_UPDATE=no UNDERTONE_SKIP_POSTGRES=1 cargo test --workspace --tests --no-fail-fast",
@@ -156,11 +156,11 @@ pub(crate) const STEPS: &[Step] = &[
         needs: &[],
         commands: &[
             run("cargo check --package undertone --no-default-features"),
-            // With the versions of the workspace; cargo leaves out of the copy what the packages do not use.
+            // Uses the versions of the workspace; cargo removes from the copy what the packages do not use.
             run("cp Cargo.lock xtask/outside/Cargo.lock"),
             run("cd xtask/outside && cargo run --offline --package outside-strategy"),
             run("cd xtask/outside && cargo run --offline --package outside-scenario"),
-            // Its source is one of the examples, which run above.
+            // Its source is one of the examples that run above.
             run("cd xtask/outside && cargo check --offline --package outside-node"),
         ],
     },
@@ -171,7 +171,7 @@ pub(crate) const STEPS: &[Step] = &[
         needs: &[],
         commands: &[
             run("rm -rf {target}/package"),
-            // Without lock files: cargo would look for the other packages in the registry.
+            // Without lock files, for which cargo would look up the other packages in the registry.
             run(
                 "cargo package --offline --no-verify --allow-dirty --exclude-lockfile --quiet \
                  --package undertone-compact --package undertone-wire --package undertone-link \
@@ -224,7 +224,7 @@ pub(crate) const STEPS: &[Step] = &[
                  promtool check rules {target}/deploy/dashboard.yml",
             ),
             run("{target}/deploy/venv/bin/hadolint --no-color deploy/docker/Dockerfile"),
-            // Images that are built are named all the same, with their version.
+            // Images that are built locally also have a name with a version.
             run(
                 "{target}/deploy/node_modules/.bin/dclint deploy/docker/compose.yaml --quiet \
                  --disable-rule no-build-and-image",
@@ -233,7 +233,7 @@ pub(crate) const STEPS: &[Step] = &[
                 "{target}/deploy/venv/bin/compose-lint check --quiet --strict-config --fail-on low \
                  --config deploy/docker/compose-lint.yaml deploy/docker/compose.yaml",
             ),
-            // Without the list that kustomize reads.
+            // Without the list, which is for kustomize.
             run(
                 "{target}/deploy/go/kube-score score --output-format=ci --exit-one-on-warning \
                  $(ls deploy/kubernetes/*.yaml | grep -v kustomization)",
@@ -269,7 +269,7 @@ pub(crate) const STEPS: &[Step] = &[
         needs: &[needs::NPM, needs::CHROMIUM, needs::PAGE_PACKAGES],
         commands: &[
             PROGRAMS,
-            // Records that have every shape of chart and every verdict.
+            // Records with every shape of chart and every verdict.
             run("mkdir -p {target}/page && {target}/debug/examples/page \
                  crates/lab/lab/tests/records {target}/page/report.html"),
             run(
@@ -345,7 +345,7 @@ pub(crate) const STEPS: &[Step] = &[
         needs: &[needs::NPM, needs::PEERS],
         commands: &[
             PROGRAMS,
-            // A test has two nodes and a few clients.
+            // Each test has two nodes and a few clients.
             run("cargo test --workspace --test services -- --test-threads=2"),
             run_if(
                 &[needs::GO, needs::GO_PEER],
@@ -383,7 +383,7 @@ pub(crate) const STEPS: &[Step] = &[
         needs: &[],
         commands: &[
             PROGRAMS,
-            // Attacks wait most of the time.
+            // Attacks mostly wait.
             run(
                 "cargo test --workspace --test hostile --test crowds --test light --test upgrade -- --test-threads=4",
             ),

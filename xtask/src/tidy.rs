@@ -1,4 +1,4 @@
-//! Check of house rules that no other tool checks.
+//! Checks house rules that no other tool checks.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
@@ -104,8 +104,8 @@ fn unexplained(line: &str) -> bool {
     })
 }
 
-/// Returns findings for ignored tests whose reason does not end in the command that runs them: one that nobody
-/// runs proves nothing.
+/// Returns findings for ignored tests whose reason does not end in the command that runs them: a test that
+/// nobody runs proves nothing.
 fn never_run(path: &Path, text: &str) -> Vec<Finding> {
     let finding = |(line, text): (usize, &str)| {
         let attribute = text.trim_start();
@@ -125,7 +125,7 @@ fn never_run(path: &Path, text: &str) -> Vec<Finding> {
     (1..).zip(text.lines()).filter_map(finding).collect()
 }
 
-/// Whether a string on the line ends in a command of this program for one step or campaign.
+/// Whether a string on the line ends in a command of this program for a step or a campaign.
 fn names_a_command(line: &str) -> bool {
     let command = line
         .split_once("cargo xtask ")

@@ -1,4 +1,4 @@
-//! Comparison of one simulation on several processes of MPI: the traces must be equal.
+//! Compares runs of a simulation on one and on several MPI processes: the traces must be equal.
 
 use std::io;
 use std::path::Path;
@@ -6,8 +6,9 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-/// Scenarios that take seconds, with overrides that make them smaller: between them they have every kind of event that one
-/// node causes at another, faults, losses, and proofs. Those with a delay of 0, such as `cities-line`, do not run on several processes.
+/// Short scenarios, with overrides that make them smaller. Together they have every kind of event that one node
+/// causes at another, faults, losses, and proofs. Scenarios with a delay of 0, such as `cities-line`, cannot run on
+/// several processes.
 const SMALL: [&[&str]; 13] = [
     &["small"],
     &["churn"],
@@ -25,7 +26,7 @@ const SMALL: [&[&str]; 13] = [
 ];
 const LARGE: [&[&str]; 1] = [&["scale-100k"]];
 
-/// Numbers of processes, each with its number of threads. The first is what the others are compared with.
+/// Numbers of processes, each with its number of threads. All are compared with the first.
 const SHAPES: [(usize, usize); 5] = [(1, 1), (1, 2), (2, 1), (2, 2), (4, 1)];
 
 /// Part of a run's summary that is compared.
@@ -34,7 +35,7 @@ struct Summary {
     trace_hash: String,
 }
 
-/// Reason why the traces are not known to be equal.
+/// Reason why the traces differ or cannot be compared.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TracesError {
     #[error("{run} cannot be started: {source}")]
@@ -54,8 +55,8 @@ pub(crate) enum TracesError {
     },
 }
 
-/// Runs each scenario in every shape, with the program that was built with the feature `mpi`: small ones of the profile `dev`, the
-/// large one of `release`.
+/// Runs each scenario in every shape, with the program built with the feature `mpi`: small scenarios with the profile
+/// `dev`, the large one with `release`.
 pub(crate) fn compare(target: &Path, large: bool) -> Result<(), TracesError> {
     let (folder, scenarios): (_, &[&[&str]]) = match large {
         true => ("release", &LARGE),
@@ -95,7 +96,7 @@ fn trace(
 ) -> Result<String, TracesError> {
     let run = run.to_owned();
     let mut command = Command::new("mpirun");
-    // More processes than processors, and root, are meant here.
+    // Running as root and with more processes than processors is intended.
     command.args([
         "--oversubscribe",
         "--bind-to",

@@ -10,7 +10,7 @@ use serde::Deserialize;
 /// Folders of the workspaces of the repository, each with a lock file of its own; the first is the root.
 pub(crate) const WORKSPACES: [&str; 4] = ["", "crates/edge/bindings", "crates/edge/python", "fuzz"];
 
-/// Part of the output of `cargo metadata` that is used here.
+/// The parts of `cargo metadata`'s output that are used here.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Metadata {
     pub(crate) packages: Vec<Package>,
@@ -20,7 +20,7 @@ pub(crate) struct Metadata {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Package {
     pub(crate) dependencies: Vec<Dependency>,
-    /// Programs, tests and examples, in which tests look up what the steps name.
+    /// Programs, tests and examples, used by tests to look up the names in steps.
     #[cfg(test)]
     pub(crate) targets: Vec<Target>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Target {
     pub(crate) test: bool,
 }
 
-/// Reason why cargo's description cannot be had.
+/// Reason why cargo's description is not available.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MetadataError {
     #[error("cannot run `cargo metadata`: {0}")]
@@ -52,7 +52,7 @@ pub(crate) enum MetadataError {
     Json(serde_json::Error),
 }
 
-/// Returns cargo's description of the workspace at `root`, without dependencies of others.
+/// Returns cargo's description of the workspace at `root`, without third-party dependencies.
 pub(crate) fn metadata(root: &Path) -> Result<Metadata, MetadataError> {
     let args = ["metadata", "--no-deps", "--format-version", "1"];
     let output = cargo_command(root, &args)
@@ -74,8 +74,9 @@ pub(crate) fn cargo_command(root: &Path, args: &[&str]) -> process::Command {
     command
 }
 
-/// Returns a command in the workspace at `root`. `cargo run` describes xtask's own package in the environment; build scripts that
-/// watch these variables would see a change after a plain `cargo test`, and cause recompilation.
+/// Returns a command in the workspace at `root`, without cargo's variables. `cargo run` describes xtask's own package
+/// in the environment. Build scripts that watch these variables would see a change after a plain `cargo test`, and
+/// cause recompilation.
 pub(crate) fn in_workspace(program: &str, root: &Path) -> process::Command {
     let mut command = process::Command::new(program);
     command.current_dir(root);

@@ -1,4 +1,4 @@
-//! Task of the campaign `fuzz`: each target of the folder `fuzz`, for some minutes, guided by the code that an input reaches.
+//! Task of the campaign `fuzz`: runs each target of the folder `fuzz` for some minutes, guided by code coverage.
 
 use std::env;
 use std::fs;
@@ -8,18 +8,18 @@ use std::process::ExitStatus;
 
 use crate::workspace::cargo_command;
 
-/// Variable with the time of each target, seconds.
+/// Environment variable with the time of each target, seconds.
 pub(super) const SECONDS: &str = "UNDERTONE_FUZZ_S";
 
 const SECONDS_DEFAULT: &str = "180";
 
-/// Resident memory at which a target has failed, MiB: its machines are small, and what is read is bounded.
+/// Resident memory at which a target fails, MiB: nodes run on small machines, and input sizes are limited.
 const MEMORY_MIB: u32 = 512;
 
-/// Time at which one input has hung its target, seconds. Most take microseconds.
+/// Time after which an input counts as hanging its target, seconds. Most take microseconds.
 const INPUT_S: u32 = 20;
 
-/// Lines of a failed target's output that are shown.
+/// Number of output lines shown of a failed target.
 const SHOWN_LINES: usize = 60;
 
 /// Reason why targets cannot be run.
@@ -33,7 +33,8 @@ pub(crate) enum FuzzError {
     Build(ExitStatus),
 }
 
-/// Builds the targets and runs those named by the arguments, or all, even if an earlier one failed. Returns whether none failed.
+/// Builds the targets and runs those named by the arguments, or all, even if an earlier one fails. Returns whether
+/// none failed.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<bool, FuzzError> {
     let path = root.join("fuzz");
     let in_folder = |source| FuzzError::Folder {
@@ -72,7 +73,7 @@ struct Run {
     is_passed: bool,
 }
 
-/// Names of the targets, in their order.
+/// Returns the names of the targets, in order.
 fn targets(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for file in fs::read_dir(folder.join("fuzz_targets"))? {
@@ -84,7 +85,7 @@ fn targets(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Runs a target: new inputs are kept for the next run in `target/corpus`, those of the repository are only read.
+/// Runs a target. New inputs are kept for the next run in `target/corpus`; those of the repository are only read.
 fn fuzz(folder: &Path, target: &str, seconds: &str) -> io::Result<Run> {
     let found = format!("target/corpus/{target}");
     let artifacts = format!("artifacts/{target}/");
@@ -120,7 +121,8 @@ fn fuzz(folder: &Path, target: &str, seconds: &str) -> io::Result<Run> {
     })
 }
 
-/// Executions, edges and features of libFuzzer's last line of progress, as in `#2097152 pulse cov: 411 ft: 1270 corp: …`.
+/// Extracts executions, edges and features from libFuzzer's last progress line, such as `#2097152 pulse cov: 411 ft:
+/// 1270 corp: …`.
 fn figures(log: &str) -> [&str; 3] {
     let line = log
         .lines()
@@ -151,7 +153,7 @@ fn report(target: &str, log: &str) {
     }
 }
 
-/// Path of the input that failed, as libFuzzer names it.
+/// Returns the path of the failing input, as reported by libFuzzer.
 fn input(log: &str) -> Option<&str> {
     let (_, path) = log.rsplit_once("Test unit written to ")?;
     path.lines().next()

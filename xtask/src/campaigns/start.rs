@@ -1,4 +1,5 @@
-//! Task of the campaign `start`: the size of an operator's program, and the time from its start until it listens.
+//! Task of the campaign `start`: measures the size of an operator's program, and the time from its start until it
+//! listens.
 
 use std::env;
 use std::fs::{self, File};
@@ -7,18 +8,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Variable with the path of a program to measure instead of the one that the campaign has built.
+/// Environment variable with the path of a program to measure instead of the one built by the campaign.
 const PROGRAM: &str = "UNDERTONE_START_PROGRAM";
 
 /// Number of starts of each kind.
 const STARTS: usize = 20;
 
-/// Goal of the size, bytes, for the program without symbols.
+/// Maximum size of the program without symbols, bytes.
 const SIZE_MAX_BYTES: u64 = 40_000_000;
-/// Goal of the time until a node listens.
+/// Maximum time until a node listens.
 const START_MAX: Duration = Duration::from_millis(300);
 
-/// Flags of every node: on loopback, at ports that are free.
+/// Flags of every node: on loopback, on free ports.
 const EVERYWHERE: [&str; 5] = [
     "node",
     "--json",
@@ -45,7 +46,7 @@ const KINDS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Measures the program, and prints the result and the goals that were missed. Returns whether there are none.
+/// Measures the program, and prints the results and the missed goals. Returns whether no goal was missed.
 pub(crate) fn run(target: &Path) -> io::Result<bool> {
     let built = || target.join("dist/undertone");
     let program = env::var_os(PROGRAM).map_or_else(built, PathBuf::from);
@@ -79,7 +80,7 @@ fn measure(program: &Path, folder: &Path) -> io::Result<Vec<String>> {
         let (mut new, mut again) = (Vec::new(), Vec::new());
         for _ in 0..STARTS {
             let data = folder.join("data");
-            // A folder that is not there is new as well.
+            // The folder may not exist, which is also a new start.
             let _ = fs::remove_dir_all(&data);
             new.push(start(program, &data, flags)?);
             again.push(start(program, &data, flags)?);
@@ -100,7 +101,7 @@ fn measure(program: &Path, folder: &Path) -> io::Result<Vec<String>> {
     Ok(missed)
 }
 
-/// Size of the program after `strip`, bytes.
+/// Returns the size of the program after `strip`, bytes.
 fn stripped(program: &Path, copy: &Path, option: &str) -> io::Result<u64> {
     let mut command = Command::new("strip");
     let status = command
@@ -115,7 +116,7 @@ fn stripped(program: &Path, copy: &Path, option: &str) -> io::Result<u64> {
     Ok(fs::metadata(copy)?.len())
 }
 
-/// Time from the start of a node's process until it says where it listens; the node is stopped after that.
+/// Returns the time from the start of a node's process until it reports its addresses; then stops the node.
 fn start(program: &Path, data: &Path, flags: &[&str]) -> io::Result<Duration> {
     let log = data.with_extension("log");
     let mut command = Command::new(program);
@@ -130,7 +131,7 @@ fn start(program: &Path, data: &Path, flags: &[&str]) -> io::Result<Duration> {
     let mut line = String::new();
     let read = stdout.read_line(&mut line);
     let took = began.elapsed();
-    // A node that is stopped by this signal writes what the next start finds. It may have ended by itself.
+    // A node stopped by this signal saves its state for the next start. It may also have ended by itself.
     let stopped = Command::new("sh")
         .args(["-c", "kill \"$0\"", &child.id().to_string()])
         .status();
@@ -142,7 +143,7 @@ fn start(program: &Path, data: &Path, flags: &[&str]) -> io::Result<Duration> {
     Ok(took)
 }
 
-/// Median and maximum of the times, of which there is at least one.
+/// Returns median and maximum of the times, of which there is at least one.
 fn median_and_max(times: &mut [Duration]) -> (Duration, Duration) {
     times.sort_unstable();
     (times[times.len() / 2], times[times.len() - 1])
@@ -168,7 +169,7 @@ mod tests {
         let folder = env::temp_dir().join(format!("undertone-start-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let data = folder.join("data");
-        // `ls` says that it knows no such option.
+        // `ls` reports an unknown option.
         let error = start(Path::new("ls"), &data, &[]).unwrap_err();
         assert!(error.to_string().contains("ls: "), "{error}");
         fs::remove_dir_all(&folder).unwrap();
