@@ -9,7 +9,7 @@ const SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/profiles.
 /// profiles of their routers.
 #[derive(Debug, Args)]
 pub(crate) struct ProfilesOptions {
-    /// PeerKind to run. May be repeated. Without it: all.
+    /// Implementation to run. May be repeated. Without it: all.
     #[arg(long = "implementation", value_name = "NAME")]
     chosen: Vec<PeerKind>,
     /// File of the scenario. It has one topic and no rate limit.
