@@ -82,7 +82,7 @@ pub static MUXES: [MuxProfile; 8] = [
         name: "yamux-undertone",
         flow_control: Some(FlowControl::YAMUX_UNDERTONE),
         is_measured: false,
-        source: "as yamux-rust, with the bound of crates/node/node, src/driver/swarm/yamux.rs",
+        source: "as yamux-rust, with the bound of crates/node/network, src/swarm/yamux.rs",
     },
     MuxProfile {
         name: "quic",

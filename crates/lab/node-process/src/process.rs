@@ -69,7 +69,7 @@ impl NodeProcess {
         Self { child, log }
     }
 
-    /// Starts a node, which must have the flag `--json`, and waits until it prints that it is ready. Its standard error
+    /// Starts a node, which must have the flag `--json` and REST, and waits until it prints that it is ready. Its standard error
     /// is appended to the log.
     ///
     /// # Errors
@@ -110,8 +110,9 @@ impl NodeProcess {
         self.child.id()
     }
 
-    /// Sends the process a signal. Nothing happens if it has ended.
+    /// Sends the process a signal. Not for a process whose end was seen: its id may be another's by then.
     pub fn signal(&self, signal: Signal) {
+        // Fails if the process has ended, which whoever asks for its status learns.
         let _ = kill_process(Pid::from_child(&self.child), signal);
     }
 

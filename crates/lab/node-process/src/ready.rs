@@ -9,25 +9,25 @@ pub struct Ready {
     pub peer_id: String,
     /// Multiaddresses of the node, with `/p2p`.
     pub listen_addresses: Vec<String>,
-    /// Address of the REST server, if the node has one.
-    pub rest: Option<SocketAddr>,
+    /// Address of the REST server.
+    pub rest: SocketAddr,
 }
 
 impl Ready {
-    /// Reads the line; `None` for any other line.
+    /// Parses the line; returns `None` for any other line, and for that of a node without REST.
     pub(crate) fn read(line: &str) -> Option<Self> {
         let ready: Value = serde_json::from_str(line).ok()?;
         let addresses = ready["listenAddresses"].as_array()?.iter();
-        let rest = match &ready["rest"] {
-            Value::Null => None,
-            rest => Some(rest.as_str()?.strip_prefix("http://")?.parse().ok()?),
-        };
         Some(Self {
             peer_id: ready["peerId"].as_str()?.to_owned(),
             listen_addresses: addresses
                 .map(|address| Some(address.as_str()?.to_owned()))
                 .collect::<Option<_>>()?,
-            rest,
+            rest: ready["rest"]
+                .as_str()?
+                .strip_prefix("http://")?
+                .parse()
+                .ok()?,
         })
     }
 }

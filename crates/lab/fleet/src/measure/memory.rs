@@ -4,6 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use serde::Serialize;
+use undertone_node_process::host::vm_rss;
 use undertone_rln::{Identity, Key, Prover, Verifier};
 
 use super::{MeasureError, tree};
@@ -53,12 +54,8 @@ pub fn with_rln<T>(work: impl FnOnce() -> T) -> Result<T, MeasureError> {
     Ok(done)
 }
 
-/// Returns this process's resident memory in bytes: the field `VmRSS` of Linux's `/proc/self/status`.
+/// Returns this process's resident memory in bytes; `None` where the system has no `/proc`.
 pub fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024)
+    Some(vm_rss(&status)? * 1024)
 }

@@ -20,7 +20,7 @@ fn a_node_is_ready_logs_and_ends_by_a_signal() {
     let expected = Ready {
         peer_id: "P".to_owned(),
         listen_addresses: vec!["/a".to_owned()],
-        rest: Some("127.0.0.1:7".parse().unwrap()),
+        rest: "127.0.0.1:7".parse().unwrap(),
     };
     assert_eq!(ready, expected);
     wait_for(HANG, || node.log().contains("said").then_some(())).unwrap();

@@ -11,6 +11,7 @@ use serde_json::Value;
 use undertone_discovery::record::WakuRecord;
 use undertone_fleet::processes::rest;
 use undertone_node::delivery_log::DeliveryLine;
+use undertone_node_process::host::{vm_peak, vm_rss};
 use undertone_node_process::{NodeProcess, Signal, log_tail};
 use undertone_testbed::{Host, Testbed};
 
@@ -150,11 +151,7 @@ impl Node {
     /// Memory in use and its greatest value so far, KiB.
     pub(crate) fn memory_kib(&self) -> Option<(u64, u64)> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
-        let of = |key: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(key))?;
-            line.trim().strip_suffix(" kB")?.parse().ok()
-        };
-        Some((of("VmRSS:")?, of("VmHWM:")?))
+        Some((vm_rss(&status)?, vm_peak(&status)?))
     }
 
     /// Whether it has listened for so long at a time.

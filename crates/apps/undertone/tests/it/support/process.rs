@@ -36,7 +36,7 @@ impl Node {
         Self {
             process,
             rest: Rest {
-                port: ready.rest.unwrap().port(),
+                port: ready.rest.port(),
                 said: said.to_owned(),
             },
             address: ready.listen_addresses[0].clone(),
