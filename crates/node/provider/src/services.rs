@@ -60,7 +60,7 @@ pub use undertone_services::host::ProtocolTotals;
 pub use undertone_services::sending::{FailReason, SendError, SendId, Unconfirmed};
 
 pub(crate) use exchange_client::ExchangeClient;
-pub(crate) use rendezvous::{PeerAddresses, RendezvousClient, sign_record};
+pub(crate) use rendezvous::{PeerAddresses, RendezvousClient, Turn, sign_record};
 
 /// For replacements of a node's services, such as in the tests of the REST API.
 pub use handle::{AskServices, ServiceAnswer};

@@ -14,7 +14,7 @@ use undertone_peers::{AddressRules, PeerFacts, PeerOffer, PeerSource};
 use undertone_services::rendezvous::{FoundRegistration, shard_namespace};
 
 use super::OwnRecord;
-use crate::services::{PeerAddresses, RendezvousClient, ServiceFailure};
+use crate::services::{PeerAddresses, RendezvousClient, ServiceFailure, Turn};
 use undertone_network::handle::NodeHandle;
 
 mod pauses;
@@ -100,7 +100,7 @@ pub(super) fn start(parts: RendezvousParts) -> mpsc::Sender<()> {
     let asker = Asker {
         own: parts.keypair.public().to_peer_id(),
         parts,
-        turn: 0,
+        turn: Turn::default(),
         cookies: BTreeMap::new(),
     };
     tokio::spawn(asker.run(wished));
@@ -111,8 +111,7 @@ pub(super) fn start(parts: RendezvousParts) -> mpsc::Sender<()> {
 struct Asker {
     parts: RendezvousParts,
     own: PeerId,
-    /// Number of rounds so far; each asks the next peer.
-    turn: usize,
+    turn: Turn,
     cookies: BTreeMap<(Multiaddr, String), Bytes>,
 }
 
@@ -149,9 +148,7 @@ impl Asker {
 
     /// Asks one peer, a different one each time, for the nodes registered on each shard.
     async fn ask(&mut self) -> Result<Vec<PeerOffer>, ServiceFailure> {
-        let points = self.parts.client.points()?;
-        let point = &points[self.turn % points.len().max(1)];
-        self.turn = self.turn.wrapping_add(1);
+        let point = self.parts.client.next_point(&mut self.turn)?;
         let mut found = FoundPeers::new(self.own, self.parts.cluster);
         for shard in self.parts.shards().into_iter().take(SHARDS_MAX) {
             let namespace = shard_namespace(self.parts.cluster, shard);
@@ -159,7 +156,7 @@ impl Asker {
             // A cookie is used once, so that a peer that rejects it is asked without one the next time.
             let cookie = self.cookies.remove(&key);
             let client = &self.parts.client;
-            let asked = client.discover(point, &key.1, WANTED, cookie.as_deref());
+            let asked = client.discover(&point, &key.1, WANTED, cookie.as_deref());
             let (teller, answer) = match asked.await {
                 Ok(answer) => answer,
                 // The earlier answers are still useful.

@@ -3,7 +3,7 @@
 mod client;
 mod record;
 
-pub(crate) use client::RendezvousClient;
+pub(crate) use client::{RendezvousClient, Turn};
 pub(crate) use record::{PeerAddresses, sign_record};
 
 pub(super) use record::is_record_of;

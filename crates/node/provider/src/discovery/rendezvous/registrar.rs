@@ -9,7 +9,7 @@ use libp2p::Multiaddr;
 use undertone_services::rendezvous::shard_namespace;
 
 use super::{Pauses, RendezvousParts};
-use crate::services::{ServiceFailure, sign_record};
+use crate::services::{ServiceFailure, Turn, sign_record};
 
 /// Lifetime of a registration, seconds (as in nwaku): the shortest that is accepted, so that a node that leaves is soon
 /// forgotten.
@@ -32,8 +32,7 @@ const SHARDS_MAX: usize = 32;
 /// Task that keeps this node registered.
 pub(super) struct Registrar {
     parts: RendezvousParts,
-    /// Number of attempts so far; each uses the next peer.
-    turn: usize,
+    turn: Turn,
     record: Option<OwnSigned>,
 }
 
@@ -48,7 +47,7 @@ impl Registrar {
     pub(super) fn new(parts: RendezvousParts) -> Self {
         Self {
             parts,
-            turn: 0,
+            turn: Turn::default(),
             record: None,
         }
     }
@@ -75,9 +74,7 @@ impl Registrar {
 
     /// Registers all shards at one peer. Returns whether there was anything to register.
     async fn register(&mut self) -> Result<bool, ServiceFailure> {
-        let points = self.parts.client.points()?;
-        let point = &points[self.turn % points.len().max(1)];
-        self.turn = self.turn.wrapping_add(1);
+        let point = self.parts.client.next_point(&mut self.turn)?;
         let addresses = self.parts.announced().await?;
         let shards = self.parts.shards();
         if addresses.is_empty() || shards.is_empty() {
@@ -89,7 +86,7 @@ impl Registrar {
         for shard in shards.into_iter().take(SHARDS_MAX) {
             let namespace = shard_namespace(self.parts.cluster, shard);
             let client = &self.parts.client;
-            client.register(point, &namespace, &record, TTL_S).await?;
+            client.register(&point, &namespace, &record, TTL_S).await?;
         }
         Ok(true)
     }

@@ -1,6 +1,7 @@
 //! Requests to rendezvous points, which keep registrations.
 
 use libp2p::{Multiaddr, PeerId};
+use undertone_services::PeerNo;
 use undertone_services::rendezvous::{
     DiscoverResponse, PROTOCOL_ID, RegisterResponse, RendezvousCodecLimits, RendezvousRequest,
     RendezvousStatus,
@@ -8,6 +9,24 @@ use undertone_services::rendezvous::{
 
 use crate::services::ServiceFailure;
 use crate::services::client::{PeerClient, ServiceProtocol};
+use crate::services::service_peers::Candidate;
+
+/// Turn of the rendezvous points, which are used one after the other: a node must be registered at all of them.
+#[derive(Debug, Default)]
+pub(crate) struct Turn(Option<PeerNo>);
+
+impl Turn {
+    /// Returns the point that follows the last one, whatever their order and whoever has come or gone since.
+    fn next(&mut self, mut points: Vec<Candidate>) -> Option<Multiaddr> {
+        points.sort_by_key(|point| point.witness.peer);
+        let next = points
+            .iter()
+            .find(|point| Some(point.witness.peer) > self.0);
+        let next = next.or(points.first())?;
+        self.0 = Some(next.witness.peer);
+        Some(next.address.clone())
+    }
+}
 
 /// Client of rendezvous; clones share it.
 #[derive(Clone)]
@@ -26,10 +45,13 @@ impl RendezvousClient {
         }
     }
 
-    /// Returns the connected peers that keep registrations; never empty.
-    pub(crate) fn points(&self) -> Result<Vec<Multiaddr>, ServiceFailure> {
-        let points = self.0.candidates(Self::service(), &[])?.into_iter();
-        Ok(points.map(|point| point.address).collect())
+    /// Returns the connected peer that keeps registrations and whose turn it is.
+    pub(crate) fn next_point(&self, turn: &mut Turn) -> Result<Multiaddr, ServiceFailure> {
+        let service = Self::service();
+        let next = turn.next(self.0.candidates(service, &[])?);
+        next.ok_or(ServiceFailure::NoPeer {
+            service: service.name,
+        })
     }
 
     /// Registers this node at a peer.
@@ -90,3 +112,7 @@ fn accepted(status: RendezvousStatus, text: Option<String>) -> Result<(), Servic
         }),
     }
 }
+
+#[cfg(test)]
+#[path = "tests/client.rs"]
+mod tests;
