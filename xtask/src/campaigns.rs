@@ -108,7 +108,7 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         about: "nodes behind routers that translate addresses reach each other, minutes; needs root, nftables \
                 and miniupnpd",
         needs: &[needs::ROUTERS],
-        commands: &["cargo test --workspace --test it -- walls:: --ignored --nocapture"],
+        commands: &["cargo test --workspace --test it -- nat:: --ignored --nocapture"],
     },
     Campaign {
         name: "nwaku",

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use futures::future::BoxFuture;
 
-use super::{HostileError, Stage, StageOptions, Tasks};
+use super::{HostileError, StageOptions, Tasks, TestNetwork};
 
 pub mod a1_restart;
 pub mod a2_silent_connection;
@@ -58,10 +58,10 @@ pub struct Attack {
 }
 
 /// Function that acts on a stage; its effect continues until the returned tasks are dropped.
-pub type Step = for<'a> fn(&'a mut Stage) -> BoxFuture<'a, Result<Tasks, HostileError>>;
+pub type Step = for<'a> fn(&'a mut TestNetwork) -> BoxFuture<'a, Result<Tasks, HostileError>>;
 
 /// A [`Step`] that does nothing.
-fn nothing(_: &mut Stage) -> BoxFuture<'_, Result<Tasks, HostileError>> {
+fn nothing(_: &mut TestNetwork) -> BoxFuture<'_, Result<Tasks, HostileError>> {
     Box::pin(std::future::ready(Ok(Tasks::default())))
 }
 
@@ -79,8 +79,8 @@ impl Attack {
         &self,
         program: &Path,
         is_attacked: bool,
-    ) -> Result<(Stage, Tasks), HostileError> {
-        let mut stage = Stage::start(program, (self.options)()).await?;
+    ) -> Result<(TestNetwork, Tasks), HostileError> {
+        let mut stage = TestNetwork::start(program, (self.options)()).await?;
         let mut tasks = Tasks::default();
         if is_attacked {
             tasks = (self.start)(&mut stage).await?;

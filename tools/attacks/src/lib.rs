@@ -1,6 +1,6 @@
 //! Attacks on a running node, and their effect on its users.
 //!
-//! A [`Stage`] is a small honest network of real `undertone node` processes over loopback, one of them the
+//! A [`TestNetwork`] is a small honest network of real `undertone node` processes over loopback, one of them the
 //! victim. Each module of [`attacks`] is one attack; [`matrix`] stops or disconnects a node in several ways
 //! and measures how soon messages flow again. The binary `hostile` runs the long forms and prints one table;
 //! the tests in `tests/hostile` run short forms. `docs/measurements/hostile.md` describes how to run both and what is
@@ -25,9 +25,9 @@ pub mod rest;
 pub mod rpc;
 pub mod service_client;
 pub mod soak;
-pub mod stage;
 pub mod table;
 mod tasks;
+pub mod test_network;
 mod topics;
 pub mod traffic;
 mod usage;
@@ -35,6 +35,6 @@ pub mod users;
 
 pub use counted::Counted;
 pub use error::HostileError;
-pub use stage::{Stage, StageOptions};
 pub use tasks::Tasks;
+pub use test_network::{StageOptions, TestNetwork};
 pub use usage::{ProcessLook, Usage};

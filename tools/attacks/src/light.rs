@@ -5,10 +5,10 @@ mod campaign;
 mod events;
 mod segments;
 mod sends;
-mod stage;
+mod test_network;
 
 pub use campaign::{CampaignPlan, LightCampaignReport, TroubleCount};
 pub use events::{DeliveryCounts, EventReader};
 pub use segments::SegmentCount;
 pub use sends::{SendEnd, SentMessages};
-pub use stage::{CONTENT_TOPIC, LightStage, PUBSUB_TOPIC, StagePlan};
+pub use test_network::{CONTENT_TOPIC, LightTestNetwork, PUBSUB_TOPIC, StagePlan};

@@ -9,9 +9,9 @@ use futures::{StreamExt as _, stream};
 use serde::Serialize;
 
 use super::node::Node;
-use super::stage::Ways;
+use super::test_network::Ways;
 use super::traffic::{Load, Troubled};
-use super::{HostileError, Stage, StageOptions};
+use super::{HostileError, StageOptions, TestNetwork};
 
 /// Address from which the node dials after a change of address.
 const NEW_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 4, 1);
@@ -115,7 +115,7 @@ pub async fn cell(
         ways: Ways::Both,
         ..StageOptions::default()
     };
-    let mut stage = Stage::start(program, options).await?;
+    let mut stage = TestNetwork::start(program, options).await?;
     go_away(&mut stage, way, Duration::from_secs(down_s)).await?;
     let load = Load {
         messages: 80,
@@ -143,7 +143,7 @@ pub async fn cell(
 }
 
 /// Takes the client away and brings it back.
-async fn go_away(stage: &mut Stage, way: Way, down: Duration) -> Result<(), HostileError> {
+async fn go_away(stage: &mut TestNetwork, way: Way, down: Duration) -> Result<(), HostileError> {
     let client = stage.reader.as_mut().expect("there is a client");
     let proxy = stage.proxy.as_ref().expect("the client is behind a proxy");
     match way {

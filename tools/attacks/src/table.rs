@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::attacks::{Attack, Price};
 use super::matrix::{Cell, DOWN_S, Way};
-use super::stage::Measured;
+use super::test_network::Measured;
 use super::users::AskedService;
 use super::{Counted, Usage};
 

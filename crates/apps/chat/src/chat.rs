@@ -9,15 +9,15 @@ use tokio::sync::mpsc;
 use undertone_node::assemble::Assembled;
 use undertone_node::config::{NodeConfig, RlnConfig};
 
+use crate::chat_status::MessageBudget;
 use crate::error::ChatError;
 use crate::events::ChatStart;
 use crate::history;
 use crate::lines::LineFront;
-use crate::own::OwnMessages;
+use crate::own_messages::OwnMessages;
 use crate::room::ChatRoom;
 use crate::screen::{self, Screen};
 use crate::session::{self, ChatSession, Front, ShownMessages, Wires};
-use crate::standing::MessageBudget;
 use crate::typed::{self, Input};
 
 /// Messages of the shard that may be queued for display; further ones are dropped.

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::own::OwnState;
-use crate::standing::{ChatStatus, PublishAllowance};
+use crate::chat_status::{ChatStatus, PublishAllowance};
+use crate::own_messages::OwnState;
 use crate::text;
 
 #[cfg(test)]
@@ -36,11 +36,11 @@ pub(crate) enum ChatEvent {
         state: OwnState,
     },
     /// The connection status of the chat may have changed.
-    Standing {
+    Status {
         /// Time of the check, Unix milliseconds.
         at_ms: u64,
         /// The present status.
-        standing: ChatStatus,
+        status: ChatStatus,
     },
     /// The chat answers a command, or says something about itself.
     Note {
@@ -209,17 +209,17 @@ impl ChatEvent {
                 }
                 value
             }
-            Self::Standing { at_ms, standing } => {
+            Self::Status { at_ms, status } => {
                 let mut value = serde_json::json!({
                     "event": "status", "unixMs": at_ms,
-                    "connected": standing.is_connected(),
-                    "peers": standing.peers,
-                    "peersOfRoom": standing.carriers,
-                    "mayPublish": !matches!(standing.publishing, PublishAllowance::Forbidden { .. }),
-                    "connection": standing.connection(),
-                    "publishing": standing.publishing_gist(),
+                    "connected": status.is_connected(),
+                    "peers": status.peers,
+                    "peersOfRoom": status.carriers,
+                    "mayPublish": !matches!(status.publishing, PublishAllowance::Forbidden { .. }),
+                    "connection": status.connection(),
+                    "publishing": status.publishing_gist(),
                 });
-                if let PublishAllowance::Limited(left) = &standing.publishing {
+                if let PublishAllowance::Limited(left) = &status.publishing {
                     value["messagesLeftAtMost"] = left.at_most.into();
                     value["messagesPerEpoch"] = left.limit.into();
                     value["epochEndsInS"] = left.epoch_ends_in_s.into();

@@ -6,15 +6,15 @@
 
 mod body;
 mod chat;
+mod chat_status;
 mod error;
 mod events;
 mod history;
 mod lines;
-mod own;
+mod own_messages;
 mod room;
 mod screen;
 mod session;
-mod standing;
 mod text;
 mod typed;
 

@@ -33,10 +33,10 @@ impl<W: Write> LineFront<W> {
 
     /// Whether an event needs to be reported; a status only if it has changed.
     fn is_news(&mut self, event: &ChatEvent) -> bool {
-        let ChatEvent::Standing { standing, .. } = event else {
+        let ChatEvent::Status { status, .. } = event else {
             return true;
         };
-        let told = Some((standing.connection(), standing.publishing_gist()));
+        let told = Some((status.connection(), status.publishing_gist()));
         let is_news = self.told != told;
         self.told = told;
         is_news
@@ -113,11 +113,11 @@ fn lines(event: &ChatEvent) -> Vec<String> {
                 state.words()
             )]
         }
-        ChatEvent::Standing { at_ms, standing } => vec![format!(
+        ChatEvent::Status { at_ms, status } => vec![format!(
             "{} * {}; {}",
             clock(*at_ms),
-            standing.connection(),
-            standing.publishing()
+            status.connection(),
+            status.publishing()
         )],
         ChatEvent::Note { at_ms, said } => vec![format!("{} * {said}", clock(*at_ms))],
     }

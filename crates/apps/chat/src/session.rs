@@ -15,12 +15,12 @@ use undertone_node::services::{
     SendFailure, SendId, SendNewsStream, SenderHandle, ServicesHandle, WaitingMessage,
 };
 
+use crate::chat_status::{ChatStatus, MessageBudget};
 use crate::error::ChatError;
 use crate::events::{ChatEvent, ChatMessage, ChatStart};
 use crate::history::{HistoryQuestion, RoomPlace, StoreReply};
-use crate::own::{OwnMessages, OwnState};
+use crate::own_messages::{OwnMessages, OwnState};
 use crate::room::ChatRoom;
-use crate::standing::{ChatStatus, MessageBudget};
 use crate::text;
 use crate::typed::{COMMANDS, Input, Typed};
 
@@ -331,9 +331,9 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
                 }
             }
             Typed::Status => {
-                let standing = self.standing().await?;
-                self.note(standing.connection())?;
-                self.note(standing.publishing())?;
+                let status = self.status().await?;
+                self.note(status.connection())?;
+                self.note(status.publishing())?;
             }
             Typed::Refused(reason) => self.note(reason)?,
             Typed::End => return Ok(ControlFlow::Continue(true)),
@@ -383,13 +383,13 @@ impl<F: Front, R: CryptoRng> ChatSession<F, R> {
 
     /// Checks the node's status and shows it.
     async fn look(&mut self) -> Result<(), SessionFault> {
-        let standing = self.standing().await?;
+        let status = self.status().await?;
         let at_ms = self.now_ms();
-        self.front.show(&ChatEvent::Standing { at_ms, standing })?;
+        self.front.show(&ChatEvent::Status { at_ms, status })?;
         Ok(())
     }
 
-    async fn standing(&mut self) -> Result<ChatStatus, Stopped> {
+    async fn status(&mut self) -> Result<ChatStatus, Stopped> {
         let metrics = self.node.metrics().await?;
         let now_s = self.now_ns() / NS_PER_S;
         let allowance = metrics.rln.as_ref().and_then(|rln| rln.allowance);

@@ -10,7 +10,7 @@ use undertone_gossip::{ApiMisuse, MessageId, PeerIx, Router, Time, Topic};
 
 use crate::rejection::Rejection;
 use crate::relay::Relay;
-use crate::standing::Standings;
+use crate::trust::PeerTrust;
 
 pub(crate) mod room;
 
@@ -18,13 +18,13 @@ use room::{AwaitingRoot, PeerKnowledge, WaitingMessage};
 
 /// Relay state that decides about slots in the room.
 struct RelayKnowledge<'a> {
-    standings: &'a Standings,
+    trust: &'a PeerTrust,
     router: &'a Router,
 }
 
 impl PeerKnowledge for RelayKnowledge<'_> {
     fn is_proven(&self, peer: PeerIx) -> bool {
-        self.standings.is_proven(peer)
+        self.trust.is_proven(peer)
     }
 
     fn senders(&self, id: &MessageId) -> &[PeerIx] {
@@ -58,7 +58,7 @@ impl Relay {
             until: self.now.after(std::time::Duration::from_nanos(timeout_ns)),
         };
         let known = RelayKnowledge {
-            standings: &self.standings,
+            trust: &self.trust,
             router: &self.router,
         };
         let reason = Rejection::Proof(undertone_rln::ProofRejection::UnknownRoot {
@@ -101,7 +101,7 @@ impl Relay {
                 }
                 judged => {
                     if judged.as_ref().is_err_and(Rejection::is_unknown_root) {
-                        self.standings.root_stayed_unknown(from);
+                        self.trust.root_stayed_unknown(from);
                     }
                     if let Some(verdict) = self.settle(id, from, judged) {
                         self.verdict(id, verdict)?;

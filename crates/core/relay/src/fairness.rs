@@ -10,7 +10,7 @@ use crate::config::CheckBounds;
 use crate::io::{Output, ProofTicket};
 use crate::rejection::Rejection;
 use crate::relay::Relay;
-use crate::standing::Standing;
+use crate::trust::Trust;
 
 impl Relay {
     /// Whether one more proof of a peer may wait for verification.
@@ -21,17 +21,17 @@ impl Relay {
         let Some(rln) = &self.config.rln else {
             return false;
         };
-        let standing = self.standings.of(peer, self.now);
-        self.checks.of_peer(peer) < self.check_bounds(standing).max
-            && (standing == Standing::Proven || self.strangers() < rln.checks_of_peer.strangers_max)
+        let trust = self.trust.of(peer, self.now);
+        self.checks.of_peer(peer) < self.check_bounds(trust).max
+            && (trust == Trust::Proven || self.strangers() < rln.checks_of_peer.strangers_max)
     }
 
-    fn check_bounds(&self, standing: Standing) -> CheckBounds {
+    fn check_bounds(&self, trust: Trust) -> CheckBounds {
         let rln = self.config.rln.as_ref();
-        rln.map_or(CheckBounds::default(), |rln| match standing {
-            Standing::Proven => rln.checks_of_peer.proven,
-            Standing::Newcomer => rln.checks_of_peer.newcomer,
-            Standing::Suspect => rln.checks_of_peer.suspect,
+        rln.map_or(CheckBounds::default(), |rln| match trust {
+            Trust::Proven => rln.checks_of_peer.proven,
+            Trust::Newcomer => rln.checks_of_peer.newcomer,
+            Trust::Suspect => rln.checks_of_peer.suspect,
         })
     }
 
@@ -40,18 +40,18 @@ impl Relay {
         let strangers = self
             .checks
             .by_peer()
-            .filter(|(peer, _)| self.standings.of(*peer, self.now) != Standing::Proven);
+            .filter(|(peer, _)| self.trust.of(*peer, self.now) != Trust::Proven);
         strangers.map(|(_, count)| count).sum()
     }
 
     /// Handles another copy of a message whose proof is being verified. The proof is attributed to the
-    /// sender with the better standing.
+    /// sender that is trusted more.
     pub(crate) fn copied(&mut self, id: &MessageId, peer: PeerIx) {
         let Some((ticket, from)) = self.checks.of_message(id) else {
             return;
         };
-        let standing = |peer| self.standings.of(peer, self.now);
-        if standing(peer) > standing(from) && self.has_room_for(peer) {
+        let trust = |peer| self.trust.of(peer, self.now);
+        if trust(peer) > trust(from) && self.has_room_for(peer) {
             self.pass_on_check(ticket, peer);
         }
     }
@@ -88,12 +88,12 @@ impl Relay {
         Ok(())
     }
 
-    /// Returns the other sender of a message with the best standing; never a suspect.
+    /// Returns the other sender of a message with the most trust; never a suspect.
     fn heir(&self, id: &MessageId, peer: PeerIx) -> Option<PeerIx> {
         let senders = self.router.senders(id).iter().copied();
         let others = senders.filter(|other| *other != peer && self.has_room_for(*other));
-        let ranked = others.map(|other| (self.standings.of(other, self.now), other));
-        let heirs = ranked.filter(|(standing, _)| *standing > Standing::Suspect);
+        let ranked = others.map(|other| (self.trust.of(other, self.now), other));
+        let heirs = ranked.filter(|(trust, _)| *trust > Trust::Suspect);
         heirs.max().map(|(_, heir)| heir)
     }
 
@@ -105,11 +105,11 @@ impl Relay {
         }
         let crowded = self.checks.is_crowded();
         let over = self.checks.by_peer().filter(|(peer, count)| {
-            let standing = self.standings.of(*peer, self.now);
+            let trust = self.trust.of(*peer, self.now);
             let pause_at = if crowded {
                 1
             } else {
-                self.check_bounds(standing).pause_at
+                self.check_bounds(trust).pause_at
             };
             *count >= pause_at
         });
@@ -129,7 +129,7 @@ impl Relay {
     pub(crate) fn forget_peer(&mut self, peer: PeerIx) {
         self.nullifier_senders.forget(peer);
         self.sent_invalid_proof.remove(&peer);
-        self.standings.forget(peer);
+        self.trust.forget(peer);
         if self.paused.remove(&peer) {
             let is_paused = false;
             self.output(Output::Reading { peer, is_paused });

@@ -20,7 +20,7 @@ mod rejection;
 mod relay;
 mod republish;
 mod signals;
-mod standing;
+mod trust;
 mod validate;
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crate::nullifier_senders::{NullifierSenderLimits, NullifierSenders};
 use crate::placement::ByContentTopic;
 use crate::rejection::Rejection;
 use crate::signals::{SignalHashes, UncachedHashes};
-use crate::standing::Standings;
+use crate::trust::PeerTrust;
 
 /// A Waku Relay node as a state machine without clock, sockets or threads.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub struct Relay {
     /// Peers that sent spam with an invalid proof: no more evidence is checked for them, because they could
     /// otherwise cause pairings at no cost.
     pub(crate) sent_invalid_proof: BTreeSet<PeerIx>,
-    pub(crate) standings: Standings,
+    pub(crate) trust: PeerTrust,
     pub(crate) checks: ProofChecks,
     /// Peers from which no frames should be read for now.
     pub(crate) paused: BTreeSet<PeerIx>,
@@ -102,7 +102,7 @@ impl Relay {
                 |rln| rln.nullifier_senders,
             )),
             sent_invalid_proof: BTreeSet::new(),
-            standings: Standings::default(),
+            trust: PeerTrust::default(),
             paused: BTreeSet::new(),
             cut: Vec::new(),
             unjudged: Vec::new(),

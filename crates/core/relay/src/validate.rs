@@ -161,7 +161,7 @@ impl Relay {
             return Ok(());
         };
         if let Some(from) = purpose.from() {
-            self.standings.checked(from, valid, self.now);
+            self.trust.checked(from, valid, self.now);
             if !valid {
                 self.cut.push(from);
             }

@@ -6,7 +6,6 @@
 //! and [`history`] has the types that stores and archives share.
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
-mod chance;
 pub mod filter;
 pub mod history;
 pub mod host;
@@ -17,6 +16,7 @@ pub mod peer_exchange;
 pub mod rate_limit;
 pub mod rendezvous;
 pub mod request;
+mod rng;
 pub mod rpc;
 pub mod sending;
 pub mod sharding;

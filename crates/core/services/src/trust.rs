@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use rand_chacha::ChaCha8Rng;
 
 use crate::PeerNo;
-use crate::chance::below;
+use crate::rng::below;
 
 #[cfg(test)]
 #[path = "tests/trust.rs"]

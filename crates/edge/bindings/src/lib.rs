@@ -8,8 +8,8 @@ mod inbox;
 mod listener;
 mod messages;
 mod node;
+mod node_status;
 mod sending;
-mod standing;
 mod topics;
 
 #[cfg(test)]
@@ -21,9 +21,9 @@ pub use history::{MessagePage, StoreQuery};
 pub use listener::{ListenerError, MessageListener};
 pub use messages::{IncomingMessage, MessageReceipt, OutgoingMessage};
 pub use node::UndertoneNode;
-pub use sending::{SendingReport, SendingStep};
-pub use standing::{
+pub use node_status::{
     HealthDetails, NodeDetails, PeerDetails, ProtocolDetails, ReadinessState, RelayConnection,
 };
+pub use sending::{SendingReport, SendingStep};
 
 uniffi::setup_scaffolding!("undertone");

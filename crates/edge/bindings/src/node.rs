@@ -21,8 +21,8 @@ use crate::history::{MessagePage, StoreQuery};
 use crate::inbox::{MessageInbox, WantedTopic};
 use crate::listener::{self, MessageListener};
 use crate::messages::{IncomingMessage, MessageReceipt, OutgoingMessage};
+use crate::node_status::{HealthDetails, NodeDetails, PeerDetails};
 use crate::sending::{ReportInbox, SendingReport};
-use crate::standing::{HealthDetails, NodeDetails, PeerDetails};
 use crate::topics::NetworkTopics;
 
 /// Threads of the node's servers and services; its network has one of its own.

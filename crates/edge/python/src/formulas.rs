@@ -1,7 +1,7 @@
 //! Closed forms: the tables of the formulas, and the prediction of a scenario.
 
 use pyo3::prelude::*;
-use undertone_lab::model::beside::Beside;
+use undertone_lab::model::comparison::ModelComparison;
 use undertone_lab::model::tables::{FormulaParams, FormulaTables};
 
 use crate::errors::wrong;
@@ -41,7 +41,7 @@ pub(crate) fn prediction(
     run: Option<&NativeRun>,
 ) -> PyResult<(String, String)> {
     let scenario = &scenario.loaded.scenario;
-    let beside = Beside::new(scenario, run.map(NativeRun::figures))
+    let beside = ModelComparison::new(scenario, run.map(NativeRun::figures))
         .map_err(|reason| wrong(format!("{} has no closed form: {reason}", scenario.name)))?;
     let json = serde_json::to_string(&beside).expect("predictions have string keys");
     Ok((json, beside.to_string()))

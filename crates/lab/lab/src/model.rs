@@ -1,6 +1,6 @@
 //! Closed-form models: the published ones, and ours.
 
-pub mod beside;
+pub mod comparison;
 pub mod hops;
 pub mod large;
 pub mod path;

@@ -4,10 +4,10 @@ mod recovery;
 
 use std::collections::VecDeque;
 
+use crate::boxed_if_used::BoxedIfUsed;
 use crate::flow::StreamFlow;
 use crate::inflight::Window;
 use crate::profile::{Profile, SendBuffer, Sharing};
-use crate::seldom::Seldom;
 
 use recovery::{HeldBurst, Recovery};
 
@@ -148,7 +148,7 @@ pub(crate) struct TcpEndpoint<P> {
     /// Probability that a packet to the remote is lost.
     pub(crate) loss: f64,
     pub(crate) window: Window,
-    unsent: Seldom<UnsentFrames<P>>,
+    unsent: BoxedIfUsed<UnsentFrames<P>>,
     /// Whether the writer was told to wait.
     pub(crate) writer_waits: bool,
     /// Whether the connection is in the uplink's ready list.
@@ -158,7 +158,7 @@ pub(crate) struct TcpEndpoint<P> {
     pub(crate) next_seq: u32,
     /// Number of acknowledgements that this end has caused so far; the delay of the next depends on it.
     pub(crate) acks: u32,
-    recovery: Seldom<Recovery<P>>,
+    recovery: BoxedIfUsed<Recovery<P>>,
     pub(crate) expected_seq: u32,
     /// Time before which no later packet arrives, as packets of one connection keep their order.
     pub(crate) arrives_after_ns: u64,
@@ -190,13 +190,13 @@ impl<P> TcpEndpoint<P> {
             reverse_delay_ns: delays_ns.1,
             loss,
             window: Window::new(profile, setup_packets),
-            unsent: Seldom::default(),
+            unsent: BoxedIfUsed::default(),
             writer_waits: false,
             ready: false,
             watched: false,
             next_seq: 0,
             acks: setup_packets,
-            recovery: Seldom::default(),
+            recovery: BoxedIfUsed::default(),
             expected_seq: 0,
             arrives_after_ns: 0,
             flow: flow.map(Box::new),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
-use crate::seldom::Seldom;
+use crate::boxed_if_used::BoxedIfUsed;
 
 /// Packets that were sent together.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Flight {
 pub(crate) struct Flights {
     first: Option<Flight>,
     /// Flights after the first; empty if there is no first.
-    later: Seldom<VecDeque<Flight>>,
+    later: BoxedIfUsed<VecDeque<Flight>>,
 }
 
 impl Flights {

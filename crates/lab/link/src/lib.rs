@@ -4,6 +4,7 @@
 //!
 //! [`Host`] with its [`StackConfig`] and [`Profile`], or [`packet::Network`].
 
+mod boxed_if_used;
 mod connection;
 mod downlink;
 mod flights;
@@ -15,7 +16,6 @@ pub mod packet;
 mod profile;
 mod queue;
 mod rate;
-mod seldom;
 mod uplink;
 
 pub use connection::Burst;

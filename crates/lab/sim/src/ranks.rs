@@ -4,12 +4,12 @@
 //! events that their nodes cause at nodes of other ranks, and the time of their next event. This crate sees ranks only
 //! through the trait [`Ranks`], so it does not depend on the library that transports the bytes.
 
-pub(crate) mod agreement;
-pub(crate) mod claims;
+pub(crate) mod assertions;
 pub(crate) mod event_codec;
 pub(crate) mod frames;
-pub(crate) mod letters;
-pub(crate) mod note;
+pub(crate) mod handshake;
+pub(crate) mod header;
+pub(crate) mod messages;
 pub(crate) mod numbers;
 pub(crate) mod reader;
 pub(crate) mod results;
@@ -23,12 +23,12 @@ pub trait Ranks {
     /// Number of all ranks.
     fn count(&self) -> usize;
 
-    /// Sends a letter to each rank, and returns the letters from all ranks, both indexed by rank. Waits until every
-    /// rank has called it. A rank's letter to itself comes back unchanged.
+    /// Sends a message to each rank, and returns the messages from all ranks, both indexed by rank. Waits until every
+    /// rank has called it. A rank's message to itself comes back unchanged.
     ///
     /// # Errors
-    /// Returns [`RankError`] when letters can no longer be exchanged.
-    fn exchange(&mut self, letters: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, RankError>;
+    /// Returns [`RankError`] when messages can no longer be exchanged.
+    fn exchange(&mut self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, RankError>;
 }
 
 /// Reason why a run over several ranks cannot go on.
@@ -51,20 +51,20 @@ pub enum RankError {
         /// Subject of the difference.
         what: &'static str,
     },
-    /// A letter cannot be read.
+    /// A message cannot be read.
     #[error("what rank {rank} sent cannot be read: {what}")]
     Malformed {
-        /// Number of the rank that sent the letter.
+        /// Number of the rank that sent the message.
         rank: usize,
-        /// Part of the letter.
+        /// Part of the message.
         what: &'static str,
     },
-    /// The letters are too long for one exchange.
+    /// The messages are too long for one exchange.
     #[error(
-        "letters of {bytes} bytes are too long for one exchange; more ranks exchange less each"
+        "messages of {bytes} bytes are too long for one exchange; more ranks exchange less each"
     )]
     TooLong {
-        /// Length of the letters, bytes.
+        /// Length of the messages, bytes.
         bytes: u64,
     },
     /// A rank has ended without a message.

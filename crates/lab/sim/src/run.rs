@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use crate::error::SimError;
 use crate::layout::{Layout, RankPart};
 use crate::outcome::{Outcome, Progress, RecordOptions};
-use crate::ranks::{Ranks, agreement};
+use crate::ranks::{Ranks, handshake};
 use crate::scenario::Scenario;
 use crate::threads;
 
@@ -76,7 +76,7 @@ pub fn run_on_ranks(
             rule: "nodes that find each other are simulated by one process",
         });
     }
-    let threads = agreement::reach(ranks, scenario, options)?;
+    let threads = handshake::reach(ranks, scenario, options)?;
     let layout = Layout::new(ranks.rank(), threads);
     let world = plan::world(scenario, options.seed, layout.part)?;
     if world.shortest_delay_ns() < threads::LOOKAHEAD_MIN_NS {

@@ -53,7 +53,7 @@ pub(crate) fn run(world: &World, layout: &Layout, progress: OnProgress<'_>) -> R
     }
     match run_together(world, layout, None, progress) {
         Ok(ran) => ran,
-        Err(error) => unreachable!("a process alone exchanges no letters: {error}"),
+        Err(error) => unreachable!("a process alone exchanges no messages: {error}"),
     }
 }
 

@@ -13,7 +13,7 @@ mod snapshots;
 pub use sender::{ProofRefusal, SendBudget, SendConditions, SenderQuestion, Unsent};
 pub use snapshots::{
     EpochAllowance, GossipSnapshot, JobSizes, MembershipSnapshot, MessageSizes, MetricsSnapshot,
-    NodeTotals, PassageTotals, PayloadTotals, ProofTotals, ProtocolPeers, Reachable, RlnSnapshot,
+    NatTotals, NodeTotals, PayloadTotals, ProofTotals, ProtocolPeers, Reachable, RlnSnapshot,
     TokenSnapshot, TopicSnapshot, VerifierSnapshot,
 };
 

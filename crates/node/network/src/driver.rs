@@ -5,9 +5,9 @@
 //! and one follows the membership.
 
 mod addresses;
-mod alive;
 mod announced;
 mod commands;
+mod connection_manager;
 mod connections;
 mod dial_spans;
 mod dialling;
@@ -20,13 +20,12 @@ mod fragmenter;
 mod health;
 mod kept;
 mod listen;
-mod managed;
+mod liveness;
 mod member;
 mod membership;
 mod membership_source;
 mod metadata;
-mod observed;
-mod offered;
+mod observed_addrs;
 mod opened_ports;
 mod options;
 mod outputs;
@@ -36,6 +35,7 @@ mod peers;
 mod priority;
 mod publishing;
 mod pubsub;
+mod px_offers;
 mod reach;
 pub(crate) mod record;
 mod reports;
@@ -45,19 +45,18 @@ mod runtime_load;
 mod sending;
 mod shard_watch;
 mod shards;
+mod spans;
 mod start;
 mod swarm_events;
 mod time;
 mod tokens;
-mod traced;
 mod transport;
 mod verify;
 mod waiting_dials;
 
 pub use crate::portmap::MappingMethod;
 pub use crate::swarm::{
-    CertificateError, CertificateFiles, CircuitLimits, ConnectionLimits, PassageOptions,
-    RelayClient,
+    CertificateError, CertificateFiles, CircuitLimits, ConnectionLimits, NatOptions, RelayClient,
 };
 pub use addresses::without_peer_id;
 pub use announced::AnnouncedAddresses;

@@ -5,20 +5,20 @@ mod address_kind;
 mod admission;
 mod attempts;
 mod behaviour;
-mod boxed;
+mod boxed_handler;
 mod certificate;
 mod closing;
-mod doorway;
+mod connection_slots;
 mod frames;
 mod handler;
+mod handshake_limit;
 mod handshakes;
 mod in_transit;
 mod limits;
 mod metadata;
 mod named;
+mod nat;
 mod outbox;
-mod passage;
-mod places;
 #[cfg(feature = "quic")]
 mod quic;
 mod renewable_tls;
@@ -36,19 +36,19 @@ pub(crate) use address_group::AddressGroup;
 pub use address_kind::is_quic;
 pub(crate) use address_kind::is_relayed;
 pub(crate) use behaviour::{Pubsub, PubsubConfig, PubsubEvent};
-pub(crate) use boxed::Boxed;
+pub(crate) use boxed_handler::Boxed;
 pub use certificate::{CertificateError, CertificateFiles, RENEWAL};
 pub(crate) use certificate::{CertificateWatch, RenewedCertificate};
+pub(crate) use connection_slots::NoSlot;
 pub(crate) use frames::Incoming;
 pub(crate) use in_transit::InTransit;
 pub use limits::ConnectionLimits;
 pub use metadata::METADATA_PROTOCOL;
 pub(crate) use metadata::MetadataCodec;
 pub(crate) use named::TrustedNames;
+pub use nat::{CircuitLimits, NatOptions, RelayClient};
+pub(crate) use nat::{HOP_PROTOCOL, NatBehaviourEvent};
 pub(crate) use outbox::Gate;
-pub use passage::{CircuitLimits, PassageOptions, RelayClient};
-pub(crate) use passage::{HOP_PROTOCOL, PassageEvent};
-pub(crate) use places::NoPlace;
 pub use stream_request::{InboundStream, StreamOpenError};
 pub(crate) use stream_tasks::{InboundFrames, Received};
 pub use streams::{ServiceStreams, StreamChannels, StreamOpener};
@@ -60,7 +60,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use admission::Admission;
-use passage::{Muted, Passage};
+use nat::{NatBehaviour, ProbeOnly};
 
 /// Interval at which identify repeats itself on a connection.
 const IDENTIFY_INTERVAL: Duration = Duration::from_secs(300);
@@ -88,7 +88,7 @@ pub(crate) struct Behaviour {
     pub(crate) ping: ping::Behaviour,
     pub(crate) metadata: request_response::Behaviour<MetadataCodec>,
     pub(crate) services: ServiceStreams,
-    pub(crate) passage: Passage,
+    pub(crate) nat: NatBehaviour,
 }
 
 /// Reason why the transports could not be set up.
@@ -118,7 +118,7 @@ pub(crate) struct SwarmOptions {
     pub(crate) pubsub: PubsubConfig,
     pub(crate) limits: ConnectionLimits,
     pub(crate) services: ServiceStreams,
-    pub(crate) passage: PassageOptions,
+    pub(crate) nat: NatOptions,
     /// Whether the transports include QUIC.
     pub(crate) has_quic: bool,
     /// Whether peers are told only the external addresses.
@@ -144,7 +144,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<NodeSwarm, SwarmError> {
         pubsub,
         limits,
         services,
-        passage,
+        nat,
         has_quic,
         hides_listening,
         certificate,
@@ -157,11 +157,11 @@ pub(crate) fn build(options: SwarmOptions) -> Result<NodeSwarm, SwarmError> {
         // A node that gets a relay or a port mapping is reachable from then on, so peers must hear of it.
         .with_push_listen_addr_updates(true);
     let own = keypair.public().to_peer_id();
-    let muted = Muted::default();
-    let (passage, circuits) = Passage::new(own, &passage, muted.clone());
+    let probe_only = ProbeOnly::default();
+    let (nat, circuits) = NatBehaviour::new(own, &nat, probe_only.clone());
     let behaviour = Behaviour {
         admission: Admission::new(limits.clone()),
-        pubsub: Pubsub::new(pubsub, muted),
+        pubsub: Pubsub::new(pubsub, probe_only),
         identify: identify::Behaviour::new(identify),
         ping: ping::Behaviour::new(
             ping::Config::new()
@@ -170,7 +170,7 @@ pub(crate) fn build(options: SwarmOptions) -> Result<NodeSwarm, SwarmError> {
         ),
         metadata: metadata::behaviour(),
         services,
-        passage,
+        nat,
     };
     let transport = transport::build(
         &keypair,

@@ -323,7 +323,7 @@ async fn assemble_all(
         .listen(listen_addresses(config))
         .announced(config.announced.clone())
         .port_mapping(config.port_mapping)
-        .passage(config.passage.clone())
+        .nat(config.nat.clone())
         .certificate(config.websocket_certificate.clone())
         .relay(relay)
         .protocols(protocols.iter().cloned())

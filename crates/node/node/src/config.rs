@@ -16,7 +16,7 @@ use undertone_message::{NetworkPreset, RlnParams, Shard};
 use undertone_rln::{BatchPolicy, PoolConfig};
 
 use undertone_network::driver::{
-    AnnouncedAddresses, CertificateFiles, ConnectionLimits, MappingMethod, PassageOptions,
+    AnnouncedAddresses, CertificateFiles, ConnectionLimits, MappingMethod, NatOptions,
 };
 use undertone_network::traces::TraceConfig;
 use undertone_provider::discovery::DiscoveryConfig;
@@ -71,7 +71,7 @@ pub struct NodeConfig {
     /// How to ask the router in front of the node to open ports; `None` for not asking.
     pub port_mapping: Option<MappingMethod>,
     /// NAT and firewall traversal that the node uses and offers.
-    pub passage: PassageOptions,
+    pub nat: NatOptions,
     /// Settings of the REST server, `None` when off.
     pub rest: Option<RestListen>,
     /// Address of a separate server for `/metrics`, `None` when off; REST serves `/metrics` too.

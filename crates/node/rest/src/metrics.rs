@@ -30,7 +30,7 @@ use undertone_provider::services::{
 
 mod chain;
 mod dashboards;
-mod passage;
+mod nat;
 mod prefixes;
 mod process;
 mod rendezvous;
@@ -151,7 +151,7 @@ impl Collector for SharedSnapshot {
         let mut page = MetricsPage(encoder);
         page.node(&self.0)?;
         page.gossip(&self.0)?;
-        page.passage(&self.0)?;
+        page.nat(&self.0)?;
         page.traces(self.0.traces.as_ref())?;
         match &self.0.rln {
             Some(rln) => page.rln(rln),

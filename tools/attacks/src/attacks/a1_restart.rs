@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 
 use super::{Attack, Price, nothing};
-use crate::stage::Ways;
+use crate::test_network::Ways;
 use crate::{StageOptions, Tasks};
 
 /// Down time between the node's end and its next start.

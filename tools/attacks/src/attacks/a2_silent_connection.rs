@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 
 use super::{Attack, Price, nothing};
-use crate::stage::Ways;
+use crate::test_network::Ways;
 use crate::{StageOptions, Tasks};
 
 /// Address of the client after the change.

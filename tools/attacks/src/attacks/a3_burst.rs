@@ -17,9 +17,9 @@ use super::{Attack, Price, nothing};
 use crate::peer::{Frames, Peer};
 use crate::proxy::Proxy;
 use crate::raw::RawPeer;
-use crate::stage::prefix;
+use crate::test_network::prefix;
 use crate::traffic::PeerLog;
-use crate::{HostileError, Stage, StageOptions, Tasks, rpc};
+use crate::{HostileError, StageOptions, Tasks, TestNetwork, rpc};
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 5, 1);
 /// Number of messages lost in each burst.
@@ -43,7 +43,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let topics = stage.topics();
     let mut peer = Peer::connect(ADDRESS, stage.victim.target()).await?;
     peer.join(&topics).await;

@@ -7,8 +7,8 @@ use futures::future::join_all;
 
 use super::{Attack, Price, nothing};
 use crate::peer::Peer;
-use crate::stage::{Meeting, honest_ip};
-use crate::{HostileError, Stage, StageOptions, Tasks};
+use crate::test_network::{Meeting, honest_ip};
+use crate::{HostileError, StageOptions, Tasks, TestNetwork};
 
 /// Number of strangers at the address.
 const IDENTITIES: usize = 25;
@@ -25,7 +25,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let (target, topics) = (stage.victim.target(), stage.topics());
     let crowd = join_all((0..IDENTITIES).map(|_| async {
         let mut peer = Peer::connect(honest_ip(0), target).await.ok()?;

@@ -11,8 +11,8 @@ use undertone_rln::Identity;
 use super::{Attack, Price};
 use crate::members::Members;
 use crate::peer::Peer;
-use crate::stage::{prefix, victims_registry};
-use crate::{HostileError, Stage, StageOptions, Tasks, rpc};
+use crate::test_network::{prefix, victims_registry};
+use crate::{HostileError, StageOptions, Tasks, TestNetwork, rpc};
 
 const STRANGERS: u8 = 8;
 /// Messages per second from all strangers together.
@@ -37,7 +37,7 @@ pub const ATTACK: Attack = Attack {
     then: |stage| changes(stage).boxed(),
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let members = stage
         .members
         .as_ref()
@@ -70,7 +70,7 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
 }
 
 /// Changes the membership repeatedly; each change reaches the victim's registry late.
-async fn changes(stage: &Stage) -> Result<Tasks, HostileError> {
+async fn changes(stage: &TestNetwork) -> Result<Tasks, HostileError> {
     let members = stage
         .members
         .as_ref()

@@ -8,8 +8,8 @@ use undertone_gossip::Topic;
 
 use super::{Attack, Price, nothing};
 use crate::peer::Peer;
-use crate::stage::pubsub_topic;
-use crate::{HostileError, Stage, StageOptions, Tasks, rpc};
+use crate::test_network::pubsub_topic;
+use crate::{HostileError, StageOptions, Tasks, TestNetwork, rpc};
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 13, 1);
 /// Delay between the victim and its honest neighbour, which makes that path longer than the attacker's.
@@ -25,7 +25,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let topics = stage.topics();
     let other = Topic::new(&pubsub_topic(1));
     let mut mover = Peer::connect(ADDRESS, stage.victim.target()).await?;

@@ -8,7 +8,7 @@ use futures::FutureExt as _;
 use super::{Attack, Price, nothing};
 use crate::node::Target;
 use crate::peer::Peer;
-use crate::{HostileError, Stage, StageOptions, Tasks, rpc};
+use crate::{HostileError, StageOptions, Tasks, TestNetwork, rpc};
 
 /// Number of peers that send unknown fields, and of peers that send empty frames.
 const ATTACKERS: u8 = 2;
@@ -34,7 +34,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let unknown: Vec<u8> = unknown_fields().repeat(FRAMES);
     let empty = vec![0; EMPTY_FRAMES];
     let mut tasks = Tasks::default();

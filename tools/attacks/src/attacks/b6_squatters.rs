@@ -10,8 +10,8 @@ use undertone_gossip::{MessageId, Topic};
 
 use super::{Attack, Price};
 use crate::peer::Peer;
-use crate::stage::Meeting;
-use crate::{HostileError, Stage, StageOptions, Tasks, rpc};
+use crate::test_network::Meeting;
+use crate::{HostileError, StageOptions, Tasks, TestNetwork, rpc};
 
 /// Number of peers that graft and never forward; they share `SQUATTERS_ADDRESSES` addresses.
 const SQUATTERS: u8 = 14;
@@ -59,13 +59,13 @@ pub fn options(neighbours: usize) -> StageOptions {
 }
 
 /// Has the honest neighbours dial the victim.
-async fn meet(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn meet(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     stage.meet().await?;
     tokio::time::sleep(ARRIVING).await;
     Ok(Tasks::default())
 }
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let mut tasks = Tasks::default();
     let (target, topics) = (stage.victim.target(), stage.topics());
     for n in 0..SQUATTERS {

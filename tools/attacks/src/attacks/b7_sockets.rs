@@ -13,8 +13,8 @@ use crate::node::Target;
 use crate::proxy::{self, Proxy};
 use crate::raw::RawIdle;
 use crate::service_client::ServiceClient;
-use crate::stage::{prefix, pubsub_topic};
-use crate::{HostileError, Stage, StageOptions, Tasks, asks};
+use crate::test_network::{prefix, pubsub_topic};
+use crate::{HostileError, StageOptions, Tasks, TestNetwork, asks};
 
 const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 10, 1);
 /// Number of sockets or identities kept open: as many connections as a node accepts.
@@ -117,7 +117,7 @@ pub const SUBSCRIBED_IDENTITIES: Attack = Attack {
 };
 
 /// Restarts the victim's static peer, so that the victim must dial it again during the attack.
-async fn restart_static_peer(stage: &mut Stage) -> Result<(), HostileError> {
+async fn restart_static_peer(stage: &mut TestNetwork) -> Result<(), HostileError> {
     tokio::time::sleep(FILLING).await;
     let peer = stage.honest.first_mut().expect("there is a static peer");
     peer.kill().await;

@@ -10,8 +10,8 @@ use super::{Attack, Price, nothing};
 use crate::members::Forger;
 use crate::node::Target;
 use crate::peer::Peer;
-use crate::stage::prefix;
-use crate::{HostileError, Stage, StageOptions, Tasks, rpc};
+use crate::test_network::prefix;
+use crate::{HostileError, StageOptions, Tasks, TestNetwork, rpc};
 
 /// Number of peers at a time, each with its own address and a new identity after each disconnection.
 const ATTACKERS: u8 = 4;
@@ -51,7 +51,7 @@ pub fn options() -> StageOptions {
 }
 
 /// Starts the flood of bad proofs without waiting.
-pub(crate) fn begin(stage: &Stage) -> Result<Tasks, HostileError> {
+pub(crate) fn begin(stage: &TestNetwork) -> Result<Tasks, HostileError> {
     let members = stage
         .members
         .as_ref()

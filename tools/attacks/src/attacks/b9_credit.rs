@@ -10,8 +10,8 @@ use tokio::time::timeout;
 use super::{Attack, Price, b8_bad_proofs, nothing};
 use crate::peer::Peer;
 use crate::proxy::Proxy;
-use crate::stage::prefix;
-use crate::{HostileError, Stage, Tasks, rpc};
+use crate::test_network::prefix;
+use crate::{HostileError, Tasks, TestNetwork, rpc};
 
 /// Number of connections filled with data.
 const PUMPS: u8 = 4;
@@ -39,7 +39,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let mut tasks = b8_bad_proofs::begin(stage)?;
     for n in 0..PUMPS {
         // The victim may refuse the peer, which is a good result.
@@ -59,7 +59,7 @@ pub struct CreditPump {
 
 impl CreditPump {
     /// Connects pump number `number`, which determines its address.
-    pub async fn connect(stage: &Stage, number: u8) -> Result<Self, HostileError> {
+    pub async fn connect(stage: &TestNetwork, number: u8) -> Result<Self, HostileError> {
         let source = Ipv4Addr::new(127, 0, 12, number);
         let victim = &stage.victim;
         let proxy = Proxy::slow(Ipv4Addr::LOCALHOST, victim.socket(), source, DELAY).await?;
@@ -90,7 +90,7 @@ impl CreditPump {
 
     /// Returns the bytes that the connection accepts while the victim is suspended: the credit that the
     /// victim has granted.
-    pub async fn credit(&mut self, stage: &Stage) -> u64 {
+    pub async fn credit(&mut self, stage: &TestNetwork) -> u64 {
         stage.victim.suspend();
         let mut taken = 0;
         while taken < CREDIT_MAX {

@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 use super::{Attack, Price, nothing, with_services};
 use crate::node::Target;
 use crate::service_client::ServiceClient;
-use crate::{HostileError, Stage, Tasks, asks, rpc};
+use crate::{HostileError, Tasks, TestNetwork, asks, rpc};
 
 /// Number of clients, each with its own address.
 const ATTACKERS: u8 = 20;
@@ -46,7 +46,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let mut tasks = Tasks::default();
     for n in 0..ATTACKERS {
         let from = Ipv4Addr::new(127, 0, 20, n + 1);

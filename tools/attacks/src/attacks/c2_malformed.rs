@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 use super::{Attack, Price, nothing, with_services};
 use crate::node::Target;
 use crate::service_client::ServiceClient;
-use crate::{HostileError, Stage, Tasks, asks, rpc};
+use crate::{HostileError, Tasks, TestNetwork, asks, rpc};
 
 /// Number of clients that send malformed frames, and number of those that leave streams open.
 const ATTACKERS: u8 = 10;
@@ -33,7 +33,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let mut tasks = Tasks::default();
     for n in 0..ATTACKERS {
         let target = stage.victim.target();

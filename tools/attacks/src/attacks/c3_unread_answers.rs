@@ -9,8 +9,8 @@ use tokio::time::{sleep, timeout};
 use super::{Attack, Price, nothing, with_services};
 use crate::node::Target;
 use crate::service_client::ServiceClient;
-use crate::stage::{prefix, pubsub_topic};
-use crate::{HostileError, Stage, Tasks, asks, rpc};
+use crate::test_network::{prefix, pubsub_topic};
+use crate::{HostileError, Tasks, TestNetwork, asks, rpc};
 
 /// Number of clients, each with its own address.
 const ATTACKERS: u8 = 20;
@@ -37,7 +37,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let target = stage.victim.target();
     let topic = format!("{}/long/proto", prefix(0));
     let writer = ServiceClient::connect(Ipv4Addr::new(127, 0, 23, 100), target, None).await?;

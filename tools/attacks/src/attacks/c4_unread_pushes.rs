@@ -9,8 +9,8 @@ use tokio::time::sleep;
 use super::{Attack, Price, nothing, with_services};
 use crate::node::Target;
 use crate::service_client::ServiceClient;
-use crate::stage::{prefix, pubsub_topic};
-use crate::{HostileError, Stage, Tasks, asks};
+use crate::test_network::{prefix, pubsub_topic};
+use crate::{HostileError, Tasks, TestNetwork, asks};
 
 /// Number of clients that do not read, each with its own address.
 const ATTACKERS: u8 = 20;
@@ -35,7 +35,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let target = stage.victim.target();
     let topic = format!("{}/unread/proto", prefix(0));
     let mut tasks = Tasks::default();

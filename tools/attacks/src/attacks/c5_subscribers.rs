@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep, timeout};
 use super::{Attack, Price, nothing, with_services};
 use crate::node::Target;
 use crate::service_client::ServiceClient;
-use crate::stage::{prefix, pubsub_topic};
-use crate::{HostileError, Stage, Tasks, asks};
+use crate::test_network::{prefix, pubsub_topic};
+use crate::{HostileError, Tasks, TestNetwork, asks};
 
 /// Number of addresses from which identities come.
 const ATTACKERS: u8 = 20;
@@ -36,7 +36,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let mut tasks = Tasks::default();
     let (sender, mut subscribed) = tokio::sync::mpsc::unbounded_channel();
     for n in 0..ATTACKERS {

@@ -12,8 +12,8 @@ use undertone_message::WakuMessage;
 use super::{Attack, Price, b8_bad_proofs, nothing, with_services};
 use crate::node::Target;
 use crate::service_client::ServiceClient;
-use crate::stage::{prefix, pubsub_topic};
-use crate::{HostileError, Stage, StageOptions, Tasks, asks};
+use crate::test_network::{prefix, pubsub_topic};
+use crate::{HostileError, StageOptions, Tasks, TestNetwork, asks};
 
 /// Number of clients, each with its own address.
 const ATTACKERS: u8 = 20;
@@ -94,7 +94,7 @@ fn expensive() -> Vec<CostlyAsk> {
     ]
 }
 
-async fn bad_pushes(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn bad_pushes(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let members = stage.members.as_ref();
     let forger = members.expect("the network has a rate limit").forger()?;
     let mut tasks = Tasks::default();

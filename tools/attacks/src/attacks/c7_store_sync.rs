@@ -10,8 +10,8 @@ use tokio::time::{sleep, timeout};
 use super::{Attack, Price, c2_malformed, nothing, with_services};
 use crate::node::Target;
 use crate::service_client::ServiceClient;
-use crate::stage::{prefix, pubsub_topic};
-use crate::{HostileError, Stage, Tasks, asks, rpc};
+use crate::test_network::{prefix, pubsub_topic};
+use crate::{HostileError, Tasks, TestNetwork, asks, rpc};
 
 /// Number of clients, each with its own address.
 const ATTACKERS: u8 = 12;
@@ -39,7 +39,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let mut tasks = Tasks::default();
     for n in 0..ATTACKERS {
         let from = Ipv4Addr::new(127, 0, 28, n + 1);

@@ -11,8 +11,8 @@ use tokio::time::sleep;
 use undertone_node::raise_files_limit;
 
 use super::{Attack, Price, c4_unread_pushes, nothing, with_services};
-use crate::stage::prefix;
-use crate::{HostileError, Stage, Tasks};
+use crate::test_network::prefix;
+use crate::{HostileError, Tasks, TestNetwork};
 
 /// Connections that send a request's body byte by byte: more than the server's limit of 128.
 const SLOW: usize = 300;
@@ -85,7 +85,7 @@ pub const LONG_QUERIES: Attack = Attack {
 
 /// Starts `count` tasks, each of which opens one connection after another.
 async fn begin<F>(
-    stage: &mut Stage,
+    stage: &mut TestNetwork,
     count: usize,
     attack: fn(SocketAddr) -> F,
 ) -> Result<Tasks, HostileError>

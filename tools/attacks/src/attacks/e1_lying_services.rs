@@ -5,7 +5,7 @@ use libp2p::identity::Keypair;
 
 use super::{Attack, Price, nothing, with_services};
 use crate::raw::LyingServices;
-use crate::{HostileError, Stage, Tasks};
+use crate::{HostileError, Tasks, TestNetwork};
 
 /// Attack e1: services that lie.
 pub const ATTACK: Attack = Attack {
@@ -17,7 +17,7 @@ pub const ATTACK: Attack = Attack {
     then: nothing,
 };
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     // The peer id of an Ed25519 key sorts before those of nodes.
     let key = Keypair::generate_ed25519();
     let liar = LyingServices::dial(key, &stage.victim.addr()).await?;

@@ -11,8 +11,8 @@ use tokio::time::sleep;
 
 use super::{Attack, Price};
 use crate::node::wait_until;
-use crate::stage::{prefix, pubsub_topic};
-use crate::{Counted, HostileError, Stage, StageOptions, Tasks};
+use crate::test_network::{prefix, pubsub_topic};
+use crate::{Counted, HostileError, StageOptions, Tasks, TestNetwork};
 
 /// Source of the preloaded library that sets one process's clock ahead.
 const SOURCE: &str = include_str!("e2_clock_jump/ahead.c");
@@ -46,7 +46,7 @@ pub const ATTACK: Attack = Attack {
 };
 
 /// Restarts the victim with a clock that can be set.
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let library = compile(stage.folder()).await?;
     let seconds = seconds(stage.folder());
     set_ahead(&seconds, 0)?;
@@ -61,7 +61,7 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
 }
 
 /// Fills the victim's archive, sets its clock ahead if possible, and counts the remaining messages.
-async fn kept(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn kept(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let (topic, content_topic) = (pubsub_topic(0), format!("{}/kept/proto", prefix(0)));
     for number in 0..KEPT {
         let payload = number.to_be_bytes();
@@ -94,7 +94,7 @@ async fn kept(stage: &mut Stage) -> Result<Tasks, HostileError> {
 }
 
 /// Returns the number of messages that the victim returns as history of a content topic.
-async fn history(stage: &Stage, content_topic: &str) -> usize {
+async fn history(stage: &TestNetwork, content_topic: &str) -> usize {
     let topics = content_topic.replace('/', "%2F");
     let path = format!("/store/v3/messages?contentTopics={topics}&pageSize=100");
     match stage.victim.ask("GET", &path, None).await {

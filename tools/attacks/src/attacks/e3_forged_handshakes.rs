@@ -14,7 +14,7 @@ use tokio::net::UdpSocket;
 use tokio::time::{interval, sleep};
 
 use super::{Attack, Price, nothing};
-use crate::stage::VICTIM_IP;
+use crate::test_network::VICTIM_IP;
 use crate::{StageOptions, Tasks, proxy};
 
 /// Number of addresses that dial over TCP and send nothing: more than a node's places for handshakes.

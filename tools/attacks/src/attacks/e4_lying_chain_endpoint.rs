@@ -14,7 +14,7 @@ use super::{Attack, Price};
 use crate::chain::Chain;
 use crate::members::Members;
 use crate::node::{Node, wait_until};
-use crate::{Counted, HostileError, Stage, StageOptions, Tasks};
+use crate::{Counted, HostileError, StageOptions, Tasks, TestNetwork};
 
 /// Files in which the victim stores the state of the chain.
 const STORE: [&str; 3] = [
@@ -44,7 +44,7 @@ pub const ATTACK: Attack = Attack {
 };
 
 /// Restarts the victim with a lying endpoint and without its stored state of the chain.
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     stage.victim.terminate().await;
     for name in STORE {
         match fs::remove_file(stage.victim.data().join(name)) {
@@ -70,7 +70,7 @@ async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
 }
 
 /// Registers members, and counts those that the victim learns of. Messages then have proofs for the newest root.
-async fn changes(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn changes(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let members = stage.members.as_ref().expect("the network has members");
     let registry = members.reopen()?;
     let mut good = 0;

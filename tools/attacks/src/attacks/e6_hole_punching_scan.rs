@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 use super::{Attack, Price, nothing};
 use crate::raw::{HolePuncher, RawRelay};
-use crate::{Counted, HostileError, Stage, StageOptions, Tasks};
+use crate::{Counted, HostileError, StageOptions, Tasks, TestNetwork};
 
 /// Address of the stranger's relay.
 const RELAY_IP: Ipv4Addr = Ipv4Addr::new(127, 0, 31, 1);
@@ -51,7 +51,7 @@ struct Listeners {
     tasks: Tasks,
 }
 
-async fn start(stage: &mut Stage) -> Result<Tasks, HostileError> {
+async fn start(stage: &mut TestNetwork) -> Result<Tasks, HostileError> {
     let listening = Listeners::open().await;
     let listeners = listening.map_err(HostileError::io("cannot listen on the node's own host"))?;
     let relay = RawRelay::listen(RELAY_IP).await?;

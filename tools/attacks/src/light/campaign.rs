@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::segments::SegmentCount;
 use super::sends::SentMessages;
-use super::stage::{CONTENT_TOPIC, LightStage, StagePlan};
+use super::test_network::{CONTENT_TOPIC, LightTestNetwork, StagePlan};
 use crate::HostileError;
 use crate::raw::Lie;
 
@@ -140,7 +140,7 @@ impl CampaignPlan {
             lies: &[Lie::Silence, Lie::Noise],
             ..StagePlan::HONEST
         };
-        let stage = LightStage::start(program, plan).await?;
+        let stage = LightTestNetwork::start(program, plan).await?;
         let mut run = CampaignRun {
             stage,
             choices: Choices(self.seed),
@@ -165,7 +165,7 @@ impl CampaignPlan {
 }
 
 struct CampaignRun {
-    stage: LightStage,
+    stage: LightTestNetwork,
     choices: Choices,
     ongoing: Vec<(Instant, Ongoing)>,
     report: LightCampaignReport,

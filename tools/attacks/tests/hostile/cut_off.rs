@@ -6,7 +6,7 @@ use undertone_attacks::attacks::{
     Attack, a1_restart, a2_silent_connection, a3_burst, a4_crowd, a5_made_up_roots,
 };
 use undertone_attacks::members::Members;
-use undertone_attacks::stage::victims_registry;
+use undertone_attacks::test_network::victims_registry;
 use undertone_attacks::traffic::Load;
 use undertone_membership::SqliteRegistry;
 use undertone_rln::Identity;

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use undertone_attacks::attacks::e1_lying_services;
 use undertone_attacks::node::{Node, NodeSpec, wait_until};
 use undertone_attacks::raw::LyingServices;
-use undertone_attacks::stage::{prefix, pubsub_topic};
+use undertone_attacks::test_network::{prefix, pubsub_topic};
 
 use crate::support::{measured, program, unharmed};
 

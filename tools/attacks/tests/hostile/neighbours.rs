@@ -8,7 +8,7 @@ use undertone_attacks::attacks::{
     b6_squatters, b7_sockets, b8_bad_proofs, b10_other_shard, b11_junk, e3_forged_handshakes,
 };
 use undertone_attacks::peer::Peer;
-use undertone_attacks::{Stage, StageOptions};
+use undertone_attacks::{StageOptions, TestNetwork};
 
 use crate::support::{SHORT, attacked, measured, program, unharmed};
 
@@ -56,7 +56,7 @@ async fn b8_bad_proofs_stop_no_honest_message() {
 #[tokio::test]
 async fn b9_a_peer_with_late_pings_gets_bounded_credit() {
     let program = program();
-    let stage = Stage::start(&program, StageOptions::default()).await;
+    let stage = TestNetwork::start(&program, StageOptions::default()).await;
     let mut stage = stage.unwrap();
     let mut pump = CreditPump::connect(&stage, 1).await.unwrap();
     pump.pump(PUMPED_BYTES, PUMPED_FOR).await;
@@ -84,7 +84,7 @@ async fn b11_junk_stops_no_honest_message() {
 #[tokio::test]
 async fn b11_who_sends_junk_is_blamed() {
     let program = program();
-    let stage = Stage::start(&program, StageOptions::default()).await;
+    let stage = TestNetwork::start(&program, StageOptions::default()).await;
     let stage = stage.unwrap();
     let from = Ipv4Addr::new(127, 0, 14, 9);
     let mut peer = Peer::connect(from, stage.victim.target()).await.unwrap();

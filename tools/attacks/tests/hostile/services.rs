@@ -7,7 +7,7 @@ use undertone_attacks::attacks::{
     c6_floods, c7_store_sync, d1_rest,
 };
 use undertone_attacks::service_client::ServiceClient;
-use undertone_attacks::{Stage, StageOptions, asks};
+use undertone_attacks::{StageOptions, TestNetwork, asks};
 use undertone_message::WakuMetadata;
 
 use crate::support::{measured, program, unharmed};
@@ -81,7 +81,7 @@ async fn metadata_is_answered_within_a_budget_of_each_peer() {
         has_reader: false,
         ..StageOptions::default()
     };
-    let stage = Stage::start(&program(), options).await.unwrap();
+    let stage = TestNetwork::start(&program(), options).await.unwrap();
     let connect = |last| {
         let from = Ipv4Addr::new(127, 0, 29, last);
         ServiceClient::connect(from, stage.victim.target(), None)

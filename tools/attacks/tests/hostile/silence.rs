@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use undertone_attacks::node::Node;
-use undertone_attacks::stage::pubsub_topic;
-use undertone_attacks::{Stage, StageOptions};
+use undertone_attacks::test_network::pubsub_topic;
+use undertone_attacks::{StageOptions, TestNetwork};
 
 use crate::support::program;
 
@@ -49,7 +49,7 @@ async fn a_shard_whose_only_peer_is_silent_is_named_within_30_s() {
         has_reader: false,
         ..StageOptions::default()
     };
-    let stage = Stage::start(&program(), options).await.unwrap();
+    let stage = TestNetwork::start(&program(), options).await.unwrap();
     told(&stage.victim, false).await;
     // It keeps its connections and says nothing on them.
     stage.honest[0].suspend();

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use undertone_attacks::attacks::Attack;
 use undertone_attacks::node;
-use undertone_attacks::stage::Measured;
+use undertone_attacks::test_network::Measured;
 use undertone_attacks::traffic::Load;
-use undertone_attacks::{Stage, Tasks};
+use undertone_attacks::{Tasks, TestNetwork};
 
 /// A few seconds of honest messages.
 pub(crate) const SHORT: Load = Load {
@@ -30,7 +30,7 @@ pub(crate) fn program() -> PathBuf {
 }
 
 /// The honest network, with the attack under way.
-pub(crate) async fn attacked(attack: &Attack) -> (Stage, Tasks) {
+pub(crate) async fn attacked(attack: &Attack) -> (TestNetwork, Tasks) {
     attack.stage(&program(), true).await.unwrap()
 }
 

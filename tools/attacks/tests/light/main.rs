@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use undertone_attacks::light::{
-    CONTENT_TOPIC, CampaignPlan, LightStage, SendEnd, SentMessages, StagePlan,
+    CONTENT_TOPIC, CampaignPlan, LightTestNetwork, SendEnd, SentMessages, StagePlan,
 };
 use undertone_attacks::node;
 use undertone_attacks::raw::Lie;
@@ -25,7 +25,7 @@ fn program() -> PathBuf {
 }
 
 /// Waits until the stores hold a number of messages, and the light node was given all of them, each once.
-async fn all_once(stage: &LightStage, count: usize) {
+async fn all_once(stage: &LightTestNetwork, count: usize) {
     let waiting = async {
         while stage.held().await.len() < count {
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -45,7 +45,7 @@ async fn all_once(stage: &LightStage, count: usize) {
 
 #[tokio::test]
 async fn what_a_dead_and_a_suspended_filter_peer_do_not_push_arrives_once() {
-    let mut stage = LightStage::start(&program(), StagePlan::HONEST)
+    let mut stage = LightTestNetwork::start(&program(), StagePlan::HONEST)
         .await
         .unwrap();
     assert!(stage.publish(0, "all are well").await);
@@ -67,7 +67,7 @@ async fn what_a_dead_and_a_suspended_filter_peer_do_not_push_arrives_once() {
 
 #[tokio::test]
 async fn what_the_light_node_sends_while_peers_die_is_stored() {
-    let mut stage = LightStage::start(&program(), StagePlan::HONEST)
+    let mut stage = LightTestNetwork::start(&program(), StagePlan::HONEST)
         .await
         .unwrap();
     let mut sent = SentMessages::default();
@@ -94,7 +94,7 @@ async fn what_the_light_node_sends_while_peers_die_is_stored() {
 
 #[tokio::test]
 async fn what_was_sent_while_the_light_node_slept_arrives_once() {
-    let stage = LightStage::start(&program(), StagePlan::HONEST)
+    let stage = LightTestNetwork::start(&program(), StagePlan::HONEST)
         .await
         .unwrap();
     assert!(stage.publish(0, "before").await);
@@ -118,7 +118,7 @@ async fn peers_that_lie_are_found_out_and_cost_no_message() {
         lies: &[Lie::Silence, Lie::Noise],
         honest: 1,
     };
-    let stage = LightStage::start(&program(), plan).await.unwrap();
+    let stage = LightTestNetwork::start(&program(), plan).await.unwrap();
     let mut published = 0;
     // The silent one is found out by messages that others have, the other by what it pushes.
     let found_out = async {

@@ -5,7 +5,7 @@ mod node;
 
 use bytes::{Bytes, BytesMut};
 
-use crate::subject::{Outlet, Subject};
+use crate::subject::{PushStreams, Subject};
 use node::{Event, Node};
 
 /// The behaviour of `libp2p-gossipsub`: decoded RPCs in, queued RPCs out.
@@ -16,7 +16,7 @@ pub(crate) struct WithCodec(Node);
 
 impl Subject for Behaviour {
     type Arriving = Event;
-    type Outlet = Node;
+    type PushStreams = Node;
 
     fn new() -> Self {
         Self(Node::new())
@@ -42,7 +42,7 @@ impl Subject for Behaviour {
 impl Subject for WithCodec {
     /// The buffer type of a stream's reader once a frame is complete.
     type Arriving = BytesMut;
-    type Outlet = Node;
+    type PushStreams = Node;
 
     fn new() -> Self {
         Self(Node::new())

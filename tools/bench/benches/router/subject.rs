@@ -12,7 +12,7 @@ pub(crate) trait Subject {
     /// A frame in the form in which the router accepts it.
     type Arriving;
     /// Destination of its frames.
-    type Outlet: Outlet;
+    type PushStreams: PushStreams;
 
     fn new() -> Self;
 
@@ -25,11 +25,11 @@ pub(crate) trait Subject {
     /// Processes a duplicate from peer 1.
     fn further_copy(&mut self, arriving: Self::Arriving);
 
-    fn outlet(&mut self) -> &mut Self::Outlet;
+    fn outlet(&mut self) -> &mut Self::PushStreams;
 }
 
 /// A router's output, for the checks; not measured.
-pub(crate) trait Outlet {
+pub(crate) trait PushStreams {
     /// Sends everything that is still queued.
     fn settle(&mut self);
 
@@ -39,7 +39,7 @@ pub(crate) trait Outlet {
     /// Starts to record what is sent.
     fn record(&mut self);
 
-    /// Stops recording, and returns what was sent to each peer since [`Outlet::record`].
+    /// Stops recording, and returns what was sent to each peer since [`PushStreams::record`].
     fn recorded(&mut self) -> Vec<Bytes>;
 }
 

@@ -6,7 +6,7 @@ use undertone_gossip::{
 };
 
 use crate::frames::{TOPIC, hello};
-use crate::subject::{Outlet, PEERS, Subject};
+use crate::subject::{PEERS, PushStreams, Subject};
 
 /// Undertone's router: frames in, frames out.
 pub(crate) struct Undertone {
@@ -51,7 +51,7 @@ impl Undertone {
 
 impl Subject for Undertone {
     type Arriving = Bytes;
-    type Outlet = Self;
+    type PushStreams = Self;
 
     fn new() -> Self {
         let router = Router::new(Config::waku(), [7; 32], Time::ZERO).expect("the preset is valid");
@@ -101,7 +101,7 @@ impl Subject for Undertone {
     }
 }
 
-impl Outlet for Undertone {
+impl PushStreams for Undertone {
     /// Outputs are taken at once, so nothing is queued.
     fn settle(&mut self) {}
 

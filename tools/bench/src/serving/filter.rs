@@ -8,7 +8,7 @@ use libp2p::identity::Keypair;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
 use undertone_attacks::raw::RawClient;
-use undertone_attacks::stage::pubsub_topic;
+use undertone_attacks::test_network::pubsub_topic;
 use undertone_attacks::{HostileError, asks};
 use undertone_node_process::host::monotonic_ns;
 use undertone_services::filter::{FilterCodecLimits, FilterStatus, MessagePush, SubscribeResponse};

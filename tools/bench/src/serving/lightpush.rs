@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use libp2p::identity::Keypair;
 use tokio::time::sleep;
 use undertone_attacks::raw::RawClient;
-use undertone_attacks::stage::pubsub_topic;
+use undertone_attacks::test_network::pubsub_topic;
 use undertone_attacks::{HostileError, asks};
 use undertone_message::WakuMessage;
 use undertone_services::lightpush::{LightpushCodecLimits, LightpushResponse, LightpushStatus};

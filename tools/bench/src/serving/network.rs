@@ -7,7 +7,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use undertone_attacks::members::{Author, Members};
 use undertone_attacks::node::{Node, NodeSpec};
-use undertone_attacks::stage::{prefix, pubsub_topic};
+use undertone_attacks::test_network::{prefix, pubsub_topic};
 use undertone_attacks::{HostileError, ProcessLook};
 
 /// Time limit for the nodes to join each other's mesh.

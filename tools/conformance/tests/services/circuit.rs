@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use undertone_attacks::node::{Node, wait_until};
-use undertone_attacks::stage::pubsub_topic;
+use undertone_attacks::test_network::pubsub_topic;
 use undertone_conformance::PeerProcess;
 use undertone_conformance::programs;
 

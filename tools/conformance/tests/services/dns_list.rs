@@ -10,7 +10,7 @@ use undertone_conformance::programs;
 
 use crate::client::Client;
 use crate::relay_node::{self, PATIENCE, record, start_for_clients, wait_mesh};
-use crate::stage::{TOPIC, program};
+use crate::test_network::{TOPIC, program};
 use crate::zone::Zone;
 
 /// Name at which the lists stand.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::stage::{At, Sharding, Stage, TOPIC};
+use crate::test_network::{At, Sharding, TOPIC, TestNetwork};
 
 /// On the same shard as [`TOPIC`], because application and version are the same.
 const NEIGHBOUR: &str = "/interop/1/neighbour/proto";
@@ -13,7 +13,7 @@ const QUIET: Duration = Duration::from_secs(2);
 
 #[tokio::test]
 async fn messages_of_relay_and_lightpush_are_pushed_once() {
-    let stage = Stage::start(Sharding::Automatic).await;
+    let stage = TestNetwork::start(Sharding::Automatic).await;
     let mut reader = stage.client(At::Edge, "reader").await;
     reader.subscribe(TOPIC).await;
     let mut near = stage.client(At::Edge, "near").await;
@@ -48,7 +48,7 @@ async fn messages_of_relay_and_lightpush_are_pushed_once() {
 
 #[tokio::test]
 async fn a_client_hears_two_topics_and_after_unsubscribing_only_the_other() {
-    let stage = Stage::start(Sharding::Automatic).await;
+    let stage = TestNetwork::start(Sharding::Automatic).await;
     let mut reader = stage.client(At::Edge, "reader").await;
     reader.subscribe(TOPIC).await;
     reader.subscribe(NEIGHBOUR).await;
@@ -89,7 +89,7 @@ async fn a_client_hears_two_topics_and_after_unsubscribing_only_the_other() {
 #[tokio::test]
 async fn a_burst_arrives_complete() {
     const BURST: usize = 200;
-    let stage = Stage::start(Sharding::Automatic).await;
+    let stage = TestNetwork::start(Sharding::Automatic).await;
     let mut reader = stage.client(At::Edge, "reader").await;
     reader.subscribe(TOPIC).await;
     for number in 0..BURST {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::client::is_pushed;
-use crate::stage::{At, Sharding, Stage, TOPIC};
+use crate::test_network::{At, Sharding, TOPIC, TestNetwork};
 
 /// Longer than servers wait for a request. The library opens the streams of its next requests in advance: a
 /// server that half-closes such a stream, rather than resetting it, gets a request and gives no answer.
@@ -13,7 +13,7 @@ const SILENCE: Duration = Duration::from_secs(40);
 
 #[tokio::test]
 async fn every_service_answers_the_first_request_after_a_silence() {
-    let stage = Stage::start(Sharding::Automatic).await;
+    let stage = TestNetwork::start(Sharding::Automatic).await;
     let mut client = stage.client(At::Edge, "client").await;
     client.subscribe(TOPIC).await;
     for round in ["first", "second"] {

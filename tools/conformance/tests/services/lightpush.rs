@@ -3,11 +3,11 @@
 use serde_json::json;
 
 use crate::client::is_pushed;
-use crate::stage::{At, MESSAGE_BYTES_MAX, Sharding, Stage, TOPIC};
+use crate::test_network::{At, MESSAGE_BYTES_MAX, Sharding, TOPIC, TestNetwork};
 
 /// A message pushed to one node comes out of the other, whose client has the same hash for it as the store.
 async fn crosses_the_relay(sharding: Sharding, is_legacy: bool) {
-    let stage = Stage::start(sharding).await;
+    let stage = TestNetwork::start(sharding).await;
     let mut reader = stage.client(At::Far, "reader").await;
     reader.subscribe(TOPIC).await;
     let mut writer = stage.client(At::Edge, "writer").await;
@@ -52,7 +52,7 @@ async fn lightpush_with_static_sharding_crosses_the_relay() {
 /// The client's own limit is about 1 MB, so the node has to refuse what its network does not carry.
 #[tokio::test]
 async fn a_message_that_is_too_long_is_refused_and_the_client_stays() {
-    let stage = Stage::start(Sharding::Automatic).await;
+    let stage = TestNetwork::start(Sharding::Automatic).await;
     let mut reader = stage.client(At::Far, "reader").await;
     reader.subscribe(TOPIC).await;
     let mut writer = stage.client(At::Edge, "writer").await;

@@ -19,7 +19,7 @@ mod page;
 mod peer_exchange;
 mod relay_node;
 mod restart;
-mod stage;
 mod store;
+mod test_network;
 mod vectors;
 mod zone;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::client::{Client, is_pushed};
-use crate::stage::{At, Sharding, Stage, TOPIC};
+use crate::test_network::{At, Sharding, TOPIC, TestNetwork};
 
 const SHARD: u16 = 3;
 
@@ -31,7 +31,7 @@ async fn gets_nothing(mut stranger: Client) {
 
 /// Runs a stranger, whose command has `option` set to `value`, beside clients of the right network.
 async fn stranger_does_no_harm(option: &str, value: u16) {
-    let stage = Stage::start(Sharding::Static(SHARD)).await;
+    let stage = TestNetwork::start(Sharding::Static(SHARD)).await;
     let mut reader = stage.client(At::Edge, "reader").await;
     reader.subscribe(TOPIC).await;
     let mut writer = stage.client(At::Far, "writer").await;

@@ -8,7 +8,7 @@ use serde_json::json;
 use undertone_conformance::{PeerCommand, programs};
 
 use crate::client::{Client, Message};
-use crate::stage::{At, Sharding, Stage, TOPIC};
+use crate::test_network::{At, Sharding, TOPIC, TestNetwork};
 
 /// Variable with the path of the browser's program.
 const CHROMIUM: &str = "UNDERTONE_CHROMIUM";
@@ -25,20 +25,20 @@ fn page() -> PeerCommand {
 #[tokio::test]
 #[ignore = "needs Chromium; cargo xtask test --only browser"]
 async fn a_page_sends_receives_and_reads_history() {
-    sends_receives_and_reads_history(&Stage::start(Sharding::Automatic).await, page()).await;
+    sends_receives_and_reads_history(&TestNetwork::start(Sharding::Automatic).await, page()).await;
 }
 
 /// As a page on the Internet does, which may open no other WebSocket. The browser trusts the certificate by its key.
 #[tokio::test]
 #[ignore = "needs Chromium; cargo xtask test --only browser"]
 async fn a_page_sends_receives_and_reads_history_by_secure_websocket() {
-    let stage = Stage::start_secure(Sharding::Automatic).await;
+    let stage = TestNetwork::start_secure(Sharding::Automatic).await;
     let page = page().arg("--only-secure");
     let page = page.option("trust-spki", stage.edge_key());
     sends_receives_and_reads_history(&stage, page).await;
 }
 
-async fn sends_receives_and_reads_history(stage: &Stage, page: PeerCommand) {
+async fn sends_receives_and_reads_history(stage: &TestNetwork, page: PeerCommand) {
     let mut other = stage.client(At::Far, "other").await;
     other.subscribe(TOPIC).await;
     let mut page = stage.start_client(&stage.at(At::Edge, page)).await;

@@ -35,8 +35,8 @@ async fn a_client_that_knows_one_node_finds_another_by_peer_exchange() {
         let mut records = event["records"].as_array().into_iter().flatten();
         event["kind"] == "peer-exchange" && records.any(|record| *record == *rlp)
     };
-    let told_of = client.event_within(PATIENCE, "hear of the node", 0, "answer", has_it);
-    told_of.await;
+    let wait_for_ihave = client.event_within(PATIENCE, "hear of the node", 0, "answer", has_it);
+    wait_for_ihave.await;
 
     let id = told.peer_id().to_string();
     let is_told = |event: &Value| event["peer"] == id.as_str();

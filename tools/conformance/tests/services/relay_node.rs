@@ -7,7 +7,7 @@ use std::time::Duration;
 use undertone_attacks::node::{Node, NodeSpec};
 use undertone_node_process::free_port;
 
-use crate::stage::program;
+use crate::test_network::program;
 
 /// Longest time for what a test waits for.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::stage::{At, Sharding, Stage, TOPIC};
+use crate::test_network::{At, Sharding, TOPIC, TestNetwork};
 
 /// Texts that the store of the client's node has.
 async fn stored(client: &mut Client, step: &str) -> Vec<String> {
@@ -21,7 +21,7 @@ async fn stored(client: &mut Client, step: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn filter_lightpush_and_history_are_back_after_a_killed_node_starts_again() {
-    let mut stage = Stage::start(Sharding::Automatic).await;
+    let mut stage = TestNetwork::start(Sharding::Automatic).await;
     let mut client = stage.client(At::Edge, "client").await;
     client.subscribe(TOPIC).await;
     client.lightpush(TOPIC, "before").await;

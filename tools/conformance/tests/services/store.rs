@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Message};
-use crate::stage::{At, Sharding, Stage, TOPIC};
+use crate::test_network::{At, Sharding, TOPIC, TestNetwork};
 
 /// On the same shard, never asked for.
 const NEIGHBOUR: &str = "/interop/1/neighbour/proto";
@@ -83,7 +83,7 @@ fn in_order(step: &str, pages: &Pages, is_forward: bool) {
 }
 
 /// Publishes the messages and waits until the store of `edge` has them; returns their texts.
-async fn fill(stage: &Stage, client: &mut Client) -> Vec<String> {
+async fn fill(stage: &TestNetwork, client: &mut Client) -> Vec<String> {
     let mut sent = Vec::new();
     for number in 0..RELAYED {
         let text = format!("relayed {number}");
@@ -121,7 +121,7 @@ async fn fill(stage: &Stage, client: &mut Client) -> Vec<String> {
 
 #[tokio::test]
 async fn history_is_read_in_both_directions_until_it_ends() {
-    let stage = Stage::start(Sharding::Automatic).await;
+    let stage = TestNetwork::start(Sharding::Automatic).await;
     let mut client = stage.client(At::Edge, "client").await;
     let sent = fill(&stage, &mut client).await;
 
@@ -152,7 +152,7 @@ async fn history_is_read_in_both_directions_until_it_ends() {
 
 #[tokio::test]
 async fn history_is_read_by_time_and_by_hash() {
-    let stage = Stage::start(Sharding::Automatic).await;
+    let stage = TestNetwork::start(Sharding::Automatic).await;
     let mut client = stage.client(At::Edge, "client").await;
     fill(&stage, &mut client).await;
     let pages = query(&mut client, "everything", json!({"forward": true})).await;
@@ -199,7 +199,7 @@ async fn history_is_read_by_time_and_by_hash() {
 /// What its publisher calls ephemeral is not for stores.
 #[tokio::test]
 async fn ephemeral_messages_are_not_stored() {
-    let stage = Stage::start(Sharding::Automatic).await;
+    let stage = TestNetwork::start(Sharding::Automatic).await;
     let mut client = stage.client(At::Edge, "client").await;
     client.subscribe(TOPIC).await;
     let push = json!({"cmd": "lightpush", "topic": TOPIC, "text": "fleeting", "ephemeral": true});

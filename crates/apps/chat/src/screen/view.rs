@@ -10,9 +10,9 @@ use ratatui::widgets::Paragraph;
 use unicode_width::UnicodeWidthChar as _;
 
 use super::input::InputLine;
+use crate::chat_status::{ChatStatus, PublishAllowance};
 use crate::events::{self, ChatEvent, Tone, clock};
-use crate::own::OwnState;
-use crate::standing::{ChatStatus, PublishAllowance};
+use crate::own_messages::OwnState;
 use crate::text;
 
 #[cfg(test)]
@@ -38,7 +38,7 @@ pub(super) struct ScreenView {
     title: String,
     is_encrypted: bool,
     entries: VecDeque<ScreenEntry>,
-    standing: Option<ChatStatus>,
+    status: Option<ChatStatus>,
     /// Number of lines below the last visible one.
     scrolled: usize,
     /// Height of the message area when it was last drawn, in lines.
@@ -61,7 +61,7 @@ impl ScreenView {
             title: String::new(),
             is_encrypted: false,
             entries: VecDeque::new(),
-            standing: None,
+            status: None,
             scrolled: 0,
             height: 0,
         }
@@ -101,7 +101,7 @@ impl ScreenView {
                     *last = state_part(state);
                 }
             }
-            ChatEvent::Standing { standing, .. } => self.standing = Some(standing.clone()),
+            ChatEvent::Status { status, .. } => self.status = Some(status.clone()),
             ChatEvent::Note { at_ms, said } => {
                 self.add(*at_ms, None, vec![(Tone::Quiet, format!("* {said}"))]);
             }
@@ -185,7 +185,7 @@ impl ScreenView {
     }
 
     fn status(&self, width: usize) -> [Line<'static>; 2] {
-        let Some(standing) = &self.standing else {
+        let Some(status) = &self.status else {
             return [
                 bar(" starting", width, Color::DarkGray),
                 bar("", width, Color::DarkGray),
@@ -196,15 +196,15 @@ impl ScreenView {
             0 => String::new(),
             lines => format!(" (scrolled {lines} lines back)"),
         };
-        let is_forbidden = matches!(standing.publishing, PublishAllowance::Forbidden { .. });
+        let is_forbidden = matches!(status.publishing, PublishAllowance::Forbidden { .. });
         [
             bar(
-                format!(" {}{scrolled}", standing.connection()),
+                format!(" {}{scrolled}", status.connection()),
                 width,
-                colour(standing.is_connected()),
+                colour(status.is_connected()),
             ),
             bar(
-                format!(" {}", standing.publishing()),
+                format!(" {}", status.publishing()),
                 width,
                 colour(!is_forbidden),
             ),

@@ -6,7 +6,7 @@ use rand_core::CryptoRng;
 use undertone_node::services::{SendNews, SendReport, WaitingMessage};
 
 use super::{ChatSession, Front, NS_PER_S, QueueAnswer, SessionFault, timeless};
-use crate::own::OwnState;
+use crate::own_messages::OwnState;
 
 impl<F: Front, R: CryptoRng> ChatSession<F, R> {
     /// Shows the messages of the previous run that are still queued; mentions those of other rooms.

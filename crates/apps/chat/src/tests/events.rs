@@ -1,5 +1,5 @@
 use super::{ChatEvent, ChatMessage, Tone, clock, latency};
-use crate::own::OwnState;
+use crate::own_messages::OwnState;
 
 fn message(nick: &str, text: &str) -> ChatMessage {
     ChatMessage {

@@ -1,14 +1,14 @@
 use super::LineFront;
+use crate::chat_status::{ChatStatus, Left, PublishAllowance};
 use crate::events::ChatEvent;
-use crate::own::OwnState;
+use crate::own_messages::OwnState;
 use crate::session::Front as _;
-use crate::standing::{ChatStatus, Left, PublishAllowance};
 use crate::typed::{Input, Typed};
 
-fn standing(carriers: usize, epoch_ends_in_s: u64) -> ChatEvent {
-    ChatEvent::Standing {
+fn status(carriers: usize, epoch_ends_in_s: u64) -> ChatEvent {
+    ChatEvent::Status {
         at_ms: 0,
-        standing: ChatStatus {
+        status: ChatStatus {
             peers: carriers,
             carriers,
             has_peers_to_dial: true,
@@ -31,12 +31,7 @@ fn shown(is_json: bool, events: &[ChatEvent]) -> String {
 #[test]
 fn a_standing_is_told_when_it_changes_and_not_every_second() {
     for is_json in [false, true] {
-        let events = [
-            standing(0, 9),
-            standing(0, 8),
-            standing(1, 7),
-            standing(1, 6),
-        ];
+        let events = [status(0, 9), status(0, 8), status(1, 7), status(1, 6)];
         let text = shown(is_json, &events);
         assert_eq!(text.lines().count(), 2, "{text}");
     }

@@ -15,12 +15,12 @@ use undertone_node::services::{
 use undertone_payload::SymmetricKey;
 
 use super::{ChatSession, Front, OPEN_MAX, QueueAnswer, SEEN_MAX, ShownMessages, now_ns, timeless};
+use crate::chat_status::MessageBudget;
 use crate::error::ChatError;
 use crate::events::ChatEvent;
 use crate::history::{self, HistoryQuestion, PendingStoreReply, RoomHistory, RoomPlace};
-use crate::own::{OwnMessages, OwnState};
+use crate::own_messages::{OwnMessages, OwnState};
 use crate::room::ChatRoom;
-use crate::standing::MessageBudget;
 use crate::typed::{Input, Typed};
 
 /// A front end that remembers.

@@ -1,10 +1,10 @@
 //! `undertone model`: closed-form formulas; with a scenario, their prediction next to a simulation.
 
-mod given;
+mod arguments;
 
 use std::num::NonZeroUsize;
 
-use undertone_lab::model::beside::Beside;
+use undertone_lab::model::comparison::ModelComparison;
 use undertone_lab::model::tables::FormulaTables;
 use undertone_lab::report::DatasetChoice;
 use undertone_lab::run::threads;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "scenario")]
     no_run: bool,
     #[command(flatten)]
-    given: given::Given,
+    given: arguments::Given,
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         };
         Some(runner.run(args.seed)?.summary)
     };
-    let beside = Beside::new(&loaded.scenario, summary.as_ref())
+    let beside = ModelComparison::new(&loaded.scenario, summary.as_ref())
         .map_err(|reason| Failure::usage(format!("{reference} has no closed form: {reason}")))?;
     output::print(&beside, args.json)
 }

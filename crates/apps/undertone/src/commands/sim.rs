@@ -1,12 +1,12 @@
 //! `undertone sim`: simulates a scenario in virtual time.
 
-mod asked;
 mod bench;
 mod compare;
 mod datasets;
 mod list;
 #[cfg(feature = "mpi")]
 mod ranked;
+mod request;
 mod runner;
 
 use std::fs::{self, File};
@@ -24,8 +24,8 @@ use undertone_sim::Scenario;
 
 use super::interrupt::Interrupt;
 use super::{Failure, output};
-use asked::SimRequest;
 use datasets::DatasetFlags;
+use request::SimRequest;
 
 pub(crate) use list::print as print_list;
 pub(crate) use runner::{COMMIT, Runner, scenario_failure, warn_of_memory};

@@ -16,6 +16,7 @@ mod lab_report;
 #[cfg(feature = "lab")]
 mod lab_run;
 mod migrate_cli;
+mod nat;
 mod node_cli;
 mod nwaku;
 mod operating;
@@ -25,4 +26,3 @@ mod store_cli;
 mod support;
 #[cfg(feature = "lab")]
 mod testbed;
-mod walls;

@@ -178,7 +178,7 @@ fn the_first_sender_does_not_pay_for_the_peer_that_its_message_was_attributed_to
     solo.accept(3, &proved("a good one", 50));
     let first = solo.receive_to_check(3, &proved("a", 1));
     let passed_on = solo.receive_to_check(1, &proved("b", 1));
-    // Peer 3 has the better standing: the proof of b is verified in its name.
+    // Peer 3 is trusted more: the proof of b is verified in its name.
     let outputs = solo.receive_message(3, &proved("b", 1));
     let is_moved = |o: &Output| {
         matches!(

@@ -13,7 +13,7 @@ use super::{
     },
 };
 use crate::RequestNo;
-use crate::chance::below;
+use crate::rng::below;
 
 #[cfg(test)]
 #[path = "tests/server.rs"]

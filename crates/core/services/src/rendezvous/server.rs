@@ -16,7 +16,7 @@ use super::codec::{
 };
 use super::io::{Input, Output, RendezvousStats};
 use super::registrations::{Registration, RegistrationLimits, RegistrationRefusal, Registrations};
-use crate::chance::below;
+use crate::rng::below;
 use crate::{PeerNo, RequestNo};
 
 mod cookie;

@@ -70,7 +70,7 @@ impl MessageSender {
         let part = self.entries.get(&id).and_then(|entry| entry.record.part);
         match part {
             None => self.tell(id, kind),
-            Some(place) => self.tell_shared(place.whole),
+            Some(place) => self.report_shared(place.whole),
         }
     }
 
@@ -84,7 +84,7 @@ impl MessageSender {
     }
 
     /// Reports the states that all fragments of a message have newly reached.
-    fn tell_shared(&mut self, id: SendId) {
+    fn report_shared(&mut self, id: SendId) {
         let reached = self.shared_step(id);
         let Some(whole) = self.wholes.get_mut(&id) else {
             return;
@@ -138,7 +138,7 @@ impl MessageSender {
         };
         whole.ends.insert(id, end);
         let shared = whole.end();
-        self.tell_shared(of);
+        self.report_shared(of);
         if let Some(end) = shared {
             self.end_whole(of, end.kind());
             return;

@@ -87,11 +87,11 @@ impl<P> Host<P> {
         }
         connection.fill_buffer(&profile, order, true);
         self.written += 1;
-        self.tell_writable(conn);
+        self.notify_writable(conn);
     }
 
     /// Tells a waiting writer if the socket accepts frames again.
-    fn tell_writable(&mut self, conn: u32) {
+    fn notify_writable(&mut self, conn: u32) {
         let profile = self.config.profile;
         let Some(connection) = self.get_mut(conn) else {
             return;
@@ -160,7 +160,7 @@ impl<P> Host<P> {
         let is_filled = !connection.is_all_sent() && room == burst.packets;
         let is_blocked = is_filled || connection.is_writer_held();
         burst.ack_wanted = is_blocked || connection.window.awaits();
-        self.tell_writable(conn);
+        self.notify_writable(conn);
         self.emit(conn, burst);
         self.make_ready(conn);
     }

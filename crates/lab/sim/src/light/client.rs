@@ -184,7 +184,7 @@ impl LightNode {
         proof: &RateLimitProof,
     ) {
         let result = Ok(Bytes::from(proof.encode()));
-        self.tell_sender(
+        self.feed_sender(
             step.now_ns,
             sending::Input::Proved {
                 id,
@@ -194,21 +194,21 @@ impl LightNode {
         );
     }
 
-    pub(super) fn tell_sender(&mut self, now_ns: u64, input: sending::Input) {
+    pub(super) fn feed_sender(&mut self, now_ns: u64, input: sending::Input) {
         if let Some(client) = &mut self.client {
             client.sender.handle(Time::from_nanos(now_ns), input);
         }
     }
 
-    pub(super) fn tell_light(&mut self, now_ns: u64, input: light::Input) {
+    pub(super) fn feed_light(&mut self, now_ns: u64, input: light::Input) {
         if let Some(client) = &mut self.client {
             client.light.handle(Time::from_nanos(now_ns), input);
         }
     }
 
     pub(super) fn tick_machines(&mut self, step: &mut Step<'_>) {
-        self.tell_light(step.now_ns, light::Input::Tick);
-        self.tell_sender(step.now_ns, sending::Input::Tick);
+        self.feed_light(step.now_ns, light::Input::Tick);
+        self.feed_sender(step.now_ns, sending::Input::Tick);
         self.channel_input(step, sds::Input::Tick, false);
     }
 
@@ -224,12 +224,12 @@ impl LightNode {
         if !std::mem::replace(&mut slot.is_offered, true) {
             self.counters.peers_found += 1;
             let found = service_peer(step.world, peer);
-            self.tell_light(step.now_ns, light::Input::PeerFound(found.clone()));
-            self.tell_sender(step.now_ns, sending::Input::PeerFound(found));
+            self.feed_light(step.now_ns, light::Input::PeerFound(found.clone()));
+            self.feed_sender(step.now_ns, sending::Input::PeerFound(found));
         }
         let no = PeerNo(peer as u64);
-        self.tell_light(step.now_ns, light::Input::Connected(no));
-        self.tell_sender(step.now_ns, sending::Input::Connected(no));
+        self.feed_light(step.now_ns, light::Input::Connected(no));
+        self.feed_sender(step.now_ns, sending::Input::Connected(no));
         if let Some(client) = &mut self.client {
             client.light_dials.remove(&peer);
             client.sender_dials.remove(&peer);
@@ -246,17 +246,17 @@ impl LightNode {
             client.sender_dials.remove(&peer),
         );
         if asked.0 {
-            self.tell_light(step.now_ns, light::Input::ConnectFailed(no));
+            self.feed_light(step.now_ns, light::Input::ConnectFailed(no));
         }
         if asked.1 {
-            self.tell_sender(step.now_ns, sending::Input::ConnectFailed(no));
+            self.feed_sender(step.now_ns, sending::Input::ConnectFailed(no));
         }
     }
 
     pub(super) fn disconnected(&mut self, step: &mut Step<'_>, peer: usize) {
         let no = PeerNo(peer as u64);
-        self.tell_light(step.now_ns, light::Input::Disconnected(no));
-        self.tell_sender(step.now_ns, sending::Input::Disconnected(no));
+        self.feed_light(step.now_ns, light::Input::Disconnected(no));
+        self.feed_sender(step.now_ns, sending::Input::Disconnected(no));
         self.reading_disconnected(step, peer);
     }
 
@@ -277,7 +277,7 @@ impl LightNode {
                 pubsub_topic,
                 message,
             };
-            self.tell_light(step.now_ns, pushed);
+            self.feed_light(step.now_ns, pushed);
         }
     }
 
@@ -295,28 +295,28 @@ impl LightNode {
                 let answer = answers::filter(body);
                 let refused = answer.as_ref().is_err_and(busy);
                 self.count_answer(step, &open, refused);
-                self.tell_light(now_ns, light::Input::FilterAnswer { request, answer });
+                self.feed_light(now_ns, light::Input::FilterAnswer { request, answer });
             }
             Asker::History(request) => {
                 let answer = answers::history(body);
                 let refused = answer.as_ref().is_err_and(busy);
                 self.count_answer(step, &open, refused);
-                self.tell_light(now_ns, light::Input::HistoryAnswer { request, answer });
+                self.feed_light(now_ns, light::Input::HistoryAnswer { request, answer });
             }
             Asker::Confirmation(request) => {
                 let answer = answers::history(body);
                 let refused = answer.as_ref().is_err_and(busy);
                 self.count_answer(step, &open, refused);
-                self.tell_sender(now_ns, sending::Input::HistoryAnswer { request, answer });
+                self.feed_sender(now_ns, sending::Input::HistoryAnswer { request, answer });
             }
             Asker::Push(version, request) => {
                 let answer = answers::push(version, body);
                 let is_busy = matches!(answer, Err(sending::PushFailure::Busy { .. }));
                 self.count_answer(step, &open, is_busy);
-                self.tell_sender(now_ns, sending::Input::PushAnswer { request, answer });
+                self.feed_sender(now_ns, sending::Input::PushAnswer { request, answer });
             }
-            Asker::Metadata(conn) => self.metadata_told(step, conn, body),
-            Asker::PeerExchange => self.peers_told(step, body),
+            Asker::Metadata(conn) => self.on_metadata(step, conn, body),
+            Asker::PeerExchange => self.on_peers(step, body),
             Asker::Retrieval => {
                 let answer = answers::history(body);
                 let refused = answer.as_ref().is_err_and(busy);
@@ -329,7 +329,7 @@ impl LightNode {
     }
 
     pub(super) fn delivered(&mut self, step: &mut Step<'_>, delivery: &LightDelivery) {
-        self.tell_sender(step.now_ns, sending::Input::Seen(delivery.hash));
+        self.feed_sender(step.now_ns, sending::Input::Seen(delivery.hash));
         let is_from_store = matches!(delivery.origin, DeliveryOrigin::Store(_));
         let payload = &delivery.message.payload;
         let is_member = self

@@ -53,7 +53,7 @@ impl LightNode {
     }
 
     /// Dials nodes that a service node has named, until the client has as many as it wants.
-    pub(super) fn peers_told(&mut self, step: &mut Step<'_>, body: &Bytes) {
+    pub(super) fn on_peers(&mut self, step: &mut Step<'_>, body: &Bytes) {
         let setup = step.world.scenario.services.as_ref();
         let wanted = setup.map_or(0, |setup| setup.peers_per_client as usize);
         for node in answers::peers(body) {

@@ -42,7 +42,7 @@ impl LightNode {
     }
 
     /// Handles the metadata of the node at the other end of a connection.
-    pub(super) fn metadata_told(&mut self, step: &mut Step<'_>, conn: ConnIx, body: &[u8]) {
+    pub(super) fn on_metadata(&mut self, step: &mut Step<'_>, conn: ConnIx, body: &[u8]) {
         let Some((peer, node, remote_conn)) = self.ungreeted(conn) else {
             return;
         };

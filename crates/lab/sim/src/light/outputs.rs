@@ -38,7 +38,7 @@ impl LightNode {
             light::Output::Connect(peer) => {
                 let at = peer.0 as usize;
                 if self.connect(step, at) {
-                    self.tell_light(step.now_ns, light::Input::Connected(peer));
+                    self.feed_light(step.now_ns, light::Input::Connected(peer));
                 } else if let Some(client) = &mut self.client {
                     client.light_dials.insert(at);
                 }
@@ -79,7 +79,7 @@ impl LightNode {
             sending::Output::Connect(peer) => {
                 let at = peer.0 as usize;
                 if self.connect(step, at) {
-                    self.tell_sender(step.now_ns, sending::Input::Connected(peer));
+                    self.feed_sender(step.now_ns, sending::Input::Connected(peer));
                 } else if let Some(client) = &mut self.client {
                     client.sender_dials.insert(at);
                 }
@@ -92,7 +92,7 @@ impl LightNode {
             } => self.prove(step, id, attempt, &message),
             // Roots do not change here, and the sender itself checks the message's age.
             sending::Output::CheckProof { id, .. } => {
-                self.tell_sender(step.now_ns, sending::Input::ProofFresh(id));
+                self.feed_sender(step.now_ns, sending::Input::ProofFresh(id));
             }
             sending::Output::Push {
                 peer,
@@ -176,7 +176,7 @@ impl LightNode {
                     attempt,
                     result,
                 };
-                return self.tell_sender(step.now_ns, used_up);
+                return self.feed_sender(step.now_ns, used_up);
             }
         };
         let at_ns = step.now_ns + rln.generation_ns;

@@ -77,7 +77,7 @@ impl Node {
                     conn: remote_conn,
                     remote_conn: conn,
                 };
-                self.tell_client(step, client, Event::Light(accepted));
+                self.notify_client(step, client, Event::Light(accepted));
             }
             ServiceAction::Dial { peer, conn } => {
                 let at_ns = step.now_ns + step.world.dial_ns(self.id, peer);
@@ -95,7 +95,7 @@ impl Node {
                 remote_conn,
             } => {
                 let refused = LightEvent::Refused { conn: remote_conn };
-                self.tell_client(step, client, Event::Light(refused));
+                self.notify_client(step, client, Event::Light(refused));
             }
             ServiceAction::Close {
                 client,
@@ -103,7 +103,7 @@ impl Node {
                 remote_conn,
             } => {
                 self.forget_client(step, conn);
-                self.tell_client(step, client, Event::Closed(remote_conn));
+                self.notify_client(step, client, Event::Closed(remote_conn));
             }
             ServiceAction::Forget(conn) => self.forget_client(step, conn),
             ServiceAction::Write {
@@ -168,7 +168,7 @@ impl Node {
     }
 
     /// Schedules an event for a client, at the earliest time at which a packet can arrive there.
-    fn tell_client(&mut self, step: &mut Step<'_>, client: u32, event: Event) {
+    fn notify_client(&mut self, step: &mut Step<'_>, client: u32, event: Event) {
         let at_ns = step.now_ns + step.world.delay_ns(self.id, client);
         self.schedule(step, at_ns, client, event);
     }

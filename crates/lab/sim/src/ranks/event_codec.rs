@@ -11,7 +11,7 @@ use crate::events::{EventKey, Scheduled};
 use crate::light::LightEvent;
 use crate::node::event::{Event, ServiceEvent};
 use crate::ranks::frames::{FrameTable, HeldFrames};
-use crate::ranks::reader::{LetterReader, Unreadable};
+use crate::ranks::reader::{MessageReader, Unreadable};
 
 /// Kinds of events.
 mod kind {
@@ -147,7 +147,7 @@ pub(crate) fn read(
     if section.is_empty() {
         return Ok(());
     }
-    let reader = &mut LetterReader::new(section);
+    let reader = &mut MessageReader::new(section);
     let frames = held.read(reader)?;
     for _ in 0..reader.entries("number of events")? {
         let at_ns = reader.number("time of an event")?;
@@ -164,9 +164,9 @@ pub(crate) fn read(
     }
 }
 
-fn read_event(reader: &mut LetterReader<'_>, frames: &[Bytes]) -> Result<Event, Unreadable> {
+fn read_event(reader: &mut MessageReader<'_>, frames: &[Bytes]) -> Result<Event, Unreadable> {
     let kind = reader.number("kind of an event")?;
-    let conn = |reader: &mut LetterReader<'_>| reader.short("connection").map(ConnIx);
+    let conn = |reader: &mut MessageReader<'_>| reader.short("connection").map(ConnIx);
     let arrival = |conn, segment| Event::Arrival(Arrival { conn, segment });
     Ok(match kind {
         kind::BURST => arrival(
@@ -204,7 +204,10 @@ fn read_event(reader: &mut LetterReader<'_>, frames: &[Bytes]) -> Result<Event, 
     })
 }
 
-fn read_burst(reader: &mut LetterReader<'_>, frames: &[Bytes]) -> Result<Burst<Bytes>, Unreadable> {
+fn read_burst(
+    reader: &mut MessageReader<'_>,
+    frames: &[Bytes],
+) -> Result<Burst<Bytes>, Unreadable> {
     let flags = reader.number("flags of a burst")?;
     if flags & !flag::ALL != 0 {
         return Err(Unreadable("flags of a burst"));

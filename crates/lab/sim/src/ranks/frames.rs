@@ -1,4 +1,4 @@
-//! Frames that cross ranks: each is written once per section of a letter, and stored once by the rank that reads it.
+//! Frames that cross ranks: each is written once per section of a message, and stored once by the rank that reads it.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use undertone_wire::put_varint;
 
-use crate::ranks::reader::{LetterReader, Unreadable};
+use crate::ranks::reader::{MessageReader, Unreadable};
 use crate::trace;
 
 /// Minimum length of frames that are kept so that later copies share their memory, bytes. Message ids and signal hashes
@@ -57,7 +57,7 @@ struct Held {
 
 impl HeldFrames {
     /// Reads the frames of a section.
-    pub(crate) fn read(&self, reader: &mut LetterReader<'_>) -> Result<Vec<Bytes>, Unreadable> {
+    pub(crate) fn read(&self, reader: &mut MessageReader<'_>) -> Result<Vec<Bytes>, Unreadable> {
         let count = reader.entries("number of frames")?;
         (0..count)
             .map(|_| Ok(self.shared(reader.bytes("frame")?)))

@@ -5,7 +5,7 @@ use undertone_wire::put_varint;
 use crate::outcome::{
     ClientCounters, Counters, FirstCopy, HistoryReading, KindCounter, LightArrival, ServiceCounters,
 };
-use crate::ranks::reader::{LetterReader, Unreadable};
+use crate::ranks::reader::{MessageReader, Unreadable};
 
 /// Visitor of a record's fields, in a fixed order.
 type Visit<'a> = &'a mut dyn FnMut(&mut u64);
@@ -30,7 +30,7 @@ pub(crate) fn write_all<T: Numbers>(out: &mut Vec<u8>, records: &[T]) {
 
 /// Reads a list of records.
 pub(crate) fn read_all<T: Numbers>(
-    reader: &mut LetterReader<'_>,
+    reader: &mut MessageReader<'_>,
     what: &'static str,
 ) -> Result<Vec<T>, Unreadable> {
     let count = reader.entries(what)?;

@@ -1,21 +1,21 @@
-//! Reading of letters. Every length is checked against the remaining bytes before memory is
+//! Reading of messages. Every length is checked against the remaining bytes before memory is
 //! allocated for it.
 
 use undertone_wire::read_varint;
 
-/// Returned for a letter that cannot be read; names the malformed part.
+/// Returned for a message that cannot be read; names the malformed part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable(pub(crate) &'static str);
 
-/// Reader of a letter.
+/// Reader of a message.
 #[derive(Debug)]
-pub(crate) struct LetterReader<'a> {
+pub(crate) struct MessageReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> LetterReader<'a> {
-    pub(crate) fn new(letter: &'a [u8]) -> Self {
-        Self { rest: letter }
+impl<'a> MessageReader<'a> {
+    pub(crate) fn new(message: &'a [u8]) -> Self {
+        Self { rest: message }
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -4,27 +4,27 @@ use undertone_wire::put_varint;
 
 use crate::outcome::{Outcome, ServicesOutcome, Violation};
 use crate::ranks::numbers::{read_all, write_all};
-use crate::ranks::reader::{LetterReader, Unreadable};
-use crate::ranks::{RankError, Ranks, letters};
+use crate::ranks::reader::{MessageReader, Unreadable};
+use crate::ranks::{RankError, Ranks, messages};
 use crate::run::result::part::{MeshSizes, Part};
 
 /// Gathers the parts of all ranks on rank 0.
 pub(crate) fn gather(ranks: &mut dyn Ranks, own: Part) -> Result<Vec<Part>, RankError> {
     let none = vec![Vec::new(); ranks.count()];
-    let letters = letters::exchange(ranks, none)?;
+    let messages = messages::exchange(ranks, none)?;
     let mut parts = vec![own];
-    for (rank, letter) in letters.into_iter().enumerate().skip(1) {
+    for (rank, message) in messages.into_iter().enumerate().skip(1) {
         let malformed = |Unreadable(what)| RankError::Malformed { rank, what };
-        parts.push(read_part(&letter).map_err(malformed)?);
+        parts.push(read_part(&message).map_err(malformed)?);
     }
     Ok(parts)
 }
 
 /// Sends this rank's part to rank 0.
 pub(crate) fn give(ranks: &mut dyn Ranks, part: &Part) -> Result<(), RankError> {
-    let mut letters = vec![Vec::new(); ranks.count()];
-    letters[0] = write_part(part);
-    letters::exchange(ranks, letters)?;
+    let mut messages = vec![Vec::new(); ranks.count()];
+    messages[0] = write_part(part);
+    messages::exchange(ranks, messages)?;
     Ok(())
 }
 
@@ -35,29 +35,29 @@ pub(crate) fn spread(ranks: &mut dyn Ranks, outcome: &Outcome) -> Result<(), Ran
     for delivery in &outcome.deliveries {
         hops[delivery.receiver as usize % count].push(u32::from(delivery.hops));
     }
-    let letters = hops.iter().map(|hops| {
-        let mut letter = Vec::new();
+    let messages = hops.iter().map(|hops| {
+        let mut message = Vec::new();
         let hash = outcome.trace_hash.as_ref().map_or(&[][..], |hash| hash);
-        put_varint(&mut letter, hash.len() as u64);
-        letter.extend_from_slice(hash);
-        write_all(&mut letter, hops);
-        letter
+        put_varint(&mut message, hash.len() as u64);
+        message.extend_from_slice(hash);
+        write_all(&mut message, hops);
+        message
     });
-    letters::exchange(ranks, letters.collect())?;
+    messages::exchange(ranks, messages.collect())?;
     Ok(())
 }
 
 /// Receives the trace hash, and the hops for this rank's part, from rank 0.
 pub(crate) fn take(ranks: &mut dyn Ranks, outcome: &mut Outcome) -> Result<(), RankError> {
     let none = vec![Vec::new(); ranks.count()];
-    let letters = letters::exchange(ranks, none)?;
+    let messages = messages::exchange(ranks, none)?;
     let malformed = |Unreadable(what)| RankError::Malformed { rank: 0, what };
-    let letter = letters.first().map_or(&[][..], |letter| letter);
-    read_hops(letter, outcome).map_err(malformed)
+    let message = messages.first().map_or(&[][..], |message| message);
+    read_hops(message, outcome).map_err(malformed)
 }
 
-fn read_hops(letter: &[u8], outcome: &mut Outcome) -> Result<(), Unreadable> {
-    let reader = &mut LetterReader::new(letter);
+fn read_hops(message: &[u8], outcome: &mut Outcome) -> Result<(), Unreadable> {
+    let reader = &mut MessageReader::new(message);
     let hash = reader.bytes("trace hash")?;
     outcome.trace_hash = match hash.len() {
         0 => None,
@@ -104,8 +104,8 @@ fn write_part(part: &Part) -> Vec<u8> {
     out
 }
 
-fn read_part(letter: &[u8]) -> Result<Part, Unreadable> {
-    let reader = &mut LetterReader::new(letter);
+fn read_part(message: &[u8]) -> Result<Part, Unreadable> {
+    let reader = &mut MessageReader::new(message);
     let [events, count, sum, min, max] = read_all(reader, "counts")?[..] else {
         return Err(Unreadable("counts"));
     };

@@ -22,7 +22,7 @@ use crate::world::World;
 pub(super) fn collect(world: &World, mut ran: Ran) -> Outcome {
     if ran.stopped_ns.is_none() {
         checks::check(world, &mut ran.shards, None)
-            .expect("a process alone exchanges no letters, which alone may fail");
+            .expect("a process alone exchanges no messages, which alone may fail");
     }
     // Remaining events are no longer needed; freeing them lets a million nodes and their result fit into less memory.
     for shard in &mut ran.shards {

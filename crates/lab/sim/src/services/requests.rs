@@ -39,7 +39,7 @@ impl SimService {
             return self.answer(world, (conn, stream, service), &lie);
         }
         let Some(protocol) = service.protocol() else {
-            return self.tell_metadata(world, now, (conn, stream), client);
+            return self.send_metadata(world, now, (conn, stream), client);
         };
         self.counters.as_other_cluster += u64::from(self.has(TroubleKind::OtherCluster));
         let request = Input::Request {
@@ -52,7 +52,7 @@ impl SimService {
     }
 
     /// Sends a client the node's metadata, unless the client asks too often.
-    fn tell_metadata(
+    fn send_metadata(
         &mut self,
         world: &World,
         now: Time,

@@ -1,4 +1,4 @@
-//! The first thread of a process: it decides about windows and exchanges letters with other ranks.
+//! The first thread of a process: it decides about windows and exchanges messages with other ranks.
 
 use std::ops::ControlFlow;
 
@@ -6,8 +6,8 @@ use undertone_wire::put_varint;
 
 use crate::layout::Layout;
 use crate::outcome::Progress;
-use crate::ranks::note::Note;
-use crate::ranks::reader::{LetterReader, Unreadable};
+use crate::ranks::header::Header;
+use crate::ranks::reader::{MessageReader, Unreadable};
 use crate::ranks::{RankError, Ranks};
 use crate::threads::OnProgress;
 use crate::threads::sync::{SyncPoint, Verdict};
@@ -49,9 +49,9 @@ impl<'a> Leader<'a> {
 
     /// Exchanges with the other ranks while the other threads of this process wait.
     pub(super) fn meet(&mut self) -> Verdict {
-        let mut note = self.sync.note();
-        note.stopped_ns = self.stopped_ns;
-        let all = match self.exchange(note) {
+        let mut header = self.sync.header();
+        header.stopped_ns = self.stopped_ns;
+        let all = match self.exchange(header) {
             Ok(all) => all,
             Err(error) => {
                 self.ended = Err(error);
@@ -81,59 +81,64 @@ impl<'a> Leader<'a> {
     }
 
     /// Exchanges events and notes with the other ranks; returns the combined state of all.
-    fn exchange(&mut self, own: Note) -> Result<Note, RankError> {
+    fn exchange(&mut self, own: Header) -> Result<Header, RankError> {
         let Some((ranks, layout)) = &mut self.ranks else {
             return Ok(own);
         };
         let me = ranks.rank();
-        let letters = (0..ranks.count()).map(|to| {
-            let mut letter = Vec::new();
+        let messages = (0..ranks.count()).map(|to| {
+            let mut message = Vec::new();
             if to == me {
-                return letter;
+                return message;
             }
-            own.write(&mut letter);
+            own.write(&mut message);
             for thread in layout.threads_of(to) {
                 for section in self.sync.sections_to(thread) {
-                    put_varint(&mut letter, section.len() as u64);
-                    letter.extend_from_slice(&section);
+                    put_varint(&mut message, section.len() as u64);
+                    message.extend_from_slice(&section);
                 }
             }
-            letter
+            message
         });
-        let received = ranks.exchange(letters.collect())?;
+        let received = ranks.exchange(messages.collect())?;
         if let Some((rank, Unreadable(what))) = self.sync.unreadable() {
             return Err(RankError::Malformed { rank, what });
         }
         let mut all = own;
-        for (from, letter) in received.iter().enumerate() {
+        for (from, message) in received.iter().enumerate() {
             if from == me {
                 continue;
             }
             let malformed = |Unreadable(what)| RankError::Malformed { rank: from, what };
-            let note = read(self.sync, layout, from, letter).map_err(malformed)?;
-            if note.has_failed && !own.has_failed {
+            let header = read(self.sync, layout, from, message).map_err(malformed)?;
+            if header.has_failed && !own.has_failed {
                 return Err(RankError::Failed { rank: from });
             }
-            all = all.and(note);
+            all = all.and(header);
         }
         Ok(all)
     }
 }
 
-/// Reads a rank's letter: its note, then for each thread here a section from each thread there.
-fn read(sync: &SyncPoint, layout: &Layout, from: usize, letter: &[u8]) -> Result<Note, Unreadable> {
-    let mut reader = LetterReader::new(letter);
-    let note = Note::read(&mut reader)?;
+/// Reads a rank's message: its header, then for each thread here a section from each thread there.
+fn read(
+    sync: &SyncPoint,
+    layout: &Layout,
+    from: usize,
+    message: &[u8],
+) -> Result<Header, Unreadable> {
+    let mut reader = MessageReader::new(message);
+    let header = Header::read(&mut reader)?;
     for thread in 0..layout.threads() {
         for _ in layout.threads_of(from) {
-            let section = reader.bytes("section of a letter")?;
+            let section = reader.bytes("section of a message")?;
             if !section.is_empty() {
                 sync.receive(thread, from, section);
             }
         }
     }
     match reader.is_empty() {
-        true => Ok(note),
+        true => Ok(header),
         false => Err(Unreadable("bytes after the sections")),
     }
 }

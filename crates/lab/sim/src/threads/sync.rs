@@ -7,7 +7,7 @@ use crate::events::Scheduled;
 use crate::node::event::Event;
 use crate::ranks::event_codec;
 use crate::ranks::frames::HeldFrames;
-use crate::ranks::note::Note;
+use crate::ranks::header::Header;
 use crate::ranks::reader::Unreadable;
 use crate::shard::NodeShard;
 
@@ -20,7 +20,7 @@ pub(crate) enum Verdict {
     Stop,
 }
 
-/// Sections of letters, each with the number of the rank that sent it.
+/// Sections of messages, each with the number of the rank that sent it.
 type ReceivedSections = Vec<(usize, Vec<u8>)>;
 
 /// Shared state through which the threads exchange the events they scheduled for each other.
@@ -37,12 +37,12 @@ pub(super) struct SyncPoint {
     verdict: AtomicU64,
     /// Events for each thread of this process from the others.
     inboxes: Vec<Mutex<Vec<Scheduled<Event>>>>,
-    /// Sections of letters for each thread of this process.
+    /// Sections of messages for each thread of this process.
     received: Vec<Mutex<ReceivedSections>>,
-    /// Sections of letters from each thread of this process, indexed by the receiving thread among those of all
+    /// Sections of messages from each thread of this process, indexed by the receiving thread among those of all
     /// processes.
     sections: Vec<Mutex<Vec<Vec<u8>>>>,
-    /// First letter that could not be read, with the number of the rank that sent it.
+    /// First message that could not be read, with the number of the rank that sent it.
     unreadable: Mutex<Option<(usize, Unreadable)>>,
     held: HeldFrames,
 }
@@ -110,11 +110,11 @@ impl SyncPoint {
     }
 
     /// Combined state of all threads of this process.
-    pub(super) fn note(&self) -> Note {
+    pub(super) fn header(&self) -> Header {
         let all = |counters: &[AtomicU64]| -> Vec<u64> {
             counters.iter().map(|c| c.load(Ordering::Relaxed)).collect()
         };
-        Note {
+        Header {
             next_ns: all(&self.next_ns).into_iter().min().unwrap_or(u64::MAX),
             stopped_ns: u64::MAX,
             has_failed: self.failed.load(Ordering::Relaxed),
@@ -154,7 +154,7 @@ impl SyncPoint {
         }
     }
 
-    /// Records a letter that cannot be read.
+    /// Records a message that cannot be read.
     pub(super) fn fail(&self, unreadable: (usize, Unreadable)) {
         lock(&self.unreadable).get_or_insert(unreadable);
         self.failed.store(true, Ordering::Relaxed);

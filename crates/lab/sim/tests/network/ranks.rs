@@ -1,4 +1,4 @@
-//! One run on several ranks, which are threads of one process here and know each other by their letters alone.
+//! One run on several ranks, which are threads of one process here and know each other by their messages alone.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -8,7 +8,7 @@ use undertone_sim::outcome::RecordOptions;
 use undertone_sim::ranks::{RankError, Ranks};
 use undertone_sim::{Outcome, RunOptions, Scenario, SimError, run_on_ranks};
 
-/// A rank whose letters go through channels; it fails at the exchange of the given number.
+/// A rank whose messages go through channels; it fails at the exchange of the given number.
 pub(crate) struct ChannelRank {
     rank: usize,
     to: Vec<Sender<Vec<u8>>>,
@@ -26,16 +26,16 @@ impl Ranks for ChannelRank {
         self.to.len()
     }
 
-    fn exchange(&mut self, letters: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, RankError> {
+    fn exchange(&mut self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, RankError> {
         self.exchanges += 1;
         if self.fails_at == Some(self.exchanges) {
             return Err(RankError::Gone);
         }
-        for (to, letter) in self.to.iter().zip(letters) {
-            to.send(letter).map_err(|_| RankError::Gone)?;
+        for (to, message) in self.to.iter().zip(messages) {
+            to.send(message).map_err(|_| RankError::Gone)?;
         }
-        let letters = self.from.iter();
-        letters
+        let messages = self.from.iter();
+        messages
             .map(|from| from.recv().map_err(|_| RankError::Gone))
             .collect()
     }

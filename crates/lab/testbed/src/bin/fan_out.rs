@@ -110,7 +110,7 @@ impl Cases {
     }
 
     /// Returns the only case; fails if the options give several.
-    fn one(&self) -> Result<FanCase, String> {
+    fn single_case(&self) -> Result<FanCase, String> {
         match self.all()[..] {
             [case] => Ok(case),
             ref cases => Err(format!(
@@ -156,12 +156,12 @@ fn run(role: Role) -> Result<(), String> {
             Ok(())
         }
         Role::Receive { at, case } => {
-            let case = case.one()?;
+            let case = case.single_case()?;
             let listener = listen(at, &case, None).map_err(|error| format!("{at}: {error}"))?;
             receive(&listener, &case).map_err(|error| error.to_string())
         }
         Role::Send { to, case } => {
-            let case = case.one()?;
+            let case = case.single_case()?;
             let times = send(to, &case, None).map_err(|error| format!("{to}: {error}"))?;
             print!("{}", FanRow::lines(&case, &times));
             Ok(())

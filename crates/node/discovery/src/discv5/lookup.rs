@@ -200,7 +200,7 @@ impl LookupTask {
                     Ok(()) => {
                         self.addresses.set(addressed.borrow_and_update().clone());
                         if self.leave_lost_addresses() {
-                            self.tell_record();
+                            self.publish_record();
                             // Nodes contacted from the new address learn of it.
                             is_wished = true;
                             next = Instant::now();
@@ -258,7 +258,7 @@ impl LookupTask {
             tracing::debug!(nodes = known.len(), "a discv5 look-up ended");
         }
         self.known.send_replace(known);
-        self.tell_record();
+        self.publish_record();
     }
 
     /// Searches for nodes around one point of the network.
@@ -295,7 +295,7 @@ impl LookupTask {
                 tracing::info!(%address, "other nodes see this node at a new address");
                 // Some nodes may have reported an address before the host lost it.
                 self.leave_lost_addresses();
-                self.tell_record();
+                self.publish_record();
             }
             _ => {}
         }
@@ -319,7 +319,7 @@ impl LookupTask {
                 tracing::warn!(%key, ?error, "the node's record has no room for a value");
             }
         }
-        self.tell_record();
+        self.publish_record();
     }
 
     /// Removes keys that are in the record but no longer in the content, such as the list of shards when it becomes a
@@ -355,7 +355,7 @@ impl LookupTask {
         has_moved
     }
 
-    fn tell_record(&self) {
+    fn publish_record(&self) {
         let record = self.discv5.local_enr().to_base64();
         self.record.send_if_modified(|told| {
             let is_new = *told != record;

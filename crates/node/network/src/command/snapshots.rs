@@ -254,7 +254,7 @@ pub enum Reachable {
 
 /// Circuits through relays, and holes punched, since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PassageTotals {
+pub struct NatTotals {
     /// Reservations granted to peers, by which others reach them through this node.
     pub reservations: u64,
     /// Reservations refused.
@@ -310,7 +310,7 @@ pub struct MetricsSnapshot {
     /// Reachability of the node, as its peers report it.
     pub reachable: Reachable,
     /// Circuits through relays, and holes punched.
-    pub passage: PassageTotals,
+    pub nat: NatTotals,
     /// State of rate limiting; `None` when it is off.
     pub rln: Option<RlnSnapshot>,
     /// Totals of spans; `None` without traces.

@@ -54,8 +54,8 @@ impl EventLoop {
                 peer,
                 is_subscribed,
             } => {
-                let places = self.swarm.behaviour_mut().admission.places();
-                places.subscribes(peer, is_subscribed);
+                let slots = self.swarm.behaviour_mut().admission.slots();
+                slots.subscribes(peer, is_subscribed);
             }
             Command::Sender(question) => self.on_sender(question),
             Command::Peers { reply } => {
@@ -216,7 +216,7 @@ impl EventLoop {
 
     fn info(&self) -> NodeInfo {
         let peer_id = *self.swarm.local_peer_id();
-        let addresses = self.reach.told_addresses(&self.swarm);
+        let addresses = self.reach.announced_addresses(&self.swarm);
         // discv5 signs a record with the address at which other nodes see this one.
         let connections = self.connections.as_ref();
         let found = connections.and_then(|connections| connections.ports.record());
@@ -274,7 +274,7 @@ impl EventLoop {
             checks_waiting: self.relay.checks_waiting(),
             certificate_expires_unix_s: self.reach.certificate_expires_unix_s(),
             reachable: self.reach.reachable(),
-            passage: self.reach.totals(),
+            nat: self.reach.totals(),
             rln: self.rln.as_ref().map(RlnService::snapshot),
             traces: self.traces.totals(),
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use libp2p::PeerId;
 use libp2p::swarm::{ConnectionId, SwarmEvent};
 
-use super::traced::shortened;
+use super::spans::shortened;
 use crate::swarm::BehaviourEvent;
 use crate::traces::{SpanKind, TraceSpan, Tracer};
 

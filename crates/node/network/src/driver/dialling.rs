@@ -86,7 +86,7 @@ impl Dialling {
             self.trusted_names.trust(address);
         }
         for peer in self.kept_peers() {
-            swarm.behaviour_mut().admission.places().keep(peer);
+            swarm.behaviour_mut().admission.slots().keep(peer);
         }
     }
 
@@ -98,8 +98,8 @@ impl Dialling {
         peers: &PeerTable,
     ) {
         let released = self.kept.replace_statics(statics);
-        let places = swarm.behaviour_mut().admission.places();
-        released.into_iter().for_each(|peer| places.release(peer));
+        let slots = swarm.behaviour_mut().admission.slots();
+        released.into_iter().for_each(|peer| slots.release(peer));
         self.exempt_kept_peers(swarm);
         self.redial(swarm, peers);
     }
@@ -268,7 +268,7 @@ impl Dialling {
             return false;
         };
         if self.kept.reached(&dialled.address, peer) {
-            swarm.behaviour_mut().admission.places().keep(peer);
+            swarm.behaviour_mut().admission.slots().keep(peer);
         }
         if let Some(reply) = dialled.reply {
             let _ = reply.send(Ok(()));

@@ -19,8 +19,8 @@ use super::reach::Reach;
 use super::rln::{RlnEvent, RlnService};
 use super::runtime_load::RuntimeLoad;
 use super::shards::Shards;
+use super::spans::MessageTraces;
 use super::time::Clock;
-use super::traced::MessageTraces;
 use crate::command::{Command, NodeTotals, SubscribeFailure};
 use crate::swarm::{Gate, InTransit, NodeSwarm, Received};
 
@@ -77,8 +77,8 @@ impl EventLoop {
             self.subscribe(topic)?;
         }
         self.dialling.redial(&mut self.swarm, &self.peers);
-        self.reach.look_after(&mut self.swarm, &self.peers);
-        self.tell_connections();
+        self.reach.maintain(&mut self.swarm, &self.peers);
+        self.publish_connections();
         Ok(())
     }
 
@@ -125,16 +125,16 @@ impl EventLoop {
                 }
                 news = self.reach.ports().next() => {
                     self.reach.ports().on_news(news, &mut self.swarm);
-                    self.tell_connections();
+                    self.publish_connections();
                     false
                 }
                 _ = redial.tick() => {
-                    self.tell_scores();
+                    self.publish_scores();
                     self.dialling.redial(&mut self.swarm, &self.peers);
                     self.watch_shards();
-                    self.reach.look_after(&mut self.swarm, &self.peers);
-                    self.tell_shard_changes();
-                    self.tell_connections();
+                    self.reach.maintain(&mut self.swarm, &self.peers);
+                    self.publish_shard_changes();
+                    self.publish_connections();
                     self.reach.check_certificate(false);
                     false
                 }

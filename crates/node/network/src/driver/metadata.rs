@@ -43,7 +43,7 @@ impl EventLoop {
             protocols: known.protocols.clone(),
             address: known.address.clone(),
         };
-        self.outward.tell_services(announced);
+        self.outward.notify_services(announced);
         if asks && self.metadata_exchange.may_ask(self.clock.now(), peer_id) {
             let ours = self.shards.metadata();
             self.swarm
@@ -89,7 +89,7 @@ impl EventLoop {
                 tracing::debug!(%peer, %error, "metadata request failed");
                 let shards = self.peers.known(peer).shards.clone();
                 self.outward
-                    .tell_services(PeerNews::Shards { peer, shards });
+                    .notify_services(PeerNews::Shards { peer, shards });
             }
             _ => {}
         }
@@ -113,13 +113,13 @@ impl EventLoop {
         self.managed_metadata(peer, theirs.cluster_id, &shards);
         self.peers.known(peer).shards.clone_from(&shards);
         self.outward
-            .tell_services(PeerNews::Shards { peer, shards });
+            .notify_services(PeerNews::Shards { peer, shards });
     }
 
     /// Asks the neighbours for metadata again if this node's shards have changed, because the request carries the new
     /// ones. Also tells the connection manager and the services which shards neighbours have joined and left since the
     /// last call.
-    pub(super) fn tell_shard_changes(&mut self) {
+    pub(super) fn publish_shard_changes(&mut self) {
         if self.shards.tell() {
             self.ask_all_for_metadata();
         }
@@ -127,7 +127,7 @@ impl EventLoop {
             let shards = self.peers.known(peer).shards.clone();
             self.managed_metadata(peer, None, &shards);
             self.outward
-                .tell_services(PeerNews::Shards { peer, shards });
+                .notify_services(PeerNews::Shards { peer, shards });
         }
     }
 

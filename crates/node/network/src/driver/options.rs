@@ -16,7 +16,7 @@ use super::membership_source::{MembershipSource, SharedView};
 use super::peer_news::PeerNews;
 use super::rln::{MembershipProbe, ProofSource};
 use crate::portmap::MappingMethod;
-use crate::swarm::{CertificateFiles, ConnectionLimits, PassageOptions, ServiceStreams};
+use crate::swarm::{CertificateFiles, ConnectionLimits, NatOptions, ServiceStreams};
 use crate::traces::Tracer;
 
 /// Pubsub protocol id that every Waku relay knows.
@@ -34,7 +34,7 @@ pub struct NodeOptions {
     pub(super) listen: Vec<Multiaddr>,
     pub(super) announced: AnnouncedAddresses,
     pub(super) port_mapping: Option<MappingMethod>,
-    pub(super) passage: PassageOptions,
+    pub(super) nat: NatOptions,
     pub(super) certificate: Option<CertificateFiles>,
     pub(super) relay: RelayConfig,
     pub(super) network: &'static str,
@@ -65,7 +65,7 @@ impl NodeOptions {
             listen: Vec::new(),
             announced: AnnouncedAddresses::default(),
             port_mapping: None,
-            passage: PassageOptions::none(),
+            nat: NatOptions::none(),
             certificate: None,
             relay: RelayConfig::for_network(network),
             network: network.name,
@@ -113,8 +113,8 @@ impl NodeOptions {
 
     /// Sets the NAT traversal that the node uses and offers: AutoNAT, circuits through relays, hole punching. The
     /// default is none.
-    pub fn passage(self, passage: PassageOptions) -> Self {
-        Self { passage, ..self }
+    pub fn nat(self, nat: NatOptions) -> Self {
+        Self { nat, ..self }
     }
 
     /// Sets the certificate for secure WebSocket addresses (`…/wss`). A running node reloads it when the files change.

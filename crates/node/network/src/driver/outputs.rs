@@ -7,7 +7,7 @@ use undertone_relay::{Input, Output, ProofFailure};
 
 use super::event_loop::EventLoop;
 use super::events::NodeEvent;
-use super::offered::PrunedOffer;
+use super::px_offers::PrunedOffer;
 use crate::handle::Delivery;
 
 impl EventLoop {

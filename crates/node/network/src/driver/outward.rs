@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use super::events::{NodeEvent, TimedEvent};
 use super::peer_news::PeerNews;
 use crate::handle::{Deliveries, Delivery};
-use crate::swarm::NoPlace;
+use crate::swarm::NoSlot;
 
 /// Minimum time between two log lines about refused peers.
 const REFUSALS_QUIET: Duration = Duration::from_secs(60);
@@ -72,15 +72,15 @@ impl Outward {
         }
     }
 
-    pub(super) fn tell_services(&self, news: PeerNews) {
+    pub(super) fn notify_services(&self, news: PeerNews) {
         if let Some(services) = &self.peer_news {
             // The services may have ended.
             let _ = services.send(news);
         }
     }
 
-    /// Logs that a peer that dialled was refused for lack of a place, at most once a minute.
-    pub(super) fn tell_refusal(&mut self, reason: NoPlace, refused: u64) {
+    /// Logs that a peer that dialled was refused for lack of a slot, at most once a minute.
+    pub(super) fn log_refusal(&mut self, reason: NoSlot, refused: u64) {
         let now = Instant::now();
         if self.refusals_quiet_until.is_none_or(|until| until <= now) {
             self.refusals_quiet_until = Some(now + REFUSALS_QUIET);

@@ -185,7 +185,7 @@ impl Publishing {
     }
 
     /// Records that the accountable sender waits for a proof.
-    pub(super) fn proof_asked(&mut self, request: RequestId, reply: ProofReply) {
+    pub(super) fn on_proof_requested(&mut self, request: RequestId, reply: ProofReply) {
         self.proofs_asked.insert(request, reply);
     }
 

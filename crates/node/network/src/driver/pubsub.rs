@@ -106,8 +106,8 @@ impl EventLoop {
                 }
             }
             PubsubEvent::Closed { peer } => {
-                let places = self.swarm.behaviour_mut().admission.places();
-                places.end_session(peer);
+                let slots = self.swarm.behaviour_mut().admission.slots();
+                slots.end_session(peer);
                 self.outward.event(NodeEvent::PeerDisconnected { peer });
                 if let Some(ix) = self.peers.find(&peer) {
                     self.input(Input::Disconnected(ix));
@@ -120,12 +120,12 @@ impl EventLoop {
     }
 
     /// Tells the admission bounds the router's score of each peer.
-    pub(super) fn tell_scores(&mut self) {
+    pub(super) fn publish_scores(&mut self) {
         let router = self.relay.router();
         let scores: Vec<_> = self.peers.connected_scores(|ix| router.score(ix)).collect();
-        let places = self.swarm.behaviour_mut().admission.places();
+        let slots = self.swarm.behaviour_mut().admission.slots();
         for (peer, score) in scores {
-            places.set_score(peer, score);
+            slots.set_score(peer, score);
         }
     }
 

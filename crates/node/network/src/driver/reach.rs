@@ -9,14 +9,14 @@ use libp2p::relay::{self, client};
 use libp2p::{Multiaddr, PeerId, dcutr};
 
 use super::addresses::{ip_of, is_of_one_link, without_peer_id};
-use super::observed::ObservedAddresses;
+use super::observed_addrs::ObservedAddresses;
 use super::opened_ports::OpenedPorts;
 use super::peers::PeerTable;
 use super::record::NodeRecord;
 use super::reservations::Reservations;
-use crate::command::{Connectedness, PassageTotals, Reachable};
+use crate::command::{Connectedness, NatTotals, Reachable};
 use crate::swarm::{
-    CertificateWatch, HOP_PROTOCOL, NodeSwarm, PassageEvent, RelayClient, is_relayed,
+    CertificateWatch, HOP_PROTOCOL, NatBehaviourEvent, NodeSwarm, RelayClient, is_relayed,
 };
 
 /// How the node is reached: its addresses, ports, relays and certificate.
@@ -27,7 +27,7 @@ pub(crate) struct Reach {
     reachable: Reachable,
     observed: ObservedAddresses,
     reservations: Reservations,
-    totals: PassageTotals,
+    totals: NatTotals,
     /// Ports opened by the router in front of the node.
     ports: OpenedPorts,
     /// Signed record (ENR) of the node.
@@ -51,7 +51,7 @@ impl Reach {
             reachable: Reachable::Unknown,
             observed: ObservedAddresses::default(),
             reservations: Reservations::default(),
-            totals: PassageTotals::default(),
+            totals: NatTotals::default(),
             ports,
             record,
             certificate,
@@ -63,7 +63,7 @@ impl Reach {
         self.reachable
     }
 
-    pub(super) fn totals(&self) -> PassageTotals {
+    pub(super) fn totals(&self) -> NatTotals {
         self.totals.clone()
     }
 
@@ -93,7 +93,7 @@ impl Reach {
     }
 
     /// Returns the addresses at which others reach the node: external addresses first, then those that it listens on.
-    pub(super) fn told_addresses(&self, swarm: &NodeSwarm) -> Vec<Multiaddr> {
+    pub(super) fn announced_addresses(&self, swarm: &NodeSwarm) -> Vec<Multiaddr> {
         let mut external: Vec<_> = swarm.external_addresses().cloned().collect();
         // The library keeps them in no order. Sorting avoids a new record that differs only in order.
         external.sort();
@@ -116,15 +116,15 @@ impl Reach {
     /// Handles an event; returns whether the addresses at which others reach the node may have changed.
     pub(super) fn on_passage(
         &mut self,
-        event: PassageEvent,
+        event: NatBehaviourEvent,
         swarm: &mut NodeSwarm,
         peers: &PeerTable,
     ) -> bool {
         match event {
-            PassageEvent::Reachability(event) => return self.on_autonat(event, swarm, peers),
-            PassageEvent::Relayed(event) => return self.on_reservation(event),
-            PassageEvent::Circuits(event) => self.on_circuit(event),
-            PassageEvent::HolePunching(event) => self.on_hole_punched(event),
+            NatBehaviourEvent::Reachability(event) => return self.on_autonat(event, swarm, peers),
+            NatBehaviourEvent::Relayed(event) => return self.on_reservation(event),
+            NatBehaviourEvent::Circuits(event) => self.on_circuit(event),
+            NatBehaviourEvent::HolePunching(event) => self.on_hole_punched(event),
         }
         false
     }
@@ -149,7 +149,7 @@ impl Reach {
                     ),
                     Reachable::Unknown => {}
                 }
-                self.look_after(swarm, peers);
+                self.maintain(swarm, peers);
             }
             _ => {}
         }
@@ -234,10 +234,10 @@ impl Reach {
 
     /// Asks relays for reservations while they are needed, gives up reservations that are not, and offers circuits
     /// while others can reach this node. Called at intervals and after changes.
-    pub(super) fn look_after(&mut self, swarm: &mut NodeSwarm, peers: &PeerTable) {
+    pub(super) fn maintain(&mut self, swarm: &mut NodeSwarm, peers: &PeerTable) {
         let is_reachable = self.reachable == Reachable::Yes || self.hides_listening;
         let is_reachable = is_reachable || self.ports.is_any_open();
-        let behaviour = &mut swarm.behaviour_mut().passage;
+        let behaviour = &mut swarm.behaviour_mut().nat;
         if let Some(circuits) = behaviour.circuits.as_mut() {
             circuits.set_status(Some(match is_reachable {
                 true => relay::Status::Enable,

@@ -78,7 +78,7 @@ impl EventLoop {
                 };
                 match asked {
                     Ok(()) => {
-                        self.publishing.proof_asked(request, reply);
+                        self.publishing.on_proof_requested(request, reply);
                         return;
                     }
                     Err(failure) => self.proof_refusal(&failure),

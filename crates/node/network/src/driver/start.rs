@@ -29,8 +29,8 @@ use super::record::NodeRecord;
 use super::rln::RlnService;
 use super::runtime_load::RuntimeLoad;
 use super::shards::Shards;
+use super::spans::MessageTraces;
 use super::time::Clock;
-use super::traced::MessageTraces;
 use crate::handle::{NodeEndpoint, NodeHandle, node_channel};
 use crate::swarm::{
     self, CertificateWatch, ConnectionLimits, Gate, InTransit, InboundFrames, PubsubConfig,
@@ -140,7 +140,7 @@ async fn build(
         .map(|ports| PeerConnections::new(own, cluster, manager_seed, ports));
     let allows_private = |connections: &PeerConnections| connections.ports.allows_private;
     let is_private = connections.as_ref().is_some_and(allows_private);
-    let trusted_names = match is_private || !options.passage.only_global_ips {
+    let trusted_names = match is_private || !options.nat.only_global_ips {
         true => TrustedNames::all(),
         false => TrustedNames::default(),
     };
@@ -154,7 +154,7 @@ async fn build(
         services: options
             .services
             .unwrap_or_else(|| ServiceStreams::new(Vec::new()).0),
-        passage: options.passage.clone(),
+        nat: options.nat.clone(),
         has_quic: options.listen.iter().any(swarm::is_quic),
         hides_listening: options.announced.hides_listening(),
         certificate: certificate.as_ref().map(CertificateWatch::renewed),
@@ -207,7 +207,7 @@ async fn build(
         totals: Default::default(),
         connections,
         reach: Reach::new(
-            options.passage.relay_client,
+            options.nat.relay_client,
             ports,
             record,
             certificate,

@@ -5,7 +5,7 @@ use libp2p::swarm::{ListenError, SwarmEvent};
 use super::event_loop::EventLoop;
 use super::peer_news::PeerNews;
 use crate::command::PeerOrigin;
-use crate::swarm::{AddressGroup, BehaviourEvent, NoPlace};
+use crate::swarm::{AddressGroup, BehaviourEvent, NoSlot};
 
 impl EventLoop {
     pub(crate) fn on_swarm_event(&mut self, event: SwarmEvent<BehaviourEvent>) {
@@ -15,10 +15,10 @@ impl EventLoop {
             SwarmEvent::Behaviour(BehaviourEvent::Identify(event)) => self.on_identify(event),
             SwarmEvent::Behaviour(BehaviourEvent::Metadata(event)) => self.on_metadata(event),
             SwarmEvent::Behaviour(BehaviourEvent::Ping(event)) => self.on_ping(event),
-            SwarmEvent::Behaviour(BehaviourEvent::Passage(event)) => {
+            SwarmEvent::Behaviour(BehaviourEvent::Nat(event)) => {
                 let is_news = self.reach.on_passage(event, &mut self.swarm, &self.peers);
                 if is_news {
-                    self.tell_connections();
+                    self.publish_connections();
                 }
             }
             SwarmEvent::NewListenAddr { address, .. } => {
@@ -27,7 +27,7 @@ impl EventLoop {
             SwarmEvent::ListenerClosed { listener_id, .. } => {
                 let is_news = self.reach.listener_closed(listener_id);
                 if is_news {
-                    self.tell_connections();
+                    self.publish_connections();
                 }
             }
             SwarmEvent::ConnectionEstablished {
@@ -44,7 +44,7 @@ impl EventLoop {
                     self.managed_connected(peer_id, &endpoint);
                     let network = AddressGroup::of(endpoint.get_remote_address()).network();
                     self.reach.observed().connected(peer_id, network);
-                    self.outward.tell_services(PeerNews::Connected {
+                    self.outward.notify_services(PeerNews::Connected {
                         peer: peer_id,
                         is_chosen: endpoint.is_dialer() || self.dialling.is_kept(peer_id),
                         network,
@@ -63,13 +63,14 @@ impl EventLoop {
                 self.peers.disconnected(peer_id);
                 self.reach.observed().forget(&peer_id);
                 self.manage(undertone_peers::Input::Disconnected(peer_id));
-                self.outward.tell_services(PeerNews::Disconnected(peer_id));
+                self.outward
+                    .notify_services(PeerNews::Disconnected(peer_id));
             }
             SwarmEvent::IncomingConnectionError {
                 error: ListenError::Denied { cause },
                 ..
             } => {
-                if let Some(reason) = cause.downcast_ref::<NoPlace>() {
+                if let Some(reason) = cause.downcast_ref::<NoSlot>() {
                     self.refused_place(*reason);
                 }
             }
@@ -89,7 +90,7 @@ impl EventLoop {
                     let address = self.dialling.unreached(connection_id, &peer, &error);
                     self.peers.unreachable(peer, address);
                     self.manage(undertone_peers::Input::DialFailed(peer));
-                    self.outward.tell_services(PeerNews::DialFailed(peer));
+                    self.outward.notify_services(PeerNews::DialFailed(peer));
                 }
                 self.dialling.failed(connection_id, &error);
             }
@@ -98,9 +99,9 @@ impl EventLoop {
     }
 
     /// Counts and logs a peer that dialled and was refused for lack of a place.
-    pub(super) fn refused_place(&mut self, reason: NoPlace) {
+    pub(super) fn refused_place(&mut self, reason: NoSlot) {
         self.totals.connections_refused += 1;
         let refused = self.totals.connections_refused;
-        self.outward.tell_refusal(reason, refused);
+        self.outward.log_refusal(reason, refused);
     }
 }

@@ -13,14 +13,14 @@ use libp2p::swarm::{
 use libp2p::{Multiaddr, PeerId};
 
 use super::address_group::AddressGroup;
+use super::connection_slots::{ConnectionSlots, Newcomer, NoSlot};
 use super::limits::ConnectionLimits;
-use super::places::{Newcomer, NoPlace, Places};
 
 /// Behaviour that admits connections and closes those that give way.
 #[derive(Debug)]
 pub(crate) struct Admission {
-    places: Places,
-    /// Connections that lost their places and are to be closed.
+    slots: ConnectionSlots,
+    /// Connections that lost their slots and are to be closed.
     closing: VecDeque<(PeerId, CloseConnection)>,
     waker: Option<Waker>,
 }
@@ -28,23 +28,23 @@ pub(crate) struct Admission {
 impl Admission {
     pub(crate) fn new(limits: ConnectionLimits) -> Self {
         Self {
-            places: Places::new(limits),
+            slots: ConnectionSlots::new(limits),
             closing: VecDeque::new(),
             waker: None,
         }
     }
 
     /// Returns the table of admitted connections, which must be told the score, session and static status of peers.
-    pub(crate) fn places(&mut self) -> &mut Places {
-        &mut self.places
+    pub(crate) fn slots(&mut self) -> &mut ConnectionSlots {
+        &mut self.slots
     }
 
-    /// Records that a peer has a pubsub session; closes its connections if there is no relay place for it.
+    /// Records that a peer has a pubsub session; closes its connections if there is no relay slot for it.
     ///
     /// # Errors
-    /// The reason why there is no place.
-    pub(crate) fn begin_session(&mut self, peer: PeerId) -> Result<(), NoPlace> {
-        let given = self.places.begin_session(peer);
+    /// The reason why there is no slot.
+    pub(crate) fn begin_session(&mut self, peer: PeerId) -> Result<(), NoSlot> {
+        let given = self.slots.begin_session(peer);
         match given {
             Ok(losers) => {
                 self.close(losers);
@@ -72,7 +72,7 @@ impl Admission {
     }
 
     fn admit(&mut self, new: Newcomer) -> Result<dummy::ConnectionHandler, ConnectionDenied> {
-        match self.places.admit(new) {
+        match self.slots.admit(new) {
             Ok(closed) => {
                 self.close(closed);
                 Ok(dummy::ConnectionHandler)
@@ -119,10 +119,10 @@ impl NetworkBehaviour for Admission {
 
     fn on_swarm_event(&mut self, event: FromSwarm<'_>) {
         match event {
-            FromSwarm::ConnectionClosed(event) => self.places.leave(event.connection_id),
-            // Another behaviour refused the connection after it had its place.
-            FromSwarm::DialFailure(event) => self.places.leave(event.connection_id),
-            FromSwarm::ListenFailure(event) => self.places.leave(event.connection_id),
+            FromSwarm::ConnectionClosed(event) => self.slots.leave(event.connection_id),
+            // Another behaviour refused the connection after it had its slot.
+            FromSwarm::DialFailure(event) => self.slots.leave(event.connection_id),
+            FromSwarm::ListenFailure(event) => self.slots.leave(event.connection_id),
             _ => {}
         }
     }

@@ -17,8 +17,8 @@ use undertone_gossip::{Overflow, QueueLimits, QueuedFrame, SendHandle};
 use super::frames::Reading;
 use super::handler::{FromHandler, Handler, ToHandler};
 use super::in_transit::InTransit;
+use super::nat::ProbeOnly;
 use super::outbox::Outbox;
-use super::passage::Muted;
 use super::session::{Session, SessionStep};
 use super::stream_tasks::InboundFrames;
 use super::upgrade::StreamUpgrade;
@@ -80,11 +80,11 @@ pub(crate) struct Pubsub {
     events: VecDeque<ToSwarm<PubsubEvent, THandlerInEvent<Self>>>,
     waker: Option<Waker>,
     /// Connections that carry no pubsub.
-    muted: Muted,
+    probe_only: ProbeOnly,
 }
 
 impl Pubsub {
-    pub(crate) fn new(config: PubsubConfig, muted: Muted) -> Self {
+    pub(crate) fn new(config: PubsubConfig, probe_only: ProbeOnly) -> Self {
         Self {
             upgrade: StreamUpgrade {
                 protocols: Arc::from(config.protocols),
@@ -98,7 +98,7 @@ impl Pubsub {
             establishing: BTreeMap::new(),
             events: VecDeque::new(),
             waker: None,
-            muted,
+            probe_only,
         }
     }
 
@@ -144,8 +144,8 @@ impl Pubsub {
         // All connections to a peer share its outbound queue.
         let known = self.outbox(&peer).cloned();
         let outbox = known.unwrap_or_else(|| Outbox::new(self.queue));
-        let is_muted = self.muted.contains(connection);
-        if !is_muted {
+        let is_probe_only = self.probe_only.contains(connection);
+        if !is_probe_only {
             self.establishing.insert(connection, outbox.clone());
         }
         let reading = Reading {
@@ -155,7 +155,7 @@ impl Pubsub {
             peer,
         };
         let inbound = self.inbound.clone();
-        let upgrade = match is_muted {
+        let upgrade = match is_probe_only {
             true => StreamUpgrade {
                 protocols: Arc::default(),
             },

@@ -13,7 +13,7 @@ use libp2p::{PeerId, Transport, noise, relay, tcp, websocket};
 use super::SwarmError;
 use super::certificate::RenewedCertificate;
 use super::closing::Closing;
-use super::doorway::Doorway;
+use super::handshake_limit::HandshakeLimit;
 use super::limits::ConnectionLimits;
 use super::named::{Named, TrustedNames};
 use super::renewable_tls::RenewableTls;
@@ -77,7 +77,7 @@ pub(crate) fn build(
     };
     let dialled = TransportTimeout::with_outgoing_timeout(upgraded, DIAL_TIMEOUT);
     let timed = TransportTimeout::with_ingoing_timeout(dialled, limits.handshake_timeout);
-    Ok(Doorway::new(timed.boxed(), limits).boxed())
+    Ok(HandshakeLimit::new(timed.boxed(), limits).boxed())
 }
 
 /// Adds QUIC in front of `others`.

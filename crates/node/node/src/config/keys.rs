@@ -151,7 +151,7 @@ table! {
         relay_client: String = "auto", "relay-client", "auto, true or false",
             "be reached through relays, and punch holes: while peers cannot reach the node, from the start, or never";
         circuit_relay: bool = "true", "circuit-relay", BOOL,
-            "let peers behind walls be reached through this node, if others reach it";
+            "let peers behind NATs be reached through this node, if others reach it";
         circuit_relay_reservations: usize = "128" [1..=4096], "circuit-relay-reservations", "a number, 1 to 4096",
             "most peers that are reached through this node";
         circuit_relay_circuits: usize = "16" [1..=4096], "circuit-relay-circuits", "a number, 1 to 4096",

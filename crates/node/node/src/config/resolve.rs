@@ -64,7 +64,7 @@ impl Resolver {
             quic_port: self.quic_port()?,
             announced: self.announced()?,
             port_mapping: self.port_mapping()?,
-            passage: self.passage()?,
+            nat: self.nat_options()?,
             rest: self.rest()?,
             metrics: self.metrics()?,
             metrics_names: self.raw.metrics_names.get()?,

@@ -3,7 +3,7 @@
 mod families;
 mod floods;
 mod foreign_relay;
-mod passage;
+mod nat;
 mod proxy;
 mod quic;
 mod reconnect;

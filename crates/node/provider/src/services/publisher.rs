@@ -52,17 +52,17 @@ impl Publisher {
         let topic = topic.map_err(|_| PublishRefusal::UnsupportedTopic)?;
         let proof = message.rate_limit_proof.as_ref();
         if self.needs_proof && proof.is_none_or(|proof| proof.is_empty()) {
-            self.tell_unproved("lightpush-proofs is false", QUIET);
+            self.log_unproved("lightpush-proofs is false", QUIET);
             return Err(PublishRefusal::NoProof);
         }
         let publishing = timeout(TIMEOUT, self.node.publish_for(topic, message, true));
         let published = publishing.await.unwrap_or(Err(PublishFailure::Timeout));
         match &published {
-            Err(PublishFailure::RateLimit { resets_in_s, .. }) => self.tell_unproved(
+            Err(PublishFailure::RateLimit { resets_in_s, .. }) => self.log_unproved(
                 "the light clients' share of the epoch is used up (a quarter of it is the node's own)",
                 Duration::from_secs((*resets_in_s).max(1)),
             ),
-            Err(PublishFailure::RlnProof { reason }) => self.tell_unproved(reason, QUIET),
+            Err(PublishFailure::RlnProof { reason }) => self.log_unproved(reason, QUIET),
             _ => {}
         }
         published
@@ -71,7 +71,7 @@ impl Publisher {
     }
 
     /// Logs that messages of light clients are refused, then stays silent for a while.
-    fn tell_unproved(&self, reason: &str, quiet: Duration) {
+    fn log_unproved(&self, reason: &str, quiet: Duration) {
         let now = Instant::now();
         let mut quiet_until = self.quiet_until.lock();
         if quiet_until.is_none_or(|until| until <= now) {

@@ -13,7 +13,7 @@ use undertone_services::PeerNo;
 use undertone_services::filter::PUSH_TIMEOUT;
 
 use super::finished_work::FinishedWork;
-use super::outlet::{KeptEnd, Outlet, PushEnd};
+use super::push_streams::{KeptEnd, PushEnd, PushStreams};
 use undertone_network::swarm::StreamOpener;
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ impl Pusher {
         prepare_at: Option<Instant>,
     ) -> mpsc::UnboundedSender<Bytes> {
         let (queue, frames) = mpsc::unbounded_channel();
-        let outlet = Outlet::new(self.streams.clone(), peer);
+        let outlet = PushStreams::new(self.streams.clone(), peer);
         let pushing = run(
             outlet,
             (number, peer),
@@ -125,7 +125,7 @@ impl Pusher {
 }
 
 async fn run(
-    mut outlet: Outlet,
+    mut outlet: PushStreams,
     (number, peer): (PeerNo, PeerId),
     mut frames: mpsc::UnboundedReceiver<Bytes>,
     done: mpsc::UnboundedSender<FinishedWork>,

@@ -177,7 +177,7 @@ impl EventStream {
                 EventLookup::Lost => return Some(self.close(ClosedReason::Slow)),
                 EventLookup::Nothing(looked_at) => self.seen = looked_at,
             }
-            if let Some(piece) = self.tell_strangers() {
+            if let Some(piece) = self.report_strangers() {
                 return Some(piece);
             }
             if Instant::now() >= self.heartbeat {
@@ -207,7 +207,7 @@ impl EventStream {
     }
 
     /// Reports the services for which only strangers were asked, if the set has changed.
-    fn tell_strangers(&mut self) -> Option<Bytes> {
+    fn report_strangers(&mut self) -> Option<Bytes> {
         let services = self.services.as_ref()?.light_status().strangers_alone;
         if services == self.strangers {
             return None;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use undertone_attacks::attacks::{ALL, Attack};
-use undertone_attacks::stage::Measured;
 use undertone_attacks::table::{Report, Row};
+use undertone_attacks::test_network::Measured;
 use undertone_attacks::traffic::Load;
 use undertone_attacks::{HostileError, matrix, node, soak};
 

@@ -28,7 +28,7 @@ use undertone_gossip::Config;
 use super::config;
 use crate::frames::{TOPIC, hello};
 use crate::streams::{self, Swallowing, Written};
-use crate::subject::{Outlet, PEERS};
+use crate::subject::{PEERS, PushStreams};
 
 /// Event from a handler to the behaviour, such as a decoded RPC.
 pub(crate) type Event = THandlerOutEvent<Behaviour>;
@@ -128,7 +128,7 @@ impl Node {
     }
 }
 
-impl Outlet for Node {
+impl PushStreams for Node {
     /// Makes every handler encode the contents of its queue and write them to its stream.
     fn settle(&mut self) {
         let mut cx = Context::from_waker(Waker::noop());

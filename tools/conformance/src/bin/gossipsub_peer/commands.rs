@@ -5,11 +5,11 @@ use libp2p::swarm::dial_opts::DialOpts;
 use libp2p::swarm::{ConnectionId, DialError};
 use libp2p::{Multiaddr, PeerId, Swarm};
 use libp2p_gossipsub::{IdentTopic, PublishError, SubscriptionError};
+use undertone_conformance::frame_counter::TrafficCounter;
 use undertone_conformance::payload::{self, StampError};
 use undertone_conformance::protocol::{
     Command, Connected, Content, Outcome, Peers, Published, Reply, Request, Stat,
 };
-use undertone_conformance::tap::TrafficCounter;
 use undertone_node_process::host::{cpu_us, monotonic_ns, rss_kib};
 
 use crate::network::Behaviour;

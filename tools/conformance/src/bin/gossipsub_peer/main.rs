@@ -12,8 +12,8 @@ use libp2p::Swarm;
 use libp2p::swarm::SwarmEvent;
 use libp2p_gossipsub as gossipsub;
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
+use undertone_conformance::frame_counter::TrafficCounter;
 use undertone_conformance::protocol::{Event, Outcome, Ready, Reply, Request};
-use undertone_conformance::tap::TrafficCounter;
 
 use commands::{Commands, NextCommand};
 use network::{Behaviour, BehaviourEvent};

@@ -10,7 +10,7 @@ use libp2p::{
 };
 use libp2p_gossipsub as gossipsub;
 use sha2::{Digest, Sha256};
-use undertone_conformance::tap::{Tap, TrafficCounter};
+use undertone_conformance::frame_counter::{FrameCounter, TrafficCounter};
 
 use crate::options::GossipsubPeerOptions;
 
@@ -133,7 +133,10 @@ fn transport(
             .authenticate(noise::Config::new(key)?)
             .multiplex(yamux::Config::default())
             .map(move |(peer, muxer), _| {
-                (peer, StreamMuxerBox::new(Tap::new(muxer, counter.clone())))
+                (
+                    peer,
+                    StreamMuxerBox::new(FrameCounter::new(muxer, counter.clone())),
+                )
             })
             .boxed(),
     )

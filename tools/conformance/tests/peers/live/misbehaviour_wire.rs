@@ -121,7 +121,7 @@ async fn a_backoff_of_any_size_is_survived_at_once_and_at_the_heartbeat() {
         let mut author = RawPeer::connect(victim.addr()).await;
         let data = waku_data(turn, 100);
         author.send(&rpc::message(&data)).await;
-        attacker.told_of(MessageId::of(&data)).await;
+        attacker.wait_for_ihave(MessageId::of(&data)).await;
         assert_eq!(victim.gossip().await.stats.sent.graft, turn);
     }
     victim.unharmed().await;

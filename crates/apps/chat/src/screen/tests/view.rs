@@ -3,9 +3,9 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::{ENTRIES_MAX, ScreenView};
+use crate::chat_status::{ChatStatus, PublishAllowance};
 use crate::events::{ChatEvent, ChatMessage, ChatStart};
-use crate::own::OwnState;
-use crate::standing::{ChatStatus, PublishAllowance};
+use crate::own_messages::OwnState;
 
 fn view() -> ScreenView {
     let mut view = ScreenView::new("alice");
@@ -61,7 +61,7 @@ fn the_screen_says_where_one_is_and_that_the_text_is_clear() {
 #[test]
 fn who_is_not_connected_or_may_not_publish_is_told() {
     let mut view = view();
-    let standing = ChatStatus {
+    let status = ChatStatus {
         peers: 0,
         carriers: 0,
         has_peers_to_dial: true,
@@ -69,7 +69,7 @@ fn who_is_not_connected_or_may_not_publish_is_told() {
             reason: "no membership".to_owned(),
         },
     };
-    view.show(&ChatEvent::Standing { at_ms: 0, standing });
+    view.show(&ChatEvent::Status { at_ms: 0, status });
     let rows = drawn(&mut view, 70, 8);
     assert_eq!(rows[5], " not connected: no peer answers; trying again");
     assert_eq!(rows[6], " read only: no membership");

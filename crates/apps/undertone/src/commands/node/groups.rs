@@ -36,7 +36,7 @@ const FIRST: [&str; 20] = [
 const GROUPS: [(&str, &str); 11] = [
     ("Network and shards", "network"),
     ("Addresses and ports", "listen-address"),
-    ("Ways through walls", "autonat"),
+    ("NAT traversal", "autonat"),
     ("REST", "rest"),
     ("Metrics and traces", "metrics-server"),
     ("Peers and discovery", "static-peers"),

@@ -7,7 +7,7 @@ use undertone_lab::report::{Campaign, DatasetChoice, ProgressLine, write_rank};
 use undertone_lab::run::RunRequest;
 use undertone_sim::ranks::Ranks;
 
-use super::asked::SimRequest;
+use super::request::SimRequest;
 use super::{Args, COMMIT, unwritten};
 use crate::commands::{Failure, output};
 

@@ -22,7 +22,7 @@ pub(crate) const CLUSTER: u16 = 66;
 const PORT: u16 = 60_000;
 
 /// Log of the nodes: the dials of the connection manager too.
-const LOG: &str = "info,undertone_network::driver::managed=debug";
+const LOG: &str = "info,undertone_network::driver::connection_manager=debug";
 
 /// Interval at which a node that starts is looked at.
 const START_POLL: Duration = Duration::from_millis(20);

@@ -211,7 +211,7 @@ impl World {
                 let peer = PeerNo(server as u64);
                 let is_up = self.servers[server].is_reachable();
                 self.servers[server].is_connected |= is_up;
-                self.tell_soon(match is_up {
+                self.schedule_soon(match is_up {
                     true => Input::Connected(peer),
                     false => Input::ConnectFailed(peer),
                 });
@@ -235,7 +235,7 @@ impl World {
         }
     }
 
-    fn tell_soon(&mut self, input: Input) {
+    fn schedule_soon(&mut self, input: Input) {
         self.schedule(self.now.after(HOP), Event::ToClient(input));
     }
 
@@ -247,7 +247,7 @@ impl World {
                 server.subscriptions.clear();
                 let was_connected = std::mem::take(&mut server.is_connected);
                 if was_connected {
-                    self.tell_soon(Input::Disconnected(PeerNo(episode.peer as u64)));
+                    self.schedule_soon(Input::Disconnected(PeerNo(episode.peer as u64)));
                 }
             }
             Trouble::Forgets => server.subscriptions.clear(),
@@ -255,7 +255,7 @@ impl World {
             Trouble::Lies => {
                 for number in 0..20 {
                     let message = WakuMessage::new(vec![number], "/lies/1/a/proto");
-                    self.tell_soon(Input::Pushed {
+                    self.schedule_soon(Input::Pushed {
                         peer: PeerNo(episode.peer as u64),
                         pubsub_topic: SHARD.into(),
                         message,
@@ -290,7 +290,7 @@ impl World {
                 .is_some_and(|until| *until > self.now);
             let pushes = server.is_connected && is_subscribed && !server.has(Trouble::Asleep);
             if pushes && !self.is_lost() {
-                self.tell_soon(Input::Pushed {
+                self.schedule_soon(Input::Pushed {
                     peer: PeerNo(at as u64),
                     pubsub_topic: SHARD.into(),
                     message: message.clone(),

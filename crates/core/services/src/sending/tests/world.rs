@@ -140,7 +140,7 @@ impl World {
             self.tell(Input::PeerFound(peer));
         }
         self.tell(Input::RelayTopics(self.relay_topics()));
-        self.tell_budget();
+        self.schedule_budget();
     }
 
     pub(super) fn send_at(&mut self, at: Time, message: WakuMessage) {
@@ -225,7 +225,7 @@ impl World {
         self.events.insert((at, self.sequence), event);
     }
 
-    fn tell_soon(&mut self, input: Input) {
+    fn schedule_soon(&mut self, input: Input) {
         self.schedule(self.now.after(HOP), Event::ToSender(self.life, input));
     }
 
@@ -280,11 +280,11 @@ impl World {
                         attempt,
                         result,
                     };
-                    self.tell_soon(input);
+                    self.schedule_soon(input);
                 }
                 Output::CheckProof { id, .. } => {
                     let is_good = self.proof_of(id).is_some_and(|proof| self.is_good(proof));
-                    self.tell_soon(match is_good {
+                    self.schedule_soon(match is_good {
                         true => Input::ProofFresh(id),
                         false => Input::ProofStale(id),
                     });
@@ -299,7 +299,7 @@ impl World {
                     if result.is_ok() {
                         self.publish(&message);
                     }
-                    self.tell_soon(Input::Relayed { id, result });
+                    self.schedule_soon(Input::Relayed { id, result });
                 }
                 Output::Push {
                     peer,
@@ -381,7 +381,7 @@ impl World {
                 let peer = PeerNo(at as u64);
                 let is_up = self.servers[at].is_reachable();
                 self.servers[at].is_connected |= is_up;
-                self.tell_soon(match is_up {
+                self.schedule_soon(match is_up {
                     true => Input::Connected(peer),
                     false => Input::ConnectFailed(peer),
                 });
@@ -420,7 +420,7 @@ impl World {
                 server.troubles.push(episode.trouble);
                 if episode.trouble == Trouble::Vanished && std::mem::take(&mut server.is_connected)
                 {
-                    self.tell_soon(Input::Disconnected(PeerNo(episode.peer as u64)));
+                    self.schedule_soon(Input::Disconnected(PeerNo(episode.peer as u64)));
                 }
             }
             Event::End(episode) => {
@@ -431,7 +431,7 @@ impl World {
             }
             Event::Epoch => {
                 self.spent = 0;
-                self.tell_budget();
+                self.schedule_budget();
                 self.schedule(
                     self.now.after(Duration::from_secs(self.epoch_s)),
                     Event::Epoch,

@@ -7,7 +7,7 @@ fn read(held: &HeldFrames, frame: &Bytes) -> Bytes {
     table.number(frame);
     let mut out = Vec::new();
     table.write(&mut out);
-    let mut frames = held.read(&mut LetterReader::new(&out)).unwrap();
+    let mut frames = held.read(&mut MessageReader::new(&out)).unwrap();
     frames.remove(0)
 }
 

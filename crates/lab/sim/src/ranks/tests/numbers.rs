@@ -15,10 +15,10 @@ fn comes_back<T: Numbers + Debug>(fields: u64) {
     assert_eq!(next, fields);
     let mut out = Vec::new();
     write_all(&mut out, &[record, T::ZERO]);
-    let read: Vec<T> = read_all(&mut LetterReader::new(&out), "records").unwrap();
+    let read: Vec<T> = read_all(&mut MessageReader::new(&out), "records").unwrap();
     assert_eq!(format!("{read:?}"), format!("{:?}", [record, T::ZERO]));
     for len in 0..out.len() {
-        let cut: Result<Vec<T>, _> = read_all(&mut LetterReader::new(&out[..len]), "records");
+        let cut: Result<Vec<T>, _> = read_all(&mut MessageReader::new(&out[..len]), "records");
         assert_eq!(cut.map(|_| ()), Err(Unreadable("records")), "{len}");
     }
 }

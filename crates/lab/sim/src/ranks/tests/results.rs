@@ -24,10 +24,10 @@ fn part() -> Part {
 fn a_part_comes_back_as_it_was_and_a_cut_one_is_refused() {
     let part = part();
     assert!(!part.firsts.is_empty() && part.services.is_some());
-    let letter = write_part(&part);
-    let back = read_part(&letter).unwrap();
+    let message = write_part(&part);
+    let back = read_part(&message).unwrap();
     assert_eq!(format!("{part:?}"), format!("{back:?}"));
-    for len in (0..letter.len()).step_by(7) {
-        assert!(read_part(&letter[..len]).is_err(), "{len}");
+    for len in (0..message.len()).step_by(7) {
+        assert!(read_part(&message[..len]).is_err(), "{len}");
     }
 }

@@ -4,7 +4,7 @@ use undertone_gossip::{Config, Usage};
 
 use crate::node::check::violated;
 use crate::node::event::Event;
-use crate::ranks::claims::{self, Claims, PacketCount};
+use crate::ranks::assertions::{self, Assertions, PacketCount};
 use crate::ranks::{RankError, Ranks};
 use crate::run::result::{meshes, services};
 use crate::shard::NodeShard;
@@ -18,20 +18,25 @@ pub(super) fn check(
 ) -> Result<(), RankError> {
     check_bounds(world, shards);
     services::check(world, shards);
-    let mut claims: Vec<Claims> = (0..world.part.ranks()).map(|_| Claims::default()).collect();
-    meshes::check(world, shards, &mut claims);
-    services::check_readings(world, shards, &mut claims);
+    let mut assertions: Vec<Assertions> = (0..world.part.ranks())
+        .map(|_| Assertions::default())
+        .collect();
+    meshes::check(world, shards, &mut assertions);
+    services::check_readings(world, shards, &mut assertions);
     let mut total = packets(shards);
     if let Some(ranks) = ranks {
-        for of_rank in &mut claims {
+        for of_rank in &mut assertions {
             of_rank.packets = total;
         }
         let me = ranks.rank();
-        for (from, claims) in claims::exchange(ranks, &claims)?.into_iter().enumerate() {
+        for (from, assertions) in assertions::exchange(ranks, &assertions)?
+            .into_iter()
+            .enumerate()
+        {
             if from != me {
-                total = total.and(claims.packets);
-                meshes::judge(world, shards, &claims.meshes);
-                services::judge(shards, &claims.readings);
+                total = total.and(assertions.packets);
+                meshes::judge(world, shards, &assertions.meshes);
+                services::judge(shards, &assertions.readings);
             }
         }
     }

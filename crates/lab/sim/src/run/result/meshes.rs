@@ -4,13 +4,13 @@ use undertone_gossip::{PeerIx, Topic};
 
 use crate::node::Node;
 use crate::node::check::violated;
-use crate::ranks::claims::{Claims, MeshClaim};
+use crate::ranks::assertions::{Assertions, MeshAssertion};
 use crate::run::result::names;
 use crate::shard::{self, NodeShard};
 use crate::world::World;
 
-/// Checks the meshes of all nodes of this process. What only other ranks can check is added to `claims`.
-pub(super) fn check(world: &World, shards: &mut [NodeShard], claims: &mut [Claims]) {
+/// Checks the meshes of all nodes of this process. What only other ranks can check is added to `assertions`.
+pub(super) fn check(world: &World, shards: &mut [NodeShard], assertions: &mut [Assertions]) {
     let names = names(world);
     let mut wrong = Vec::new();
     for shard in shards.iter() {
@@ -19,7 +19,7 @@ pub(super) fn check(world: &World, shards: &mut [NodeShard], claims: &mut [Claim
             for (topic, name) in (0..).zip(&names) {
                 for peer in relay.router().mesh(name) {
                     let end = world.ends(node.id)[peer.0 as usize];
-                    let claim = MeshClaim {
+                    let assertion = MeshAssertion {
                         node: node.id,
                         topic,
                         remote: end.remote,
@@ -27,13 +27,15 @@ pub(super) fn check(world: &World, shards: &mut [NodeShard], claims: &mut [Claim
                     };
                     // A node ignores a peer below the graylist threshold, even its PRUNE; a peer with a
                     // negative score may have been below the threshold a while ago.
-                    if relay.router().score(*peer) < 0.0 || !is_settled(world, node, claim) {
+                    if relay.router().score(*peer) < 0.0 || !is_settled(world, node, assertion) {
                         continue;
                     }
                     if !world.part.holds(end.remote) {
-                        claims[world.part.rank_of(end.remote)].meshes.push(claim);
-                    } else if !holds(world, shards, &names, claim) {
-                        wrong.push(claim.node);
+                        assertions[world.part.rank_of(end.remote)]
+                            .meshes
+                            .push(assertion);
+                    } else if !holds(world, shards, &names, assertion) {
+                        wrong.push(assertion.node);
                     }
                 }
             }
@@ -42,13 +44,13 @@ pub(super) fn check(world: &World, shards: &mut [NodeShard], claims: &mut [Claim
     report(world, shards, wrong);
 }
 
-/// Judges claims of other ranks about nodes of this one.
-pub(super) fn judge(world: &World, shards: &mut [NodeShard], claims: &[MeshClaim]) {
+/// Judges assertions of other ranks about nodes of this one.
+pub(super) fn judge(world: &World, shards: &mut [NodeShard], assertions: &[MeshAssertion]) {
     let names = names(world);
-    let wrong = claims
-        .iter()
-        .filter(|claim| world.part.holds(claim.remote) && !holds(world, shards, &names, **claim));
-    let wrong = wrong.map(|claim| claim.node).collect();
+    let wrong = assertions.iter().filter(|assertion| {
+        world.part.holds(assertion.remote) && !holds(world, shards, &names, **assertion)
+    });
+    let wrong = wrong.map(|assertion| assertion.node).collect();
     report(world, shards, wrong);
 }
 
@@ -60,8 +62,8 @@ fn report(world: &World, shards: &mut [NodeShard], wrong: Vec<u32>) {
 }
 
 /// Whether the meshes of a node last changed long enough ago for the other end to know of it.
-fn is_settled(world: &World, node: &Node, claim: MeshClaim) -> bool {
-    let (a, b) = (claim.node, claim.remote);
+fn is_settled(world: &World, node: &Node, assertion: MeshAssertion) -> bool {
+    let (a, b) = (assertion.node, assertion.remote);
     let round_trip = world.delay_ns(a, b) + world.delay_ns(b, a);
     // A change, its answer, and the time that both may wait for a busy link.
     let settled_ns = world.end_ns.saturating_sub(2 * round_trip + 1_000_000_000);
@@ -69,15 +71,15 @@ fn is_settled(world: &World, node: &Node, claim: MeshClaim) -> bool {
 }
 
 /// Whether the other end of a mesh connection, a node of this process, agrees or need not.
-fn holds(world: &World, shards: &[NodeShard], names: &[Topic], claim: MeshClaim) -> bool {
-    let Some(other) = shard::node(shards, claim.remote) else {
+fn holds(world: &World, shards: &[NodeShard], names: &[Topic], assertion: MeshAssertion) -> bool {
+    let Some(other) = shard::node(shards, assertion.remote) else {
         return true;
     };
-    let (Some(theirs), Some(name)) = (&other.relay, names.get(claim.topic as usize)) else {
+    let (Some(theirs), Some(name)) = (&other.relay, names.get(assertion.topic as usize)) else {
         return true;
     };
-    let back = PeerIx(claim.remote_conn);
+    let back = PeerIx(assertion.remote_conn);
     theirs.router().mesh(name).contains(&back)
         || theirs.router().score(back) < 0.0
-        || !is_settled(world, other, claim)
+        || !is_settled(world, other, assertion)
 }

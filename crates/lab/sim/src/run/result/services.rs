@@ -8,7 +8,7 @@ use crate::node::check::violated;
 use crate::node::event::Step;
 use crate::node::input::number_in;
 use crate::outcome::{ClientCounters, HistoryReading, ServiceCounters, ServicesOutcome};
-use crate::ranks::claims::{Claims, ReadingClaim};
+use crate::ranks::assertions::{Assertions, ReadingAssertion};
 use crate::run::result::part::Part;
 use crate::services::frames::StreamService;
 use crate::shard::{self, NodeShard};
@@ -147,13 +147,17 @@ pub(super) fn check(world: &World, shards: &mut [NodeShard]) {
     }
 }
 
-/// Checks that readings were complete. Those of stores on other ranks are added to `claims`.
-pub(super) fn check_readings(world: &World, shards: &mut [NodeShard], claims: &mut [Claims]) {
+/// Checks that readings were complete. Those of stores on other ranks are added to `assertions`.
+pub(super) fn check_readings(
+    world: &World,
+    shards: &mut [NodeShard],
+    assertions: &mut [Assertions],
+) {
     let mut own = Vec::new();
     for shard in shards.iter() {
         for client in &shard.clients {
             for reading in &client.readings {
-                let claim = ReadingClaim {
+                let assertion = ReadingAssertion {
                     client: client.id,
                     node: reading.node,
                     started_ns: reading.started_ns,
@@ -161,10 +165,10 @@ pub(super) fn check_readings(world: &World, shards: &mut [NodeShard], claims: &m
                     messages: reading.messages.iter().copied().collect(),
                 };
                 match world.part.holds(reading.node) {
-                    true => own.push(claim),
-                    false => claims[world.part.rank_of(reading.node)]
+                    true => own.push(assertion),
+                    false => assertions[world.part.rank_of(reading.node)]
                         .readings
-                        .push(claim),
+                        .push(assertion),
                 }
             }
         }
@@ -172,18 +176,23 @@ pub(super) fn check_readings(world: &World, shards: &mut [NodeShard], claims: &m
     judge(shards, &own);
 }
 
-/// Judges claims about readings from stores of this process.
-pub(super) fn judge(shards: &mut [NodeShard], claims: &[ReadingClaim]) {
-    for claim in claims {
-        if !is_complete(shards, claim) {
+/// Judges assertions about readings from stores of this process.
+pub(super) fn judge(shards: &mut [NodeShard], assertions: &[ReadingAssertion]) {
+    for assertion in assertions {
+        if !is_complete(shards, assertion) {
             let rule = "a reading of history has everything that the store had at its beginning";
-            violated(&mut shards[0].scratch, claim.ended_ns, claim.client, rule);
+            violated(
+                &mut shards[0].scratch,
+                assertion.ended_ns,
+                assertion.client,
+                rule,
+            );
         }
     }
 }
 
 /// Whether a reading has every message that the store had when it began.
-fn is_complete(shards: &[NodeShard], reading: &ReadingClaim) -> bool {
+fn is_complete(shards: &[NodeShard], reading: &ReadingAssertion) -> bool {
     let service = shard::node(shards, reading.node).and_then(|node| node.service.as_ref());
     let mut held = service
         .into_iter()

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::Resolver;
 use crate::config::ConfigError;
 use undertone_network::driver::{
-    AnnouncedAddresses, CertificateFiles, CircuitLimits, MappingMethod, PassageOptions,
-    RelayClient, without_peer_id,
+    AnnouncedAddresses, CertificateFiles, CircuitLimits, MappingMethod, NatOptions, RelayClient,
+    without_peer_id,
 };
 
 /// Longest host name, characters.
@@ -116,7 +116,7 @@ impl Resolver {
     }
 
     /// Returns the options of NAT and firewall traversal.
-    pub(super) fn passage(&self) -> Result<PassageOptions, ConfigError> {
+    pub(super) fn nat_options(&self) -> Result<NatOptions, ConfigError> {
         let raw = &self.raw;
         let relay_client = match raw.relay_client.get()?.to_ascii_lowercase().as_str() {
             "auto" => RelayClient::IfUnreachable,
@@ -133,11 +133,11 @@ impl Resolver {
             circuit_bytes_max: raw.circuit_relay_bytes.get()?,
             ..CircuitLimits::default()
         };
-        Ok(PassageOptions {
+        Ok(NatOptions {
             autonat: raw.autonat.get()?,
             circuits: raw.circuit_relay.get()?.then_some(limits),
             relay_client,
-            ..PassageOptions::default()
+            ..NatOptions::default()
         })
     }
 

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{flag_error, load_file, load_flags};
-use undertone_network::driver::{MappingMethod, PassageOptions, RelayClient};
+use undertone_network::driver::{MappingMethod, NatOptions, RelayClient};
 
 /// Keys that are valid only together.
 pub(super) const SECURE: [(&str, &str); 3] = [
@@ -103,10 +103,10 @@ fn a_router_is_asked_for_ports_only_if_nat_says_so() {
 }
 
 #[test]
-fn ways_through_walls_are_on_by_default_and_bounded_by_keys() {
-    let passage = |flags: &[(&str, &str)]| load_flags(flags).unwrap().passage;
-    assert_eq!(passage(&[]), PassageOptions::default());
-    let changed = passage(&[
+fn nat_traversal_is_on_by_default_and_bounded_by_keys() {
+    let nat = |flags: &[(&str, &str)]| load_flags(flags).unwrap().nat;
+    assert_eq!(nat(&[]), NatOptions::default());
+    let changed = nat(&[
         ("autonat", "false"),
         ("relay-client", "true"),
         ("circuit-relay-reservations", "7"),
@@ -123,7 +123,7 @@ fn ways_through_walls_are_on_by_default_and_bounded_by_keys() {
         (limits.circuit.as_secs(), limits.circuit_bytes_max),
         (60, 2_048)
     );
-    let off = passage(&[("circuit-relay", "false"), ("relay-client", "false")]);
+    let off = nat(&[("circuit-relay", "false"), ("relay-client", "false")]);
     assert_eq!((off.circuits, off.relay_client), (None, RelayClient::Never));
     let error = flag_error("relay-client", "perhaps");
     assert!(error.contains("auto, true or false"), "{error}");

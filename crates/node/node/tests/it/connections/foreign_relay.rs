@@ -9,7 +9,7 @@ use libp2p::{Multiaddr, SwarmBuilder, identify, noise, ping, relay, tcp, yamux};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use super::passage::{behind, connect, connected_at, is_relayed, loopback, through, told};
+use super::nat::{behind, connect, connected_at, is_relayed, loopback, through, told};
 use super::support::{HANG, until_heard};
 
 #[derive(NetworkBehaviour)]

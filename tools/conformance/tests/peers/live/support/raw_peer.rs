@@ -89,7 +89,7 @@ impl RawPeer {
     }
 
     /// Waits until the node advertises the message.
-    pub(crate) async fn told_of(&mut self, id: MessageId) {
+    pub(crate) async fn wait_for_ihave(&mut self, id: MessageId) {
         let mut told = false;
         while !told {
             let ihave = self.rpc().await.ihave;

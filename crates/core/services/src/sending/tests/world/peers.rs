@@ -70,7 +70,7 @@ impl World {
         let server = &self.servers[at];
         let (is_reachable, is_connected) = (server.is_reachable(), server.is_connected);
         if is_reachable && !is_connected {
-            self.tell_soon(Input::Disconnected(PeerNo(at as u64)));
+            self.schedule_soon(Input::Disconnected(PeerNo(at as u64)));
         }
         is_reachable && is_connected
     }

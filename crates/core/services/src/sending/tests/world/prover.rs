@@ -17,7 +17,7 @@ pub(super) struct Proof {
 }
 
 impl World {
-    pub(super) fn tell_budget(&mut self) {
+    pub(super) fn schedule_budget(&mut self) {
         let epoch_ends = Time::from_millis((self.epoch() + 1) * self.epoch_s * 1000);
         self.tell(Input::Budget {
             remaining: self.limit.saturating_sub(self.spent),
