@@ -4,7 +4,7 @@ use std::fs;
 
 use super::error::RunError;
 
-/// Memory of an idle node, with proofs and a dozen connections; docs/use/testbed.md has the measurement.
+/// Memory of an idle node, with proofs and a dozen connections; docs/measurements/testbed.md has the measurement.
 const NODE_BYTES: u64 = 40 << 20;
 
 /// Refuses more nodes than fit into available memory. If the system does not report its memory, any number
