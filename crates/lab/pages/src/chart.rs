@@ -27,7 +27,7 @@ use look::looks;
 pub(super) use number::grouped;
 use series::Drawn;
 pub(super) use tree::{DeliveryTree, TreeDrawing, TreeNode};
-use undertone_lab::record::Chart;
+use undertone_lab::record::{Axis, Chart};
 
 /// Width of the drawing. All lengths are units of the view box, which the page scales to its width.
 const WIDTH: f64 = 600.0;
@@ -95,6 +95,15 @@ impl Display for Drawing<'_> {
     }
 }
 
+/// A value on an axis, as its labels show it: on an axis of words, the word.
+fn value(axis: &Axis, value: f64) -> String {
+    let word = axis.categories.get(value.max(0.0).round() as usize);
+    match word {
+        Some(word) => Escaped(word).to_string(),
+        None => number::plain(value),
+    }
+}
+
 impl Drawing<'_> {
     /// Writes a text description of the chart for screen readers: axes, and the range of each series.
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -112,10 +121,10 @@ impl Drawing<'_> {
                 (Some((left, right)), Some((low, high))) => write!(
                     f,
                     "{} to {} at {} to {}.",
-                    number::plain(low),
-                    number::plain(high),
-                    number::plain(left),
-                    number::plain(right)
+                    value(y, low),
+                    value(y, high),
+                    value(x, left),
+                    value(x, right)
                 )?,
                 _ => f.write_str("no values.")?,
             }

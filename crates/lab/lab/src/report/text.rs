@@ -60,6 +60,12 @@ impl Summary {
             self.delivered,
             self.expected
         )?;
+        if let Some(resolved) = &self.resolved {
+            let set = resolved.overrides();
+            if !set.is_empty() {
+                writeln!(f, "with {}", set.join(" "))?;
+            }
+        }
         let measured = &self.measured;
         write!(
             f,

@@ -1,5 +1,6 @@
 //! A scenario with every parameter, and the origin of each.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
@@ -31,7 +32,27 @@ pub struct ResolvedScenario {
     pub from: Value,
 }
 
+/// Start of an origin that is an override.
+const OVERRIDE: &str = "--set ";
+
 impl ResolvedScenario {
+    /// Overrides that some parameter comes from, as they were given.
+    pub(crate) fn overrides(&self) -> Vec<&str> {
+        let (mut set, mut origins) = (BTreeSet::new(), vec![&self.from]);
+        while let Some(origin) = origins.pop() {
+            match origin {
+                Value::Object(table) => origins.extend(table.values()),
+                Value::Array(items) => origins.extend(items),
+                Value::String(text) if text.starts_with(OVERRIDE) => {
+                    let (given, _) = text.split_once(", from ").unwrap_or((text, ""));
+                    set.insert(given);
+                }
+                _ => {}
+            }
+        }
+        set.into_iter().collect()
+    }
+
     /// Finds the origin of each value of `parameters`. `root` is the document that was read, `overrides` are those
     /// applied to it, and `earlier` is the resolved scenario that `root` came from, if any.
     pub(super) fn new(
@@ -140,7 +161,7 @@ impl Origins<'_> {
                     full == key || full.starts_with(&format!("{key}."))
                 };
                 let set = self.overrides.iter().rev().find(sets);
-                Some(set.map_or_else(|| Origin::Set.to_string(), |set| format!("--set {set}")))
+                Some(set.map_or_else(|| Origin::Set.to_string(), |set| format!("{OVERRIDE}{set}")))
             }
             (_, Some(earlier)) => {
                 let pointer = path.iter().fold(String::new(), |mut pointer, part| {
