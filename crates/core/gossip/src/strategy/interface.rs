@@ -32,6 +32,11 @@ pub trait Strategy: fmt::Debug + Send {
     }
 
     /// Decides how a message of `len` bytes is sent to the receivers that still lack it.
+    ///
+    /// `receivers` are those of [`forward`](Self::forward), or of [`publish`](Self::publish) for a message of this
+    /// node. By default, a message of this node also goes to the subscribers that flood publishing adds
+    /// ([`flood_publish`](crate::Config::flood_publish)), so `receivers` may hold many more peers than the mesh.
+    /// [`View::mesh`] tells which of them are members.
     fn spread(
         &mut self,
         _view: &View<'_>,
