@@ -146,6 +146,8 @@ fn every_parameter_says_where_it_comes_from() {
     );
     assert_eq!(from["faults"][0]["at_s"], "--set faults.0.at_s=2");
     assert_eq!(from["faults"][0]["nodes"], "s.toml:16");
+    let overrides = ["--set faults.0.at_s=2", "--set relay={d=8, d_low=5}"];
+    assert_eq!(resolved.overrides(), overrides, "relay.d=7 sets nothing");
     // Results keep the origins, except of what changes.
     let again = again(&text, &set, &["relay.d_low=4"]).loaded.resolved;
     assert_eq!(again.from["scenario"]["nodes"], "s.toml:2");
@@ -189,6 +191,7 @@ fn places_of_cities_and_graphs_are_kept_as_a_matrix() {
     assert_eq!(places["uplink_mbit_per_s"], json!([10, 20]));
     let from = &again.resolved.from["network"]["places"]["one_way_ms"];
     assert_eq!(*from, format!("--set {cities}, from network.cities"));
+    assert_eq!(again.resolved.overrides(), [format!("--set {cities}")]);
     let lossy = "network.places={one_way_ms=[[1,2],[3,4]], loss=[[0,0.5],[0.25,0]]}";
     let network = read(&text, &[lossy]).scenario.network;
     assert_eq!(network.place_loss, [[0.0, 0.5], [0.25, 0.0]]);
