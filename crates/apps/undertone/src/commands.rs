@@ -1,5 +1,7 @@
 //! The subcommands, one module each, and their output for people and programs.
 
+#[cfg(feature = "lab")]
+pub(crate) mod attack;
 #[cfg(feature = "chat")]
 pub(crate) mod chat;
 #[cfg(feature = "lab")]

@@ -16,7 +16,7 @@ use clap_complete::{Shell, generate};
 use commands::chat;
 use commands::{Failure, doctor, migrate, node, node_flags, registry, rln, store};
 #[cfg(feature = "lab")]
-use commands::{demo, lab, model, sim, sweep, testbed};
+use commands::{attack, demo, lab, model, sim, sweep, testbed};
 
 #[cfg_attr(feature = "lab", doc = "A Waku node and network laboratory")]
 #[cfg_attr(not(feature = "lab"), doc = "A Waku node")]
@@ -29,6 +29,9 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    /// Search for attacks on a simulated network
+    #[cfg(feature = "lab")]
+    Attack(attack::Args),
     /// Chat in a room, on a node of one's own: clear text or encrypted, and each message answered for
     #[cfg(feature = "chat")]
     Chat(Box<chat::Args>),
@@ -73,6 +76,8 @@ fn main() -> ExitCode {
     // On wrong usage clap prints its own message and exits with status 2 here.
     let cli = Cli::try_parse().unwrap_or_else(|error| node_flags::with_tip(error).exit());
     let result = match &cli.command {
+        #[cfg(feature = "lab")]
+        Command::Attack(args) => attack::run(args),
         #[cfg(feature = "chat")]
         Command::Chat(args) => chat::run(args),
         Command::Completions { shell } => {

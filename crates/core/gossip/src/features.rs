@@ -88,4 +88,15 @@ impl Features {
     pub fn of(id: &str) -> Option<Self> {
         PROTOCOLS.iter().find(|p| p.id == id).map(|p| p.features)
     }
+
+    /// Features that two peers both have.
+    #[must_use]
+    pub const fn common(self, other: Self) -> Self {
+        Self {
+            mesh: self.mesh && other.mesh,
+            prune_details: self.prune_details && other.prune_details,
+            idontwant: self.idontwant && other.idontwant,
+            large_messages: self.large_messages && other.large_messages,
+        }
+    }
 }

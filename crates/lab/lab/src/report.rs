@@ -1,9 +1,11 @@
 //! Reports of runs, for people and programs.
 
+mod attack;
 mod campaign;
 mod datasets;
 mod deliveries;
 mod files;
+mod groups;
 mod histogram;
 mod measure;
 mod memory;
@@ -19,12 +21,16 @@ mod text;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub use attack::{AttackSummary, DEADLINE_MS, mesh_shares};
 pub use campaign::{Campaign, Median};
 #[cfg(feature = "arrow")]
 pub(crate) use datasets::{ColumnValues, DatasetTable, copies, links, nodes, traffic};
 pub use datasets::{DATASETS, DatasetChoice, TRAFFIC_EVERY_MS, write_datasets};
 pub use deliveries::{DeliveriesError, write_deliveries};
 pub use files::{WriteError, write_rank, write_run, write_summary};
+pub use groups::GroupSummary;
+#[cfg(feature = "arrow")]
+pub(crate) use groups::group_names;
 pub use measure::{RunCosts, Stopwatch};
 pub use memory::{available_bytes, estimated_bytes};
 pub use netviz::write_netviz;

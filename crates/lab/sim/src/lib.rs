@@ -10,6 +10,7 @@ pub mod run;
 pub mod scenario;
 
 mod account;
+mod adversary;
 mod error;
 mod events;
 mod hashes;

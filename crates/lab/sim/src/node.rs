@@ -108,7 +108,7 @@ impl Node {
             trace: u64::from(id),
             queues: FewMap::new(),
             in_transit: FewMap::new(),
-            long_frame_bytes: world.scenario.relay.gossip.large.transfer_bytes as u64,
+            long_frame_bytes: world.scenario.gossip_of(id).large.transfer_bytes as u64,
             to_connect: Vec::new(),
             member: None,
             verifier: None,
@@ -140,7 +140,7 @@ impl Node {
     }
 
     /// Schedules an event for this node.
-    fn schedule_own(&mut self, step: &mut Step<'_>, at_ns: u64, event: Event) {
+    pub(crate) fn schedule_own(&mut self, step: &mut Step<'_>, at_ns: u64, event: Event) {
         self.schedule(step, at_ns, self.id, event);
     }
 
@@ -162,6 +162,8 @@ impl Node {
             Event::Find(event) => self.find_event(step, event),
             Event::Service(event) => self.for_service(event.into()),
             Event::Light(event) => self.store_dialled(event),
+            Event::Adversary(_) => {}
+            Event::Watch => self.watch(step),
         }
         self.take_received(step);
         if self.service.is_some() {

@@ -1,8 +1,10 @@
 //! Result of a run.
 
+mod attack;
 mod recorded;
 mod services;
 
+pub use attack::{AttackOutcome, HeardMessage, WatchSecond};
 pub use recorded::{CopyRecord, LinkRecord, RecordOptions, Recorded, TrafficInterval};
 pub use services::{
     ClientCounters, HistoryReading, LightArrival, ServiceCounters, ServicesOutcome,
@@ -207,6 +209,8 @@ pub struct Outcome {
     pub trace_hash: Option<[u8; 32]>,
     /// Violations of rules; only the first ones are kept per thread.
     pub violations: Vec<Violation>,
+    /// What adversaries did and heard; `None` for a network without.
+    pub attack: Option<Box<AttackOutcome>>,
     /// Services and light clients; `None` for a network of relays alone.
     pub services: Option<ServicesOutcome>,
     /// Records requested for the run; `None` if there were none.

@@ -6,6 +6,7 @@ pub(crate) mod result;
 mod settled;
 
 pub use options::RunOptions;
+pub(crate) use plan::check;
 pub use settled::{Dial, Plan};
 
 use std::ops::ControlFlow;
@@ -74,6 +75,13 @@ pub fn run_on_ranks(
             what: "topology.kind",
             value: "discovery".to_owned(),
             rule: "nodes that find each other are simulated by one process",
+        });
+    }
+    if scenario.adversaries() > 0 {
+        return Err(SimError::Invalid {
+            what: "groups.policy",
+            value: format!("{} adversaries", scenario.adversaries()),
+            rule: "adversaries are simulated by one process",
         });
     }
     let threads = handshake::reach(ranks, scenario, options)?;

@@ -4,7 +4,9 @@
 //! and the commit.
 
 mod discovery;
+mod groups;
 mod network;
+mod policy;
 mod relay;
 mod services;
 mod traffic;
@@ -12,7 +14,9 @@ mod traffic;
 pub use undertone_link::{HANDSHAKES, HandshakeProfile};
 
 pub use discovery::{Churn, Discovery};
+pub use groups::{Group, GroupRelay, Members};
 pub use network::{Delay, Dialling, Multiplexer, Network, Qdisc, TcpProfile, Topology};
+pub use policy::{Policy, Targets};
 pub use relay::{Cpu, RelaySetup, Rln, Verification};
 pub use services::{
     ClientSleep, FloodedService, LimitedService, PushVersion, RateLimitError, RateLimits,
@@ -52,6 +56,8 @@ pub struct Scenario {
     pub listed: Vec<ListedMessage>,
     /// Faults injected during the run.
     pub faults: Vec<Fault>,
+    /// Groups of nodes that differ from the rest; a node is in one group at most.
+    pub groups: Vec<Group>,
     /// Time from which nodes start, from the start of the simulation, nanoseconds.
     pub start_ns: u64,
     /// Length of the interval in which nodes start, evenly at random so that their heartbeats differ, nanoseconds.
@@ -122,6 +128,7 @@ impl Scenario {
             },
             listed: Vec::new(),
             faults: Vec::new(),
+            groups: Vec::new(),
             start_ns: 0,
             start_spread_ns: S,
             drain_ns: 10 * S,

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use undertone_compact::prefetch;
 
+use crate::adversary::{AdversaryNode, WATCH_EVERY_NS};
 use crate::events::{EventKey, EventQueue, Scheduled};
 use crate::layout::Layout;
 use crate::light::LightNode;
@@ -31,6 +32,8 @@ pub(crate) struct NodeShard {
     pub(crate) nodes: Vec<Node>,
     /// Light clients, whose numbers follow those of the nodes.
     pub(crate) clients: Vec<LightNode>,
+    /// Adversaries, whose numbers follow those of the light clients.
+    pub(crate) adversaries: Vec<AdversaryNode>,
     pub(crate) events: EventQueue<Event>,
     pub(crate) scratch: Scratch,
     /// Events for nodes of other threads, indexed by the thread's number among those of all processes.
@@ -41,8 +44,11 @@ pub(crate) struct NodeShard {
 impl NodeShard {
     pub(crate) fn new(world: &World, layout: &Layout, thread: usize) -> Self {
         let relays = world.scenario.nodes;
-        let all = layout.nodes(thread, relays + world.clients());
-        let (ids, clients): (Vec<_>, Vec<_>) = all.partition(|id| *id < relays);
+        let all = layout.nodes(thread, world.adversaries().end);
+        let (ids, others): (Vec<_>, Vec<_>) = all.partition(|id| *id < relays);
+        let first = world.first_adversary();
+        let (clients, adversaries): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|id| *id < first);
         let mut shard = Self {
             thread,
             layout: layout.clone(),
@@ -50,6 +56,10 @@ impl NodeShard {
             clients: clients
                 .into_iter()
                 .map(|id| LightNode::new(world, id))
+                .collect(),
+            adversaries: adversaries
+                .into_iter()
+                .map(|id| AdversaryNode::new(world, id))
                 .collect(),
             events: EventQueue::new(),
             scratch: Scratch::new(world.record),
@@ -100,6 +110,14 @@ impl NodeShard {
         for (client, at_ns) in (world.scenario.nodes..).zip(&world.client_starts_ns) {
             plan(self, *at_ns, client, Event::Start);
         }
+        for adversary in world.adversaries() {
+            let at_ns = world.started_ns(adversary);
+            plan(self, at_ns, adversary, Event::Start);
+        }
+        let watched = (0..world.scenario.nodes).filter(|_| !world.adversaries().is_empty());
+        for node in watched {
+            plan(self, WATCH_EVERY_NS, node, Event::Watch);
+        }
         let services = world.scenario.services.as_ref();
         let troubles = services.map_or(&[][..], |services| &services.troubles);
         for (number, trouble) in (0..).zip(troubles) {
@@ -130,7 +148,8 @@ impl NodeShard {
     /// Whether a node belongs to this shard.
     pub(crate) fn holds(&self, node: u32) -> bool {
         let all = self.layout.thread_of(node) == self.number();
-        all && self.layout.slot(node) < self.nodes.len() + self.clients.len()
+        all && self.layout.slot(node)
+            < self.nodes.len() + self.clients.len() + self.adversaries.len()
     }
 
     /// Prefetches the memory of the next events' nodes. In a large network it is in no cache, and an event would wait
@@ -170,7 +189,13 @@ impl NodeShard {
             };
             match self.nodes.get_mut(slot) {
                 Some(node) => node.handle(step, event),
-                None => self.clients[slot - self.nodes.len()].handle(step, event),
+                None => {
+                    let slot = slot - self.nodes.len();
+                    match self.clients.get_mut(slot) {
+                        Some(client) => client.handle(step, event),
+                        None => self.adversaries[slot - self.clients.len()].handle(step, event),
+                    }
+                }
             }
             for scheduled in self.scratch.scheduled.drain(..) {
                 let to = self.layout.thread_of(scheduled.node);

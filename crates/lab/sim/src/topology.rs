@@ -1,12 +1,12 @@
 //! Connections of a network, derived from its topology.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use undertone_link::ConnIx;
 
 use crate::error::SimError;
 use crate::layout::RankPart;
-use crate::scenario::{RelaySetup, Topology};
+use crate::scenario::{Scenario, Topology};
 use crate::seeds::SeededRng;
 
 /// One end of a connection.
@@ -84,25 +84,42 @@ pub(crate) fn wire(edges: &Edges, nodes: u32, part: RankPart) -> Vec<Vec<ConnEnd
     ends
 }
 
+/// Adds connections, given as (dialler, dialled), to those that all nodes of a process have.
+pub(crate) fn join(ends: &mut [Vec<ConnEnd>], pairs: Vec<(u32, u32)>) {
+    for (from, to) in pairs {
+        let before = ends[from as usize].iter().filter(|end| end.outbound);
+        let dialled_before = before.count() as u32;
+        let conns = [from, to].map(|node| ConnIx(ends[node as usize].len() as u32));
+        for (node, remote, remote_conn, outbound) in
+            [(from, to, conns[1], true), (to, from, conns[0], false)]
+        {
+            ends[node as usize].push(ConnEnd {
+                remote,
+                remote_conn,
+                outbound,
+                dialled_before,
+            });
+        }
+    }
+}
+
 /// Returns the connections of a topology as (dialler, dialled), with no pair twice.
 ///
 /// # Errors
 /// Returns [`SimError::Invalid`] for a topology that is impossible in a network of this size.
-pub(crate) fn edges(
-    topology: &Topology,
-    nodes: u32,
-    setup: &RelaySetup,
-    rng: &mut SeededRng,
-) -> Result<Edges, SimError> {
+pub(crate) fn edges(scenario: &Scenario, rng: &mut SeededRng) -> Result<Edges, SimError> {
     let invalid = |what, value: String, rule| SimError::Invalid { what, value, rule };
-    Ok(Edges::Listed(match topology {
+    let nodes = scenario.nodes;
+    let accepts = |node: u32| scenario.accepts_connections(node);
+    let pairs = match &scenario.topology {
         Topology::Dials(dials) => {
-            let known = Known::new(nodes, setup);
+            let known = Known::new(scenario);
             if *dials == 0 || *dials >= known.fewest() {
-                let rule = "it must be at least 1 and less than the number of nodes that have a topic in common";
+                let rule = "it must be at least 1 and less than the number of nodes that have a topic in common \
+                            and can be dialled";
                 return Err(invalid("topology.dials", dials.to_string(), rule));
             }
-            return Ok(dial_at_random(nodes, *dials, &known, rng));
+            return Ok(dial_at_random(*dials, &known, rng));
         }
         Topology::Regular(degree) => {
             let odd = u64::from(*degree) * u64::from(nodes) % 2 == 1;
@@ -131,42 +148,82 @@ pub(crate) fn edges(
                     let rule = "it must not be named twice";
                     return Err(invalid("topology.edges", format!("{a} - {b}"), rule));
                 }
+                if !accepts(*b) {
+                    let rule = "its second node is dialled, so its group must accept connections";
+                    return Err(invalid("topology.edges", format!("{a} - {b}"), rule));
+                }
             }
             edges.clone()
         }
-    }))
+    };
+    if scenario.groups.is_empty() {
+        return Ok(Edges::Listed(pairs));
+    }
+    // Of two nodes, one that accepts connections is dialled; two that accept none stay apart.
+    let turned = pairs
+        .into_iter()
+        .filter_map(|(from, to)| match accepts(to) {
+            true => Some((from, to)),
+            false => accepts(from).then_some((to, from)),
+        });
+    Ok(Edges::Listed(turned.collect()))
 }
 
-/// Nodes that a node may dial: those that share a topic with it, itself included.
+/// Nodes that a node may dial: those that share a topic with it and accept connections.
 struct Known<'a> {
-    setup: &'a RelaySetup,
-    /// Number of such nodes, indexed by the node's number modulo the number of topics.
-    counts: Vec<u32>,
+    scenario: &'a Scenario,
+    /// Nodes of each kind, and the number of nodes that they may dial, themselves included.
+    kinds: BTreeMap<Kind, (u32, u32)>,
 }
+
+/// Nodes of one kind are alike for each other: their group, and their number modulo the number of topics.
+type Kind = (Option<usize>, u32);
 
 impl<'a> Known<'a> {
-    fn new(nodes: u32, setup: &'a RelaySetup) -> Self {
-        if setup.topics_per_node.is_none() {
-            let counts = vec![nodes];
-            return Self { setup, counts };
+    fn new(scenario: &'a Scenario) -> Self {
+        // One node stands for all of its kind.
+        let mut kinds: BTreeMap<Kind, (u32, u32)> = BTreeMap::new();
+        for node in 0..scenario.nodes {
+            kinds.entry(kind(scenario, node)).or_insert((node, 0)).1 += 1;
         }
-        let alike = setup.topics.clamp(1, nodes.max(1));
-        let number_alike = |first: u32| nodes / alike + u32::from(first < nodes % alike);
-        let count = |node| {
-            let known = (0..alike).filter(|other| setup.share_a_topic(node, *other));
-            known.map(number_alike).sum()
+        let known = |one: u32| {
+            let dialled = kinds
+                .values()
+                .filter(|(other, _)| may_dial(scenario, one, *other));
+            dialled.map(|(_, count)| count).sum()
         };
-        let counts = (0..alike).map(count).collect();
-        Self { setup, counts }
+        let counted = kinds
+            .iter()
+            .map(|(kind, (one, _))| (*kind, (*one, known(*one))));
+        Self {
+            scenario,
+            kinds: counted.collect(),
+        }
     }
 
     fn fewest(&self) -> u32 {
-        self.counts.iter().copied().min().unwrap_or(0)
+        self.kinds
+            .values()
+            .map(|(_, known)| *known)
+            .min()
+            .unwrap_or(0)
     }
 
     fn count(&self, node: u32) -> u32 {
-        self.counts[node as usize % self.counts.len()]
+        self.kinds[&kind(self.scenario, node)].1
     }
+}
+
+fn kind(scenario: &Scenario, node: u32) -> Kind {
+    let alike = match scenario.relay.topics_per_node {
+        Some(_) => scenario.relay.topics.max(1),
+        None => 1,
+    };
+    (scenario.group_of(node), node % alike)
+}
+
+fn may_dial(scenario: &Scenario, from: u32, to: u32) -> bool {
+    scenario.accepts_connections(to) && scenario.share_a_topic(from, to)
 }
 
 /// Makes every node dial random others that it knows and is not connected to yet. A node that was dialled does not
@@ -174,8 +231,8 @@ impl<'a> Known<'a> {
 ///
 /// In a run on several processes, each computes the whole network, so memory is limited to four bytes per
 /// connection.
-fn dial_at_random(nodes: u32, dials: u32, known: &Known<'_>, rng: &mut SeededRng) -> Edges {
-    let width = dials as usize;
+fn dial_at_random(dials: u32, known: &Known<'_>, rng: &mut SeededRng) -> Edges {
+    let (nodes, width) = (known.scenario.nodes, dials as usize);
     let mut others = vec![NOBODY; nodes as usize * width];
     let mut degree = vec![0u32; nodes as usize];
     let has_dialled = |others: &[u32], from: u32, to: u32| {
@@ -184,10 +241,11 @@ fn dial_at_random(nodes: u32, dials: u32, known: &Known<'_>, rng: &mut SeededRng
     };
     for node in 0..nodes {
         let mut dialled = 0;
-        while dialled < width && degree[node as usize] + 1 < known.count(node) {
+        let known_count = known.count(node);
+        while dialled < width && degree[node as usize] + 1 < known_count {
             let other = rng.below(u64::from(nodes)) as u32;
             if other == node
-                || !known.setup.share_a_topic(node, other)
+                || !may_dial(known.scenario, node, other)
                 || has_dialled(&others, node, other)
                 || (other < node && has_dialled(&others, other, node))
             {

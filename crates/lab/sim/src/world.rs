@@ -1,20 +1,27 @@
 //! Data shared by all nodes of a run, constant during it.
 
+mod config;
+mod groups;
+
 use std::ops::Range;
 use std::sync::Arc;
 
-use undertone_gossip::Features;
-use undertone_link as link;
-use undertone_message::{PubsubTopic, Shard};
-use undertone_relay::{PeerChecks, RelayConfig, RlnConfig, SharedRelayConfig};
-use undertone_rln::{Generation, NullifierLimits, Policy, RlnIdentifier};
+use bytes::Bytes;
 
+use undertone_gossip::{Direction, Features};
+use undertone_link::{self as link, ConnIx};
+use undertone_message::PubsubTopic;
+use undertone_relay::SharedRelayConfig;
+use undertone_rln::Generation;
+
+use crate::adversary::{self, Identity};
 use crate::error::SimError;
 use crate::layout::RankPart;
 use crate::outcome::{Message, RecordOptions};
-use crate::scenario::{Delay, Dialling, Fault, FaultKind, Qdisc, Scenario, TcpProfile};
+use crate::scenario::{Delay, Dialling, Fault, FaultKind, Group, Scenario};
 use crate::seeds::SeededRng;
 use crate::topology::ConnEnd;
+use config::{begun_over_bytes, client_starts_ns, features, host, relay, shard, tcp_profile};
 
 /// Wall-clock time at the start of every run, Unix nanoseconds, just after the beginning of an epoch.
 pub(crate) const UNIX_NS_AT_ZERO: u64 = 1_699_999_800 * 1_000_000_000;
@@ -53,12 +60,17 @@ pub(crate) struct World {
     /// Start time of each node.
     pub(crate) starts_ns: Vec<u64>,
     pub(crate) end_ns: u64,
-    pub(crate) features: Features,
+    /// Features that nodes without a relay of their own have.
+    features: Features,
+    /// Relay and features of each group that has a relay of its own.
+    group_relays: Vec<Option<(SharedRelayConfig, Features)>>,
     pub(crate) topics: Vec<PubsubTopic>,
     /// Names of `topics`.
     pub(crate) shards: Vec<Arc<str>>,
     /// Content topics of a scenario with services; empty without.
     pub(crate) content_topics: Vec<Arc<str>>,
+    /// Adversarial identities, in the order of their numbers.
+    adversaries: Vec<Identity>,
     /// Start time of each light client.
     pub(crate) client_starts_ns: Vec<u64>,
     /// Time of the last message; after it, services and light clients have no trouble.
@@ -79,13 +91,16 @@ impl World {
         messages: Vec<Message>,
         starts_ns: Vec<u64>,
     ) -> Result<Self, SimError> {
-        let protocol = &scenario.relay.protocol;
-        let features = Features::of(protocol).ok_or_else(|| SimError::Invalid {
-            what: "relay.protocol",
-            value: protocol.clone(),
-            rule: "it must be one that the router knows, like /vac/waku/relay/2.0.0",
-        })?;
+        let features = features(&scenario.relay.protocol)?;
         let cluster = CLUSTER;
+        let of_group = |group: &Group| {
+            let Some(own) = &group.relay else {
+                return Ok(None);
+            };
+            let config = relay(scenario, &own.gossip, cluster);
+            Ok(Some((config.into(), config::features(&own.protocol)?)))
+        };
+        let group_relays: Result<_, SimError> = scenario.groups.iter().map(of_group).collect();
         let topics: Option<Vec<_>> = (0..scenario.relay.topics)
             .map(|n| u16::try_from(n).ok().and_then(|n| shard(cluster, n)))
             .collect();
@@ -110,13 +125,15 @@ impl World {
         Ok(Self {
             shards: topics.iter().map(|t| t.to_string().into()).collect(),
             content_topics: content_topics.collect(),
+            adversaries: adversary::identities(scenario, seed),
             client_starts_ns: client_starts_ns(scenario, seed),
             calm_ns: last_ns,
             end_ns: last_ns.max(faults_ns).saturating_add(scenario.drain_ns),
             features,
+            group_relays: group_relays?,
             topics,
             host: Arc::new(host(scenario)),
-            relay: relay(scenario, cluster).into(),
+            relay: relay(scenario, &scenario.relay.gossip, cluster).into(),
             record: RecordOptions::NONE,
             partitions: partitions.collect(),
             scenario: scenario.clone(),
@@ -147,33 +164,66 @@ impl World {
                 min_ns + SeededRng::new(self.seed, "delay", pair).below(max_ns - min_ns + 1)
             }
         };
-        delay_ns.max(1)
+        let added = [from, to].map(|node| self.group(node).map_or(0, |g| g.added_delay_ns));
+        delay_ns
+            .saturating_add(added[0])
+            .saturating_add(added[1])
+            .max(1)
     }
 
     /// Probability that a packet from one node to another is lost.
     pub(crate) fn loss(&self, from: u32, to: u32) -> f64 {
         let network = &self.scenario.network;
         let places = network.place_loss.len();
-        if places == 0 {
-            return network.loss;
-        }
-        network.place_loss[from as usize % places][to as usize % places]
+        let loss = match places {
+            0 => network.loss,
+            _ => network.place_loss[from as usize % places][to as usize % places],
+        };
+        let groups = [from, to].map(|node| self.group(node));
+        let groups = groups.into_iter().flatten();
+        groups.fold(loss, |loss, group| {
+            1.0 - (1.0 - loss) * (1.0 - group.added_loss)
+        })
     }
 
     /// Rates of the uplink and the downlink of a node, bytes per second.
     pub(crate) fn rates(&self, node: u32) -> (u64, u64) {
         let network = &self.scenario.network;
-        let is_client = node >= self.scenario.nodes;
+        let is_client = (self.scenario.nodes..self.first_adversary()).contains(&node);
         if let Some(rates) = self.scenario.services.as_ref().and_then(|s| s.client_rates)
             && is_client
         {
             return rates;
         }
         let places = network.place_rates.len();
-        if places == 0 {
-            return (network.uplink_bytes_per_s, network.downlink_bytes_per_s);
+        let (up, down) = match places {
+            0 => (network.uplink_bytes_per_s, network.downlink_bytes_per_s),
+            _ => network.place_rates[node as usize % places],
+        };
+        let group = self.group(node);
+        let own = group.map_or((None, None), |g| {
+            (g.uplink_bytes_per_s, g.downlink_bytes_per_s)
+        });
+        (own.0.unwrap_or(up), own.1.unwrap_or(down))
+    }
+
+    /// Input that opens a node's end of a connection.
+    pub(crate) fn connect_input(
+        &self,
+        node: u32,
+        conn: ConnIx,
+        direction: Direction,
+    ) -> link::Input<Bytes> {
+        let end = self.ends(node)[conn.0 as usize];
+        link::Input::Connect {
+            conn,
+            remote: end.remote,
+            remote_conn: end.remote_conn,
+            delay_ns: self.delay_ns(node, end.remote),
+            reverse_delay_ns: self.delay_ns(end.remote, node),
+            loss: self.loss(node, end.remote),
+            sent_before: self.sent_before(direction == Direction::Outbound),
         }
-        network.place_rates[node as usize % places]
     }
 
     /// Configuration of a node's machine.
@@ -182,6 +232,7 @@ impl World {
         let mut host = *self.host;
         host.uplink_bytes_per_s = uplink_bytes_per_s;
         host.downlink_bytes_per_s = downlink_bytes_per_s;
+        host.begun_over_bytes = begun_over_bytes(&self.scenario, self.scenario.gossip_of(node));
         match host == *self.host {
             true => Arc::clone(&self.host),
             false => Arc::new(host),
@@ -218,7 +269,7 @@ impl World {
             Dialling::AtOnce => 0,
             Dialling::OneByOne => u64::from(end.dialled_before),
         };
-        let starts_ns = [from, to].map(|node| self.starts_ns[node as usize]);
+        let starts_ns = [from, to].map(|node| self.started_ns(node));
         let turn_ns = starts_ns[0].saturating_add(before * self.connecting_ns(from, to));
         turn_ns.max(starts_ns[1])
     }
@@ -266,8 +317,9 @@ impl World {
             .map(|topic| self.subscribers(topic))
             .collect();
         let receivers = |(number, message): (u32, &Message)| {
-            let subscribers = of_topic[self.topic_of(number)];
-            u64::from(subscribers - u32::from(message.publisher < nodes))
+            let topic = self.topic_of(number);
+            let has_it = message.publisher < nodes && self.joins(message.publisher, topic);
+            u64::from(of_topic[topic] - u32::from(has_it))
         };
         (0..).zip(&self.messages).map(receivers).sum()
     }
@@ -275,7 +327,10 @@ impl World {
     /// Number of nodes that subscribe to a topic.
     pub(crate) fn subscribers(&self, topic: usize) -> u32 {
         let (setup, nodes) = (&self.scenario.relay, self.scenario.nodes);
-        let joins = |node: &u32| setup.joins(*node, topic as u32);
+        let joins = |node: &u32| self.joins(*node, topic);
+        if !self.scenario.groups.is_empty() {
+            return (0..nodes).filter(joins).count() as u32;
+        }
         // Nodes whose numbers are equal modulo the number of topics subscribe to the same ones.
         let alike = setup.topics.max(1);
         let all_alike = (0..alike).filter(joins).count() as u32 * (nodes / alike);
@@ -284,8 +339,12 @@ impl World {
 
     /// Indices of the topics that a node subscribes to.
     pub(crate) fn joined(&self, node: u32) -> impl Iterator<Item = u16> {
-        let joins = move |topic: &u16| self.scenario.relay.joins(node, u32::from(*topic));
+        let joins = move |topic: &u16| self.joins(node, usize::from(*topic));
         (0..).take(self.topics.len()).filter(joins)
+    }
+
+    fn joins(&self, node: u32, topic: usize) -> bool {
+        self.scenario.joins(node, topic as u32)
     }
 
     /// Number of light clients.
@@ -314,8 +373,16 @@ impl World {
             return listed.topic as usize;
         }
         let topics = self.scenario.relay.topics.max(1);
+        let publisher = self.messages[message as usize].publisher;
+        if let Some(own) = self
+            .scenario
+            .group_topics(publisher)
+            .filter(|own| !own.is_empty())
+        {
+            return own[message as usize % own.len()] as usize;
+        }
         if self.scenario.relay.topics_per_node.is_some() {
-            return (self.messages[message as usize].publisher % topics) as usize;
+            return (publisher % topics) as usize;
         }
         match self.content_topic(message) {
             Some(content) => content % self.topics.len().max(1),
@@ -407,89 +474,4 @@ impl World {
         });
         cut.map(|p| p.until_ns).max()
     }
-}
-
-/// Start times of light clients: after the relays, spread over an interval of the same length.
-fn client_starts_ns(scenario: &Scenario, seed: u64) -> Vec<u64> {
-    let mut rng = SeededRng::new(seed, "client starts", 0);
-    let (start_ns, spread_ns) = (scenario.start_ns, scenario.start_spread_ns);
-    let clients = scenario.services.as_ref().map_or(0, |s| s.light_clients);
-    (0..clients)
-        .map(|_| start_ns + spread_ns + rng.below(spread_ns))
-        .collect()
-}
-
-fn shard(cluster: u16, index: u16) -> Option<PubsubTopic> {
-    Shard::new(cluster, index).map(PubsubTopic::from)
-}
-
-fn tcp_profile(scenario: &Scenario) -> link::Profile {
-    let network = &scenario.network;
-    let (mut profile, tuning) = match network.tcp {
-        TcpProfile::Linux => (link::Profile::LINUX, link::BufferTuning::LINUX),
-        TcpProfile::LinuxDevice => (link::Profile::LINUX_DEVICE, link::BufferTuning::LINUX),
-        TcpProfile::Shadow => (link::Profile::SHADOW, link::BufferTuning::SHADOW),
-    };
-    profile.send_buffer = match network.tuned_send_buffers {
-        true => link::SendBuffer::Tuned(tuning),
-        false => link::SendBuffer::Fixed { bytes: 4 << 20 },
-    };
-    profile.idle = match network.slow_start_after_idle {
-        true => link::Idle::Decay,
-        false => link::Idle::Keep,
-    };
-    profile
-}
-
-fn host(scenario: &Scenario) -> link::StackConfig {
-    let network = &scenario.network;
-    let profile = tcp_profile(scenario);
-    let (up, down) = (network.uplink_bytes_per_s, network.downlink_bytes_per_s);
-    // Loss is a property of connections; a fault may add to it.
-    let mut host = link::StackConfig::new(profile, up, down);
-    host.unlimited_until_ns = network.unlimited_until_ns;
-    host.queue = match network.queue {
-        Qdisc::Fifo { max_bytes } => link::QueueDiscipline::Fifo { max_bytes },
-        Qdisc::CoDel {
-            target_ns,
-            interval_ns,
-        } => link::QueueDiscipline::CoDel {
-            target_ns,
-            interval_ns,
-        },
-    };
-    host.jitter_ns = network.jitter_ns;
-    host.setup_packets = network.setup_packets;
-    host.begun_over_bytes =
-        scenario.relay.gossip.large.transfer_bytes as u64 + u64::from(network.mux_overhead_bytes);
-    host.piece_bytes = network.mux_piece_bytes;
-    host.flow_control = network.mux.0.flow_control;
-    host
-}
-
-fn is_spam(fault: &Fault) -> bool {
-    matches!(fault.kind, FaultKind::Spam { .. })
-}
-
-fn relay(scenario: &Scenario, cluster_id: u16) -> RelayConfig {
-    let setup = &scenario.relay;
-    let mut gossip = setup.gossip.clone();
-    gossip.limits.frame_bytes_max = setup.max_message_bytes + (64 << 10);
-    // One shard carries all messages, whatever their content topic.
-    let mut relay = RelayConfig::new(gossip, cluster_id, setup.max_message_bytes);
-    relay.rln = scenario.rln.as_ref().map(|rln| {
-        let policy = Policy {
-            generation: GENERATION,
-            identifier: RlnIdentifier::WAKU,
-            epoch_size_s: rln.epoch_s,
-            max_clock_gap_ns: MAX_CLOCK_GAP_NS,
-        };
-        let mut config = RlnConfig::new(policy, NullifierLimits::new(200_000));
-        config.root_window = 1;
-        config.sends_reused_ids = scenario.faults.iter().any(is_spam);
-        config.checks_max = 4096;
-        config.checks_of_peer = PeerChecks::unbounded();
-        config
-    });
-    relay
 }

@@ -165,6 +165,7 @@ pub(crate) fn gather(
         violations: Vec::new(),
         services: None,
         recorded: None,
+        attack: None,
     };
     let validate_ns = outcome.deliveries.iter();
     let validate_ns = validate_ns

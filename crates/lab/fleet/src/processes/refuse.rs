@@ -71,6 +71,24 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), RunError> {
         let clients = services.light_clients;
         return Err(refuse("services.light_clients", clients, cannot, remedy));
     }
+    for (index, group) in scenario.groups.iter().enumerate() {
+        let own = [
+            ("relay", group.relay.is_some()),
+            ("topics", group.topics.is_some()),
+            ("cpu", group.cpu.is_some()),
+            ("policy", group.policy.is_some()),
+        ];
+        if let Some((key, _)) = own.iter().find(|(_, is_set)| *is_set) {
+            let cannot = "starts honest nodes, all with the same flags";
+            let remedy = "give the group rates, delay, loss or accepts_connections alone, or run it with `undertone sim`";
+            return Err(refuse(
+                format!("groups.{index}.{key}"),
+                &group.name,
+                cannot,
+                remedy,
+            ));
+        }
+    }
     let parts = scenario.relay.fragments;
     if parts > 1 && part_bytes(scenario).is_none() {
         let cannot = "has nodes that cut messages into parts of one length, 1000 bytes at least";

@@ -1,5 +1,6 @@
 //! Experiments, one file for each.
 
+mod attacks;
 mod bandwidth;
 mod churn;
 mod cities;
@@ -42,6 +43,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     light_clients::EXPERIMENT,
     control_share::EXPERIMENT,
     reliability::EXPERIMENT,
+    attacks::EXPERIMENT,
 ];
 
 const PAPER: &str = "Revuelta et al., Message Latency in Waku Relay with RLN, DLT 2024";

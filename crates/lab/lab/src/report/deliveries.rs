@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use parquet::basic::Compression;
-use parquet::data_type::{BoolType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -15,10 +15,11 @@ use thiserror::Error;
 use undertone_sim::Outcome;
 use undertone_sim::outcome::{Delivery, Message};
 
+use super::groups::group_names;
 use super::origin::origin;
 use super::summary::{Summary, by_message, latency_ms};
 
-/// Schema of the file. Times are nanoseconds of virtual time from the start of the run.
+/// Start of the schema of the file. Times are nanoseconds of virtual time from the start of the run.
 const SCHEMA: &str = "message delivery {
     required int32 message;
     required int32 publisher;
@@ -29,8 +30,10 @@ const SCHEMA: &str = "message delivery {
     required boolean warm_up;
     required int64 sent_ns;
     required int64 received_ns;
-    required double latency_ms;
-}";
+    required double latency_ms;";
+
+/// Column in addition, of a run whose nodes are in groups: the name of the receiver's group.
+const GROUP: &str = "required byte_array group (utf8);";
 
 /// Rows held in memory at a time, as columns.
 const ROWS_PER_GROUP: usize = 1 << 20;
@@ -61,7 +64,9 @@ pub(super) fn write_deliveries_of<W: Write + Send>(
     is_wanted: impl Fn(&Delivery) -> bool,
     out: W,
 ) -> Result<(), DeliveriesError> {
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
+    let names = group_names(summary);
+    let group = names.as_ref().map_or("", |_| GROUP);
+    let schema = Arc::new(parse_message_type(&format!("{SCHEMA} {group} }}"))?);
     let properties = WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(Some(metadata(summary, more)))
@@ -86,6 +91,11 @@ pub(super) fn write_deliveries_of<W: Write + Send>(
         group.column::<Int64Type>(|(message, _)| message.published_ns as i64)?;
         group.column::<Int64Type>(|(_, delivery)| delivery.received_ns as i64)?;
         group.column::<DoubleType>(|(message, delivery)| latency_ms(message, delivery))?;
+        if let Some(names) = &names {
+            group.column::<ByteArrayType>(|(_, delivery)| {
+                names[delivery.receiver as usize].into()
+            })?;
+        }
         group.writer.close()?;
     }
     writer.close()?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Costs of a run. They are the only figures of a report that differ between two runs of the same
 /// scenario, seed and commit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunCosts {
     /// Wall time of the run, seconds.
     pub wall_s: f64,

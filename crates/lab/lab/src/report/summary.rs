@@ -6,7 +6,7 @@ use serde::Serialize;
 use undertone_sim::outcome::{Counters, Delivery, KindCounter, Message};
 use undertone_sim::{Outcome, Scenario};
 
-use super::{Latency, RunCosts, ServicesSummary, Sorted};
+use super::{AttackSummary, GroupSummary, Latency, RunCosts, ServicesSummary, Sorted};
 use crate::scenario::ResolvedScenario;
 use crate::validity::{OutsideChecked, validity};
 
@@ -53,6 +53,12 @@ pub struct Summary {
     pub mesh_degree: MeshDegreeSummary,
     /// Traffic sent by all nodes.
     pub bytes: Bytes,
+    /// Figures of each group of nodes, and of the nodes in none; left out of the file without groups.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupSummary>,
+    /// What an attack did and cost; left out of the file without adversaries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attack: Option<AttackSummary>,
     /// Services and light clients; left out of the file without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub services: Option<ServicesSummary>,
@@ -170,6 +176,8 @@ impl Summary {
                 max: outcome.mesh_degree.max,
             },
             bytes: bytes(outcome),
+            groups: GroupSummary::all(scenario, outcome),
+            attack: AttackSummary::new(outcome),
             services: ServicesSummary::new(scenario, outcome),
             router_profile: scenario.relay.gossip.policy.profile,
             mux: is_simulated.then_some(scenario.network.mux.0.name),

@@ -71,6 +71,7 @@ pub(crate) fn outcome(seed: u64) -> Outcome {
         violations: Vec::new(),
         services: None,
         recorded: None,
+        attack: None,
     }
 }
 

@@ -6,7 +6,7 @@ use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use super::histogram::{bar, histogram};
-use super::{Campaign, Latency, Summary};
+use super::{Campaign, Latency, Summary, groups};
 
 impl Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,6 +22,10 @@ impl Display for Summary {
         write!(f, "\n{}", histogram(self.sorted_ms.values()))?;
         self.hops(f)?;
         self.traffic(f)?;
+        groups::write(&self.groups, f)?;
+        if let Some(attack) = &self.attack {
+            write!(f, "{attack}")?;
+        }
         if let Some(services) = &self.services {
             write!(f, "{services}")?;
         }

@@ -63,9 +63,7 @@ pub(super) fn document(text: &str, path: &Path) -> Result<TomlEntry, ScenarioErr
 
 /// Converts a script to the tables of a scenario.
 fn scenario(script: &Script) -> Value {
-    let mut relay = Map::new();
-    relay.insert("base".to_owned(), json!("libp2p"));
-    relay.extend(script.relay.clone());
+    let mut relay = router(&script.relay);
     let topics = script.topics.len().max(1);
     relay.insert("topics".to_owned(), json!(topics));
     let largest = script.messages.iter().map(|message| message.bytes).max();
@@ -101,6 +99,17 @@ fn scenario(script: &Script) -> Value {
             "drain_s": rest_s.max(DRAIN_S),
         },
     });
+    if !script.groups.is_empty() {
+        let groups = (1..).zip(&script.groups).map(|(number, group)| {
+            json!({
+                "name": format!("group {number}"),
+                "members": group.members,
+                "topics": group.topics,
+                "relay": router(&group.relay),
+            })
+        });
+        tables["groups"] = groups.collect();
+    }
     if has_proofs {
         // A stand-in for validation: a proof takes as long to verify, and the limit is too high to matter.
         tables["rln"] = json!({
@@ -112,6 +121,14 @@ fn scenario(script: &Script) -> Value {
         });
     }
     tables
+}
+
+/// Table of router parameters, as those of libp2p with these changed.
+fn router(changed: &Map<String, Value>) -> Map<String, Value> {
+    let mut relay = Map::new();
+    relay.insert("base".to_owned(), json!("libp2p"));
+    relay.extend(changed.clone());
+    relay
 }
 
 /// Length of the payload of a message with the given length on the wire, bytes.

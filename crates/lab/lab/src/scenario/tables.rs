@@ -2,10 +2,12 @@
 //! key.
 
 mod faults;
+mod groups;
 mod key;
 mod listed;
 mod network;
 mod places;
+mod policy;
 mod relay;
 mod rln;
 mod score;
@@ -76,7 +78,7 @@ fn tables(
     about: &mut String,
     folder: Option<&Path>,
 ) -> Result<(), ScenarioError> {
-    keys!(root => scenario, topology, network, relay, rln, cpu, services, traffic, faults);
+    keys!(root => scenario, topology, network, relay, rln, cpu, services, traffic, faults, groups);
     scenario.table(|general| {
         keys!(general, GENERAL => description, nodes);
         let most = u64::from(MAX_NODES);
@@ -97,6 +99,7 @@ fn tables(
     cpu.fields(CPU, &mut content.cpu)?;
     services::services(services, &mut content.services, nodes)?;
     faults::faults(faults, &mut content.faults, nodes)?;
+    groups::groups(groups, content)?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@ mod bases;
 mod files;
 mod gml;
 mod keys;
+mod mutated;
 mod parameters;
 mod resolved;
 mod seeds;

@@ -15,7 +15,7 @@ pub fn deliveries(outcome: &Outcome, summary: &Summary) -> RecordBatch {
         .flat_map(|(message, deliveries)| deliveries.iter().map(move |d| (message, d)))
         .collect();
     let rows = || rows.iter();
-    Columns::default()
+    let columns = Columns::default()
         .int32("message", rows().map(|(message, _)| message.index))
         .int32("publisher", rows().map(|(message, _)| message.publisher))
         .int32("receiver", rows().map(|(_, delivery)| delivery.receiver))
@@ -34,8 +34,15 @@ pub fn deliveries(outcome: &Outcome, summary: &Summary) -> RecordBatch {
         .float(
             "latency_ms",
             rows().map(|(message, delivery)| latency_ms(message, delivery)),
-        )
-        .table(metadata(summary))
+        );
+    let columns = match report::group_names(summary) {
+        None => columns,
+        Some(names) => {
+            let receivers = rows().map(|(_, delivery)| delivery.receiver as usize);
+            columns.text("group", receivers.map(|receiver| names[receiver]))
+        }
+    };
+    columns.table(metadata(summary))
 }
 
 /// One row per message.

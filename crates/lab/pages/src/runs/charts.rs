@@ -16,12 +16,18 @@ const MAX_SERIES: usize = 6;
 /// All charts that have something to show.
 pub(super) fn all(runs: &[RunShown<'_>]) -> Vec<Chart> {
     let runs = &runs[..runs.len().min(MAX_SERIES)];
-    vec![
+    let has_groups = runs
+        .iter()
+        .any(|shown| !shown.run.summary.groups.is_empty());
+    let groups = has_groups.then(|| by_group(runs));
+    let mut charts = vec![
         distribution(runs),
         by_hop(runs),
         over_time(runs),
         over_messages(runs),
-    ]
+    ];
+    charts.extend(groups);
+    charts
 }
 
 fn with_runs(chart: Chart, runs: &[RunShown<'_>], shape: impl Fn(&RunShown<'_>) -> Shape) -> Chart {
@@ -39,6 +45,26 @@ fn distribution(runs: &[RunShown<'_>]) -> Chart {
     with_runs(chart, runs, |shown| {
         Shape::ecdf(shown.run.summary.sorted_ms.values(), POINTS)
     })
+}
+
+/// Distribution for each group of nodes.
+fn by_group(runs: &[RunShown<'_>]) -> Chart {
+    let axes = (
+        Axis::linear("latency, ms"),
+        Axis::linear("share of deliveries"),
+    );
+    let mut chart = Chart::new("Distribution of latency by group of nodes", axes.0, axes.1);
+    for shown in runs {
+        for group in &shown.run.summary.groups {
+            let name = match runs {
+                [_] => group.name.clone(),
+                _ => format!("{}, {}", shown.name, group.name),
+            };
+            let shape = Shape::ecdf(group.sorted_ms.values(), POINTS);
+            chart = chart.with(name, Role::Ours, shape);
+        }
+    }
+    chart
 }
 
 fn by_hop(runs: &[RunShown<'_>]) -> Chart {

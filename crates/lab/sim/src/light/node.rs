@@ -121,7 +121,9 @@ impl LightNode {
             | Event::Spam { .. }
             | Event::Fault(_)
             | Event::Find(_)
-            | Event::Service(_) => {}
+            | Event::Service(_)
+            | Event::Adversary(_)
+            | Event::Watch => {}
         }
         self.drive(step);
         self.set_timer(step);

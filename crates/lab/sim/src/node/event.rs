@@ -9,6 +9,7 @@ use undertone_relay::{Output, ProofTicket};
 use undertone_rln::{ExternalNullifiers, RateLimitProof, RlnIdentifier};
 use undertone_services::RequestNo;
 
+use crate::adversary::{AdversaryEvent, WatchTotals};
 use crate::events::Scheduled;
 use crate::hashes::{SharedIds, SharedSignals};
 use crate::light::LightEvent;
@@ -54,6 +55,10 @@ pub(crate) enum Event {
     Service(ServiceEvent),
     /// An event of a light client.
     Light(LightEvent),
+    /// An event of an adversary.
+    Adversary(AdversaryEvent),
+    /// The node looks at its meshes and at the scores of its peers.
+    Watch,
 }
 
 // Millions of events are queued in a large network, so rare large contents are boxed.
@@ -96,6 +101,8 @@ pub(crate) struct Scratch {
     pub(crate) scheduled: Vec<Scheduled<Event>>,
     pub(crate) violations: Vec<Violation>,
     pub(crate) deliveries: u64,
+    /// What nodes see of adversaries.
+    pub(crate) watch: WatchTotals,
     /// Traffic over time, if recorded.
     pub(crate) traffic: Option<Box<TrafficRecord>>,
 }
@@ -112,6 +119,7 @@ impl Scratch {
             scheduled: Vec::new(),
             violations: Vec::new(),
             deliveries: 0,
+            watch: WatchTotals::default(),
             traffic: TrafficRecord::new(record),
         }
     }

@@ -156,7 +156,11 @@ impl Node {
             .map(|_| finder.offers.below(nodes) as u32)
             .collect();
         for node in named {
-            if node != self.id && world.cut_until_ns(step.now_ns, self.id, node).is_none() {
+            let can_be_dialled = world.scenario.accepts_connections(node);
+            if node != self.id
+                && can_be_dialled
+                && world.cut_until_ns(step.now_ns, self.id, node).is_none()
+            {
                 let mut offer = PeerOffer::new(identity(node), PeerSource::Discv5);
                 offer.addresses.push(address(node));
                 offer.facts = facts(world, node);
@@ -179,7 +183,7 @@ impl Node {
             return;
         }
         let at_ns = step.now_ns + step.world.delay_ns(self.id, by);
-        if self.relay.is_none() {
+        if self.relay.is_none() || !step.world.scenario.accepts_connections(self.id) {
             let refused = FindEvent::Refused { by: self.id };
             return self.schedule(step, at_ns, by, Event::Find(refused));
         }

@@ -52,7 +52,7 @@ impl Node {
         }
         let seed = derive(step.world.seed, "relay", u64::from(self.id));
         let mut relay = Relay::new(
-            step.world.relay.clone(),
+            step.world.relay_of(self.id).clone(),
             seed,
             Time::from_nanos(step.now_ns),
         )
@@ -115,18 +115,12 @@ impl Node {
 
     /// Opens this end of a connection, and tells the relay.
     pub(super) fn open(&mut self, step: &mut Step<'_>, conn: ConnIx, direction: Direction) {
-        let end = step.world.ends(self.id)[conn.0 as usize];
-        let connect = link::Input::Connect {
-            conn,
-            remote: end.remote,
-            remote_conn: end.remote_conn,
-            delay_ns: step.world.delay_ns(self.id, end.remote),
-            reverse_delay_ns: step.world.delay_ns(end.remote, self.id),
-            loss: step.world.loss(self.id, end.remote),
-            sent_before: step.world.sent_before(direction == Direction::Outbound),
-        };
+        let remote = step.world.ends(self.id)[conn.0 as usize].remote;
+        let connect = step.world.connect_input(self.id, conn, direction);
         self.host_input(step, connect);
-        let peer = NewPeer::new(PeerIx(conn.0), step.world.features, direction);
+        let features = step.world.features(self.id, remote);
+        let mut peer = NewPeer::new(PeerIx(conn.0), features, direction);
+        peer.ip = step.world.address(remote);
         self.relay_input(step, Input::Connected(peer));
     }
 
@@ -188,7 +182,7 @@ impl Node {
 
     /// Accepts a complete frame, and delays it by the processing costs of the node.
     pub(super) fn received(&mut self, step: &mut Step<'_>, conn: ConnIx, frame: Bytes) {
-        let cpu = &step.world.scenario.cpu;
+        let cpu = step.world.scenario.cpu_of(self.id);
         let cost_ns = cpu.per_frame_ns + cpu.per_kb_ns * frame.len() as u64 / 1000;
         if cost_ns == 0 {
             return self.frame(step, conn, frame);

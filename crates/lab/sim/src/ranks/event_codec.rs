@@ -109,7 +109,9 @@ fn write_event(out: &mut Vec<u8>, frames: &mut FrameTable, event: &Event) {
         | Event::Fault(_)
         | Event::Service(_)
         | Event::Light(_)
-        | Event::Find(_) => unreachable!("a node causes this event only at itself: {event:?}"),
+        | Event::Find(_)
+        | Event::Adversary(_)
+        | Event::Watch => unreachable!("a node causes this event only at itself: {event:?}"),
     }
 }
 

@@ -1,8 +1,10 @@
 //! Preparation of a run: validation of the scenario, messages and start times.
 
 mod discovery;
+mod groups;
 mod services;
 
+use crate::adversary;
 use crate::error::SimError;
 use crate::layout::RankPart;
 use crate::node::input::PAYLOAD_BYTES_MIN;
@@ -16,19 +18,27 @@ use crate::world::World;
 pub(crate) fn world(scenario: &Scenario, seed: u64, part: RankPart) -> Result<World, SimError> {
     validate(scenario)?;
     let mut rng = SeededRng::new(seed, "topology", 0);
-    let edges = topology::edges(
-        &scenario.topology,
-        scenario.nodes,
-        &scenario.relay,
-        &mut rng,
-    )?;
-    let ends = topology::wire(&edges, scenario.nodes, part);
+    let edges = topology::edges(scenario, &mut rng)?;
     let messages = messages(scenario, seed);
+    let mut ends = topology::wire(&edges, scenario.nodes, part);
+    if scenario.adversaries() > 0 {
+        // Their connections come after those of the nodes, which so have the same numbers as without them.
+        let clients = scenario
+            .services
+            .as_ref()
+            .map_or(0, |setup| setup.light_clients);
+        let first = scenario.nodes + clients;
+        ends.resize_with((first + scenario.adversaries()) as usize, Vec::new);
+        topology::join(
+            &mut ends,
+            adversary::edges(scenario, seed, &messages, first),
+        );
+    }
     let starts_ns = starts_ns(scenario, seed);
     World::new(scenario, seed, (part, ends), messages, starts_ns)
 }
 
-fn check(
+pub(crate) fn check(
     holds: bool,
     what: &'static str,
     value: impl ToString,
@@ -153,6 +163,7 @@ fn validate(scenario: &Scenario) -> Result<(), SimError> {
             _ => {}
         }
     }
+    groups::validate(scenario)?;
     services::validate(scenario)
 }
 
@@ -164,7 +175,7 @@ fn validate_listed(scenario: &Scenario) -> Result<(), SimError> {
         let rule = "its topic must be one of relay.topics, counted from 0";
         check(topic < scenario.relay.topics, "traffic.listed", topic, rule)?;
         let rule = "its publisher must subscribe to its topic (relay.topics_per_node)";
-        let joins = scenario.relay.joins(node, topic);
+        let joins = scenario.relay.joins(node, topic) || scenario.group_topics(node).is_some();
         check(joins, "traffic.listed", format!("{node} on {topic}"), rule)?;
         let fits = (PAYLOAD_BYTES_MIN..)
             .contains(&bytes)

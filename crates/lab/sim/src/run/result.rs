@@ -1,5 +1,6 @@
 //! Result of a run, collected from the nodes at its end.
 
+mod attack;
 mod checks;
 mod meshes;
 pub(crate) mod part;
@@ -29,11 +30,14 @@ pub(super) fn collect(world: &World, mut ran: Ran) -> Outcome {
         shard.events = EventQueue::new();
     }
     let part = Part::new(world, &ran.shards);
+    let attack = attack::collect(world, &mut ran.shards);
     if world.record == RecordOptions::NONE {
         drop_shards(ran.shards);
-        return whole(world, vec![part], ran.stopped_ns);
+        let outcome = whole(world, vec![part], ran.stopped_ns);
+        return Outcome { attack, ..outcome };
     }
     let mut outcome = whole(world, vec![part], ran.stopped_ns);
+    outcome.attack = attack;
     let mut nodes: Vec<&Node> = ran.shards.iter().flat_map(|shard| &shard.nodes).collect();
     nodes.sort_by_key(|node| node.id);
     outcome.recorded = record::collect(world, &ran.shards, &nodes, &outcome.deliveries);
@@ -97,7 +101,7 @@ fn whole(world: &World, parts: Vec<Part>, stopped_ns: Option<u64>) -> Outcome {
         expected: world.expected(),
         messages: world.messages.clone(),
         recorded: None,
-        deliveries: trace_back(&world.messages, world.scenario.nodes, firsts.collect()),
+        deliveries: trace_back(&world.messages, world.adversaries().end, firsts.collect()),
         nodes: nodes.copied().collect(),
         mesh_degree: MeshDegree {
             min: if sizes.count == 0 { 0 } else { sizes.min },
@@ -108,6 +112,7 @@ fn whole(world: &World, parts: Vec<Part>, stopped_ns: Option<u64>) -> Outcome {
         interrupted: stopped_ns.is_some(),
         trace_hash: stopped_ns.is_none().then(|| trace.finalize().into()),
         violations,
+        attack: None,
         services: services::whole(world, parts),
     }
 }

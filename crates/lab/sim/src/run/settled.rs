@@ -60,6 +60,11 @@ impl Plan {
         dials
     }
 
+    /// One-way delay from one node to another, nanoseconds.
+    pub fn delay_ns(&self, from: u32, to: u32) -> u64 {
+        self.world.delay_ns(from, to)
+    }
+
     /// Start time of a node, nanoseconds.
     pub fn starts_ns(&self, node: u32) -> u64 {
         self.world.starts_ns[node as usize]

@@ -1,9 +1,11 @@
 //! Whole networks, small enough to take a second.
 
+mod attacks;
 mod channel;
 mod determinism;
 mod discovery;
 mod faults;
+mod groups;
 mod join;
 mod partition;
 mod ranks;

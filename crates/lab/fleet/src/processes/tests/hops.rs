@@ -50,6 +50,7 @@ fn run() -> (Scenario, Observed) {
         violations: Vec::new(),
         services: None,
         recorded: None,
+        attack: None,
     };
     let observed = Observed {
         validate_ns: vec![3 * MS; outcome.deliveries.len()],

@@ -39,12 +39,24 @@ pub(super) struct ScriptMessage {
     pub(super) topic: usize,
 }
 
+/// Nodes with the same parameters and topics.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ScriptGroup {
+    pub(super) members: Vec<u32>,
+    /// Keys of `[relay]`.
+    pub(super) relay: Map<String, Value>,
+    /// Indices of the topics in [`Script::topics`].
+    pub(super) topics: Vec<usize>,
+}
+
 /// Content of a script.
 #[derive(Debug, Default)]
 pub(super) struct Script {
     pub(super) nodes: u32,
     /// Keys of `[relay]`.
     pub(super) relay: Map<String, Value>,
+    /// Nodes that differ in their parameters, or that do not subscribe to all topics.
+    pub(super) groups: Vec<ScriptGroup>,
     /// Time over which the first heartbeats are spread, seconds.
     pub(super) start_spread_s: f64,
     pub(super) edges: Vec<(u32, u32)>,
@@ -89,8 +101,10 @@ impl Script {
 #[derive(Debug, Default)]
 struct ScriptReader {
     script: Script,
-    /// Parameters of the router, and the place where they first occur.
-    relay: Option<(String, Map<String, Value>)>,
+    /// Parameters of the router.
+    relay: Map<String, Value>,
+    /// Those that single nodes have instead.
+    own_relay: BTreeMap<u32, Map<String, Value>>,
     delays_ms: Vec<f64>,
     pairs: BTreeSet<(u32, u32)>,
     /// Nodes that subscribe to each topic; `None` stands for all.
@@ -146,7 +160,7 @@ impl ScriptReader {
                 let below = format!("{place}.instruction");
                 self.follow(&below, &at["instruction"], Some(only))
             }
-            "initGossipSub" => self.init(place, at),
+            "initGossipSub" => self.init(place, at, node),
             "connect" => self.connect(place, at, node),
             "waitUntil" => {
                 let until_s = whole(place, at, "elapsedSeconds", u32::MAX.into())?;
@@ -165,7 +179,7 @@ impl ScriptReader {
         }
     }
 
-    fn init(&mut self, place: &str, at: &Value) -> Result<(), InteropError> {
+    fn init(&mut self, place: &str, at: &Value, node: Option<u32>) -> Result<(), InteropError> {
         let place = format!("{place}.gossipSubParams");
         let given = &at["gossipSubParams"];
         let given = given
@@ -173,18 +187,16 @@ impl ScriptReader {
             .ok_or_else(|| bad(&place, given, "an object"))?;
         let (relay, delay_ms) = parameters::read(&place, given)?;
         self.delays_ms.extend(delay_ms);
-        match &self.relay {
-            Some((first, known)) if *known != relay => Err(InteropError::Value {
-                place,
-                value: shortened(&Value::Object(relay)),
-                expected: format!("the parameters of {first}, as all simulated nodes share them"),
-            }),
-            Some(_) => Ok(()),
+        match node {
+            Some(node) => {
+                self.own_relay.insert(node, relay);
+            }
             None => {
-                self.relay = Some((place, relay));
-                Ok(())
+                self.relay = relay;
+                self.own_relay.clear();
             }
         }
+        Ok(())
     }
 
     fn connect(&mut self, place: &str, at: &Value, node: Option<u32>) -> Result<(), InteropError> {
@@ -281,6 +293,40 @@ impl ScriptReader {
         at_most(place, self.publications.len(), "messages", MESSAGES_MAX)
     }
 
+    /// Divides the nodes by their parameters and topics. The largest group that has all topics needs no table of its
+    /// own.
+    fn divide(&mut self) {
+        let mut groups: BTreeMap<(String, Vec<usize>), ScriptGroup> = BTreeMap::new();
+        for node in 0..self.script.nodes {
+            let relay = self.own_relay.get(&node).unwrap_or(&self.relay);
+            let joins =
+                |nodes: &Option<BTreeSet<u32>>| nodes.as_ref().is_none_or(|n| n.contains(&node));
+            let topics = self
+                .subscribers
+                .values()
+                .enumerate()
+                .filter(|(_, nodes)| joins(nodes));
+            let topics: Vec<usize> = topics.map(|(topic, _)| topic).collect();
+            let text = Value::Object(relay.clone()).to_string();
+            let group = groups.entry((text, topics.clone()));
+            let group = group.or_insert_with(|| ScriptGroup {
+                members: Vec::new(),
+                relay: relay.clone(),
+                topics,
+            });
+            group.members.push(node);
+        }
+        let mut groups: Vec<_> = groups.into_values().collect();
+        groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
+        let all = self.script.topics.len();
+        let whole = groups.iter().position(|group| group.topics.len() == all);
+        self.script.relay = match whole {
+            Some(whole) => groups.remove(whole).relay,
+            None => self.relay.clone(),
+        };
+        self.script.groups = groups;
+    }
+
     fn all(&self, node: Option<u32>) -> std::ops::Range<u32> {
         node.map_or(0..self.script.nodes, |node| node..node + 1)
     }
@@ -291,17 +337,8 @@ impl ScriptReader {
     }
 
     fn finish(mut self) -> Result<Script, InteropError> {
-        for (topic, nodes) in &self.subscribers {
-            let count = nodes.as_ref().map(BTreeSet::len);
-            if count.is_some_and(|count| count < self.script.nodes as usize) {
-                return Err(InteropError::NotSimulated {
-                    place: format!("subscribeToTopic of {topic:?}"),
-                    what: "a topic that only some nodes subscribe to",
-                    remedy: "subscribe without ifNodeIDEquals",
-                });
-            }
-            self.script.topics.push(topic.clone());
-        }
+        self.script.topics = self.subscribers.keys().cloned().collect();
+        self.divide();
         for (mut message, topic, place) in self.publications {
             let found = self.script.topics.iter().position(|known| *known == topic);
             message.topic = found.ok_or_else(|| InteropError::Unknown {
@@ -319,9 +356,11 @@ impl ScriptReader {
         }
         let least_ms = self.delays_ms.iter().copied().fold(f64::INFINITY, f64::min);
         let most_ms = self.delays_ms.iter().copied().fold(0.0, f64::max);
-        self.script.relay = self.relay.map_or_else(Map::new, |(_, relay)| relay);
         if least_ms.is_finite() {
             let key = "heartbeat_delay_ms".to_owned();
+            for group in &mut self.script.groups {
+                group.relay.insert(key.clone(), least_ms.into());
+            }
             self.script.relay.insert(key, least_ms.into());
             self.script.start_spread_s = (most_ms - least_ms) / 1e3;
         }

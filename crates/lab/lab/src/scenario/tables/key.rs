@@ -210,12 +210,12 @@ impl<'a> Key<'a> {
     }
 
     /// Reads or writes a list of tables, left out if empty. Each item starts as `initial`.
-    pub(super) fn each<T: Clone>(
+    pub(super) fn each<T: Clone, E: From<Error>>(
         self,
         items: &mut Vec<T>,
         initial: &T,
-        both: impl Fn(&Table<'_>, &mut T) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        both: impl Fn(&Table<'_>, &mut T) -> Result<(), E>,
+    ) -> Result<(), E> {
         if let Self::Read(key) = self {
             for section in key.array_of_tables()? {
                 let mut item = initial.clone();
@@ -227,7 +227,7 @@ impl<'a> Key<'a> {
         let tables = items
             .iter_mut()
             .map(|item| write(|table| both(table, item)));
-        let tables: Vec<_> = tables.collect::<Result<_, _>>()?;
+        let tables: Vec<_> = tables.collect::<Result<_, E>>()?;
         self.write(Some(tables).filter(|tables| !tables.is_empty()).map(list));
         Ok(())
     }

@@ -4,7 +4,7 @@ use toml_edit::{DocumentMut, InlineTable};
 use undertone_gossip::{Config, FloodPublish, LargeMessages, Limits, PROFILES, PROTOCOLS};
 use undertone_settings::{MS, S, SectionKey, TomlEntry, TomlValue, keys};
 use undertone_sim::Scenario;
-use undertone_sim::scenario::RelaySetup;
+use undertone_sim::scenario::{GroupRelay, RelaySetup};
 
 use super::key::{FieldKey, Key, Table, fields};
 use super::score::{THRESHOLDS, score_params};
@@ -74,18 +74,51 @@ const FLOOD: &[(&str, FloodPublish)] = &[
     ),
 ];
 
-/// Keys of the table that are not parameters of the router, each with the corresponding flag of a node.
+/// Keys of the table that are not parameters of the router, each with what a node has instead.
 const NOT_OF_ROUTER: &[(&str, &str)] = &[
-    ("protocol", "--protocols"),
-    ("max_message_bytes", "--max-message-bytes"),
-    ("topics", "--shards"),
-    ("topics_per_node", "--shards"),
-    ("fragments", "--gossip-fragment-bytes"),
+    ("protocol", "a node has the flag --protocols"),
+    (
+        "max_message_bytes",
+        "a node has the flag --max-message-bytes",
+    ),
+    ("topics", "a node has the flag --shards"),
+    ("topics_per_node", "a node has the flag --shards"),
+    ("fragments", "a node has the flag --gossip-fragment-bytes"),
+];
+
+/// Keys of the table that are the same for all groups of nodes.
+const SHARED: &[(&str, &str)] = &[
+    ("max_message_bytes", "[relay] sets it for all nodes"),
+    ("topics", "[relay] sets it for all nodes"),
+    ("topics_per_node", "[relay] sets it for all nodes"),
+    ("fragments", "[relay] sets it for all nodes"),
 ];
 
 /// Reads or writes the table `[relay]` of a scenario.
 pub(super) fn relay(key: Key<'_>, setup: &mut RelaySetup) -> Result<(), ScenarioError> {
     key.table(|table| relay_without(table, &[], setup))
+}
+
+/// Reads or writes the table `[groups.relay]` of a group. What it does not set is as in `[relay]`.
+pub(super) fn group_relay(
+    key: Key<'_>,
+    of_all: &RelaySetup,
+    own: &mut Option<GroupRelay>,
+) -> Result<(), ScenarioError> {
+    if !key.is_set() && own.is_none() {
+        return Ok(());
+    }
+    let mut setup = of_all.clone();
+    if let Some(own) = own {
+        setup.protocol.clone_from(&own.protocol);
+        setup.gossip.clone_from(&own.gossip);
+    }
+    key.table(|table| relay_without(table, SHARED, &mut setup))?;
+    *own = Some(GroupRelay {
+        protocol: setup.protocol,
+        gossip: setup.gossip,
+    });
+    Ok(())
 }
 
 /// Reads router parameters from a file that has nothing else.
@@ -104,9 +137,9 @@ fn relay_without(
 ) -> Result<(), ScenarioError> {
     keys!(table, SETUP, ROUTER => base, profile, protocol, topics_per_node, large, flood_publish_bytes_per_ms, idontwant,
           idontwant_threshold_bytes, thresholds, score, limits);
-    for (name, flag) in refused {
+    for (name, elsewhere) in refused {
         let key = table.key(name);
-        let expected = format!("no such key here: a node has the flag {flag}");
+        let expected = format!("no such key here: {elsewhere}");
         key.refuse_if(key.is_set(), expected)?;
     }
     let mut is_waku = true;
@@ -150,10 +183,12 @@ fn relay_without(
         .map(|known| (known.id, known.id.to_owned()))
         .collect();
     protocol.word(&ids, &mut setup.protocol)?;
-    table.fill(SETUP, setup)?;
-    topics_per_node.some(&mut setup.topics_per_node, 0, |key, topics| {
-        key.whole(1, 1_024, topics)
-    })?;
+    if refused.is_empty() {
+        table.fill(SETUP, setup)?;
+        topics_per_node.some(&mut setup.topics_per_node, 0, |key, topics| {
+            key.whole(1, 1_024, topics)
+        })?;
+    }
     table.check_all_read("relay.flood_publish or relay.idontwant says otherwise")?;
     let Table::Read(section) = table else {
         return Ok(());

@@ -1,5 +1,6 @@
 use std::fs;
 use std::ops::ControlFlow;
+use undertone_sim::scenario::Members;
 
 use serde_json::{Value, json};
 use undertone_sim::scenario::{Dialling, Topology, Verification};
@@ -173,13 +174,6 @@ fn mistakes_name_their_place_and_what_was_expected() {
         ],
     );
     fails(
-        |s| s[5]["instruction"]["gossipSubParams"]["D"] = json!(5),
-        &[
-            "script[5].instruction.gossipSubParams",
-            "script[0].instruction.gossipSubParams",
-        ],
-    );
-    fails(
         |s| s[14]["instruction"]["connectTo"] = json!("1"),
         &["script[14].instruction.connectTo = \"1\""],
     );
@@ -209,10 +203,6 @@ fn what_the_simulator_does_not_have_is_refused_with_a_remedy() {
         &["script[25]", "partial messages", "subnet-blob-msg"],
     );
     fails(
-        |s| s[25] = json!({"type": "ifNodeIDEquals", "nodeID": 1, "instruction": s[25].clone()}),
-        &["only some nodes subscribe", "without ifNodeIDEquals"],
-    );
-    fails(
         |s| s.swap(14, 26),
         &["connection after a waitUntil", "before the first wait"],
     );
@@ -220,6 +210,31 @@ fn what_the_simulator_does_not_have_is_refused_with_a_remedy() {
         |s| s.push(json!({"type": "publishPartial", "topicID": "a-subnet", "groupID": 1})),
         &["partial messages"],
     );
+}
+
+/// A topic that one node alone subscribes to, and parameters of one node: both become groups, and the run delivers
+/// each message to its subscribers.
+#[test]
+fn nodes_that_differ_are_groups() {
+    let mut content: Value = serde_json::from_str(PARAMS).unwrap();
+    let script = content["script"].as_array_mut().unwrap();
+    // Instruction 2 initialises node 2; instruction 25 subscribes all nodes to the only topic.
+    script[2]["instruction"]["gossipSubParams"]["D"] = json!(5);
+    let more = json!({"type": "subscribeToTopic", "topicID": "b-subnet", "partial": false});
+    script.insert(
+        26,
+        json!({"type": "ifNodeIDEquals", "nodeID": 5, "instruction": more}),
+    );
+    let loaded = loaded(&content.to_string(), &[]).unwrap();
+    let groups = &loaded.scenario.groups;
+    let members: Vec<_> = groups.iter().map(|group| group.members.clone()).collect();
+    let listed = |nodes: &[u32]| Members::Listed(nodes.to_vec());
+    assert_eq!(members[1..], [listed(&[2])]);
+    assert_eq!(groups[1].relay.as_ref().unwrap().gossip.degrees.d, 5);
+    assert_eq!(groups[0].topics.as_ref().map(Vec::len), Some(1));
+    let run = run(&loaded);
+    assert_eq!(run.summary.delivered, run.summary.expected);
+    assert!(run.summary.violations.is_empty());
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Tests of keys, overrides, and messages about mistakes.
 
-use proptest::prelude::*;
 use undertone_gossip::{
     Config, FloodPublish, Strategy, StrategyChoice, StrategyFactory, StrategyKind,
 };
@@ -9,8 +8,8 @@ use undertone_sim::scenario::{
     Verification,
 };
 
-use super::super::{BUILT_IN, parse, register_strategy};
-use super::{LEAST, error, read, try_read};
+use super::super::register_strategy;
+use super::{LEAST, error, read};
 
 #[test]
 fn the_least_scenario_has_wakus_router_and_no_limit() {
@@ -408,60 +407,6 @@ fn mistakes_in_overrides_name_the_override() {
         ),
     ] {
         assert_eq!(error(LEAST, &[text]), message);
-    }
-}
-
-/// Every key of every table is known to the code that reads it: a value of a type that no key accepts is
-/// refused for its type, not as an unknown key.
-#[test]
-fn every_key_of_the_files_can_be_set() {
-    for file in BUILT_IN {
-        let mut table = "";
-        for line in file.text.lines() {
-            if let Some(name) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
-                table = name;
-            }
-            let Some((key, _)) = line.split_once(" = ") else {
-                continue;
-            };
-            if key.starts_with('#') || table.starts_with('[') {
-                continue;
-            }
-            let text = format!("{table}.{key}=1979-05-27");
-            let expected = format!("--set {text}: {table}.{key} = 1979-05-27: expected ");
-            let error = parse(file.text, "s.toml", "s", None, &[text])
-                .unwrap_err()
-                .to_string();
-            assert!(error.starts_with(&expected), "{}: {error}", file.name);
-        }
-    }
-}
-
-proptest! {
-    /// Files with one part replaced by other text, or removed, never panic; a
-    /// failure reports its position.
-    #[test]
-    fn mutated_files_never_panic(
-        which in 0..BUILT_IN.len(),
-        at in 0.0..1.0_f64,
-        length in 0..40_usize,
-        with in "([0-9]{1,20}|[a-z_.\\[\\]{}=\",\n#-]{0,12}|inf|-1|1e308|true|\\[\\[faults\\]\\]\n)",
-    ) {
-        let mut text = BUILT_IN[which].text.to_owned();
-        // The files have comments that are not ASCII; cut only at character boundaries.
-        let floor = |text: &str, mut at: usize| {
-            at = at.min(text.len());
-            while !text.is_char_boundary(at) {
-                at -= 1;
-            }
-            at
-        };
-        let start = floor(&text, (at * text.len() as f64) as usize);
-        let end = floor(&text, start + length).max(start);
-        text.replace_range(start..end, &with);
-        if let Err(error) = try_read(&text, &[]) {
-            prop_assert!(error.to_string().starts_with("s.toml:"), "{error}");
-        }
     }
 }
 

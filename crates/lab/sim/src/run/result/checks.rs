@@ -52,7 +52,8 @@ pub(super) fn packets(shards: &[NodeShard]) -> PacketCount {
     for shard in shards {
         let nodes = shard.nodes.iter().map(|node| &node.host);
         let clients = shard.clients.iter().map(|client| &client.host);
-        for host in nodes.chain(clients) {
+        let adversaries = shard.adversaries.iter().map(|adversary| &adversary.host);
+        for host in nodes.chain(clients).chain(adversaries) {
             let totals = host.totals();
             count.sent += totals.sent_packets;
             count.accounted +=

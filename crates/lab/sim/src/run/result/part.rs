@@ -67,13 +67,16 @@ impl Part {
         nodes.sort_by_key(|node| node.id);
         let mut clients: Vec<_> = shards.iter().flat_map(|shard| &shard.clients).collect();
         clients.sort_by_key(|client| client.id);
+        let mut adversaries: Vec<_> = shards.iter().flat_map(|shard| &shard.adversaries).collect();
+        adversaries.sort_by_key(|adversary| adversary.id);
         let violations = shards.iter().flat_map(|s| s.scratch.violations.clone());
         let of_nodes = nodes.iter().map(|node| node.trace);
         let of_clients = clients.iter().map(|client| client.trace);
+        let of_adversaries = adversaries.iter().map(|adversary| adversary.trace);
         Self {
             events: shards.iter().map(|shard| shard.handled).sum(),
             violations: violations.collect(),
-            traces: of_nodes.chain(of_clients).collect(),
+            traces: of_nodes.chain(of_clients).chain(of_adversaries).collect(),
             firsts: nodes.iter().flat_map(|node| firsts(node)).collect(),
             counters: nodes.iter().map(|node| counters(node)).collect(),
             connections: nodes.iter().map(|node| connections(world, node)).collect(),

@@ -1,0 +1,244 @@
+//! Attacks on the relay network, by adversaries that speak its protocol.
+
+use super::super::{Context, Experiment, ExperimentError, Findings, Simulated};
+use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
+use crate::report::{self, AttackSummary, Latency, by_message, mesh_shares};
+
+pub(super) const EXPERIMENT: Experiment = Experiment {
+    id: "attacks",
+    title: "Attacks on the mesh: what they cost, whom, and under which rules",
+    source: "Vyzovitis et al. 2020, GossipSub: Attack-Resilient Message Propagation; Waku's parameters are ours",
+    run,
+};
+
+/// Rules under which each attack is run.
+const RULES: [(&str, &[&str]); 4] = [
+    ("scoring off", &["relay.score.enabled=false"]),
+    ("libp2p 2020", LIBP2P_2020),
+    ("Waku deployed", &["relay.profile=nim"]),
+    ("ours", &[]),
+];
+
+/// Parameters of the evaluation of `GossipSub` v1.1 (libp2p/gossipsub-hardening, scripts/configs/1k.json).
+const LIBP2P_2020: &[&str] = &[
+    "relay.profile=go",
+    "relay.d=8",
+    "relay.d_low=6",
+    "relay.d_high=12",
+    "relay.d_score=6",
+    "relay.d_lazy=12",
+    "relay.gossip_factor=0.25",
+    "relay.flood_publish=on",
+    "relay.thresholds.gossip=-4000",
+    "relay.thresholds.publish=-5000",
+    "relay.thresholds.graylist=-10000",
+    "relay.thresholds.accept_px=0",
+    "relay.thresholds.opportunistic_graft=0",
+    "relay.score.enabled=true",
+    "relay.score.decay_to_zero=0.01",
+    "relay.score.retain_score_s=30",
+    "relay.score.ip_colocation_weight=-10",
+    "relay.score.ip_colocation_threshold=1",
+    "relay.score.topic.topic_weight=0.25",
+    "relay.score.topic.time_in_mesh_weight=0.0027",
+    "relay.score.topic.time_in_mesh_quantum_ms=1000",
+    "relay.score.topic.time_in_mesh_cap=3600",
+    "relay.score.topic.first_deliveries_weight=0.664",
+    "relay.score.topic.first_deliveries_decay=0.9916",
+    "relay.score.topic.first_deliveries_cap=1500",
+    "relay.score.topic.mesh_deliveries_weight=-0.25",
+    "relay.score.topic.mesh_deliveries_decay=0.997",
+    "relay.score.topic.mesh_deliveries_cap=400",
+    "relay.score.topic.mesh_deliveries_threshold=10",
+    "relay.score.topic.mesh_deliveries_activation_s=60",
+    "relay.score.topic.mesh_deliveries_window_ms=5",
+    "relay.score.topic.mesh_failure_weight=-0.25",
+    "relay.score.topic.mesh_failure_decay=0.997",
+    "relay.score.topic.invalid_messages_weight=-99",
+    "relay.score.topic.invalid_messages_decay=0.9994",
+];
+
+/// Scenarios, each with the words of its rows, and whether the quick form runs it.
+const ATTACKS: [(&str, &str, bool); 13] = [
+    ("attack-none", "none", true),
+    ("attack-sybil", "sybils, 4:1", true),
+    ("attack-sybil-20", "sybils, 20:1", false),
+    ("attack-eclipse-node", "eclipse of a node", true),
+    ("attack-eclipse-publishers", "eclipse of publishers", false),
+    ("attack-cold-boot", "cold boot", true),
+    ("attack-covert-flash", "covert flash", true),
+    ("attack-dawn", "attack at dawn", false),
+    ("attack-degrade", "degradation", false),
+    ("attack-censor", "censorship of a publisher", true),
+    ("attack-slow", "slow forwarding", true),
+    ("attack-ihave-flood", "IHAVE flood", false),
+    ("attack-iwant-flood", "IWANT flood", false),
+];
+
+/// A smaller network, for the quick form.
+const SMALL: [&str; 3] = [
+    "scenario.nodes=60",
+    "traffic.messages=60",
+    "traffic.spacing_s=1",
+];
+
+/// Attack whose course is drawn.
+const DRAWN: &str = "covert flash";
+
+fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
+    let mut findings = Findings::default();
+    let (small, seeds) = context.by_scale((&SMALL[..], 1), (&[][..], 3));
+    let mut table = Table::new(
+        "Deliveries of messages published after the attack began; medians over seeds",
+        &[
+            "attack",
+            "rules",
+            "delivered, %",
+            "within 6 s, %",
+            "p50, ms",
+            "p99, ms",
+            "recovered after, s",
+            "mesh places of adversaries, %",
+            "lowest score",
+            "honest below 0",
+            "identities",
+            "addresses",
+            "MB sent",
+        ],
+    );
+    let mut heard = Chart::new(
+        format!("Share of nodes that got each message, {DRAWN}"),
+        Axis::linear("time of publication, s"),
+        Axis::linear("share of nodes"),
+    );
+    let mut meshes = Chart::new(
+        format!("Mesh places of adversaries, {DRAWN}"),
+        Axis::linear("virtual time, s"),
+        Axis::linear("share of mesh places"),
+    );
+    for (scenario, attack, is_quick) in ATTACKS {
+        if !context.by_scale(is_quick, true) {
+            continue;
+        }
+        for (rules, set) in RULES {
+            let runs = context.simulate(scenario, &[set, small].concat(), seeds)?;
+            table.rows.push(row(attack, rules, &runs));
+            figures(&mut findings, attack, rules, &runs);
+            if attack == DRAWN {
+                heard = heard.with(
+                    rules,
+                    Role::Ours,
+                    Shape::Line(delivered_over_time(&runs[0])),
+                );
+                let shares = runs[0].outcome.attack.as_deref().map(mesh_shares);
+                let shares = (0..).map(f64::from).zip(shares.into_iter().flatten());
+                let line = shares.map(|(at_s, share)| [at_s, share]).collect();
+                meshes = meshes.with(rules, Role::Ours, Shape::Line(line));
+            }
+        }
+    }
+    findings.tables.push(table);
+    findings.charts.extend([heard, meshes]);
+    findings.note(
+        "The adversaries are in addition to the network's nodes, each with a machine and an address of its own; nodes \
+         accept all their connections, where a real node has places for a bounded number of each address.",
+    );
+    findings.note(
+        "The published evaluation had 1000 nodes and 4000 adversaries; its figures are known second-hand, so they are \
+         judged as statements.",
+    );
+    Ok(findings)
+}
+
+/// Median of a figure over runs; `NaN` if a run has none.
+fn median(runs: &[Simulated], of: impl Fn(&Simulated) -> f64) -> f64 {
+    report::median(runs.iter().map(of)).unwrap_or(f64::NAN)
+}
+
+fn row(attack: &str, rules: &str, runs: &[Simulated]) -> Vec<String> {
+    let Some(first) = runs.first().and_then(|run| run.summary.attack.as_ref()) else {
+        let whole =
+            |run: &Simulated| 100.0 * run.summary.delivered as f64 / run.summary.expected as f64;
+        let latency = |of: fn(&Latency) -> f64| {
+            let of = |run: &Simulated| run.summary.latency_ms.as_ref().map_or(f64::NAN, of);
+            format!("{:.0}", median(runs, of))
+        };
+        let mut row = vec![
+            attack.to_owned(),
+            rules.to_owned(),
+            format!("{:.2}", median(runs, whole)),
+        ];
+        row.extend(["".to_owned(), latency(|l| l.p50), latency(|l| l.p99)]);
+        row.resize(13, String::new());
+        return row;
+    };
+    let figure = |of: &dyn Fn(&AttackSummary) -> f64| {
+        median(runs, |run| run.summary.attack.as_ref().map_or(f64::NAN, of))
+    };
+    let latency = |of: fn(&Latency) -> f64| {
+        format!(
+            "{:.0}",
+            figure(&|attack| attack.latency_ms.as_ref().map_or(f64::NAN, of))
+        )
+    };
+    let recovered_s = figure(&|attack| attack.recovered_after_s.unwrap_or(f64::INFINITY));
+    vec![
+        attack.to_owned(),
+        rules.to_owned(),
+        format!("{:.2}", 100.0 * figure(&|attack| attack.delivery_ratio)),
+        format!("{:.2}", 100.0 * figure(&|attack| attack.on_time_ratio)),
+        latency(|latency| latency.p50),
+        latency(|latency| latency.p99),
+        match recovered_s.is_finite() {
+            true => format!("{recovered_s:.0}"),
+            false => "not".to_owned(),
+        },
+        format!("{:.1}", 100.0 * figure(&|attack| attack.mesh_share_max)),
+        format!(
+            "{:.1}",
+            figure(&|attack| attack.lowest_adversary_score.unwrap_or(f64::NAN))
+        ),
+        format!(
+            "{:.0}",
+            figure(&|attack| attack.honest_below_zero_max as f64)
+        ),
+        first.identities.to_string(),
+        first.addresses.to_string(),
+        format!("{:.1}", figure(&|attack| attack.sent_bytes as f64) / 1e6),
+    ]
+}
+
+/// Share of nodes that got each message, by the time of its publication.
+fn delivered_over_time(run: &Simulated) -> Vec<[f64; 2]> {
+    let others = f64::from(run.scenario.nodes - 1);
+    by_message(&run.outcome)
+        .map(|(message, deliveries)| {
+            [
+                message.published_ns as f64 / 1e9,
+                deliveries.len() as f64 / others,
+            ]
+        })
+        .collect()
+}
+
+/// Outcomes that the published evaluation states.
+fn figures(findings: &mut Findings, attack: &str, rules: &str, runs: &[Simulated]) {
+    let on_time: Vec<f64> = runs
+        .iter()
+        .filter_map(|run| run.summary.attack.as_ref())
+        .map(|attack| 100.0 * attack.on_time_ratio)
+        .collect();
+    let (statement, criterion) = match (attack, rules) {
+        ("cold boot" | "covert flash", "scoring off") => {
+            ("messages lost, or later than 6 s", Criterion::AtMost(99.9))
+        }
+        ("cold boot" | "covert flash", "libp2p 2020") => {
+            ("all messages delivered", Criterion::AtLeast(100.0))
+        }
+        _ => return,
+    };
+    let name = format!("{attack}, {rules}: delivered within 6 s");
+    findings
+        .figures
+        .push(Figure::stated(&name, "%", statement, &on_time, criterion));
+}

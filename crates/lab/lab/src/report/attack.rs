@@ -1,0 +1,151 @@
+//! Figures of an attack: what it cost the honest nodes, and what it cost the adversaries.
+
+use std::fmt;
+
+use serde::Serialize;
+use undertone_sim::Outcome;
+use undertone_sim::outcome::{AttackOutcome, Delivery, Message};
+
+use super::{Latency, Sorted, by_message, latency_ms};
+
+/// Latency above which a message counts as late, milliseconds: the deadline of the 2020 evaluation of `GossipSub`.
+pub const DEADLINE_MS: f64 = 6_000.0;
+
+/// Figures of an attack. Deliveries are those of messages that were published after it began.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AttackSummary {
+    /// Number of adversarial identities.
+    pub identities: u32,
+    /// Number of addresses that they share.
+    pub addresses: u32,
+    /// Time at which the first of them begins to misbehave, seconds.
+    pub begins_s: f64,
+    /// Share of the deliveries that a network without faults would make.
+    pub delivery_ratio: f64,
+    /// Share of those deliveries that were made within 6 s.
+    pub on_time_ratio: f64,
+    /// Latency of the deliveries; `None` without any.
+    pub latency_ms: Option<Latency>,
+    /// Time from the beginning of the attack to the last message that was late or did not reach all nodes, seconds; 0
+    /// if there was none, `None` if it was the last of all, so that the network has not recovered.
+    pub recovered_after_s: Option<f64>,
+    /// Lowest score that any node gave to an adversary at any time; `None` if no adversary was connected.
+    pub lowest_adversary_score: Option<f64>,
+    /// Largest share of mesh places that adversaries had in any second.
+    pub mesh_share_max: f64,
+    /// Largest number of honest peers, over all nodes, that had a score below 0 in any second.
+    pub honest_below_zero_max: u64,
+    /// Bytes that the adversaries sent on the wire.
+    pub sent_bytes: u64,
+}
+
+impl AttackSummary {
+    pub(super) fn new(outcome: &Outcome) -> Option<Self> {
+        let attack = outcome.attack.as_deref()?;
+        let under_attack =
+            |message: &Message| !message.warm_up && message.published_ns >= attack.begins_ns;
+        let per_message = outcome.expected as f64 / outcome.messages.len().max(1) as f64;
+        let (mut latencies, mut expected) = (Vec::new(), 0.0);
+        let (mut last_late_ns, mut is_last_late) = (None, false);
+        for (message, deliveries) in
+            by_message(outcome).filter(|(message, _)| under_attack(message))
+        {
+            expected += per_message;
+            latencies.extend(
+                deliveries
+                    .iter()
+                    .map(|delivery| latency_ms(message, delivery)),
+            );
+            let is_late = |delivery: &Delivery| latency_ms(message, delivery) > DEADLINE_MS;
+            is_last_late =
+                (deliveries.len() as f64) < per_message.floor() || deliveries.iter().any(is_late);
+            if is_last_late {
+                last_late_ns = Some(message.published_ns);
+            }
+        }
+        let ratio = |count: usize| match expected > 0.0 {
+            true => count as f64 / expected,
+            false => 1.0,
+        };
+        let on_time = latencies.iter().filter(|ms| **ms <= DEADLINE_MS).count();
+        let after_s = |ns: u64| ns.saturating_sub(attack.begins_ns) as f64 / 1e9;
+        Some(Self {
+            identities: attack.identities,
+            addresses: attack.addresses,
+            begins_s: attack.begins_ns as f64 / 1e9,
+            delivery_ratio: ratio(latencies.len()),
+            on_time_ratio: ratio(on_time),
+            latency_ms: Latency::of(&Sorted::new(latencies)),
+            recovered_after_s: (!is_last_late).then(|| last_late_ns.map_or(0.0, after_s)),
+            lowest_adversary_score: lowest_score(attack),
+            mesh_share_max: mesh_shares(attack).fold(0.0, f64::max),
+            honest_below_zero_max: attack
+                .watched
+                .iter()
+                .map(|second| second.honest_below_zero)
+                .max()
+                .unwrap_or(0),
+            sent_bytes: attack.sent_bytes,
+        })
+    }
+}
+
+fn lowest_score(attack: &AttackOutcome) -> Option<f64> {
+    let scores = attack
+        .watched
+        .iter()
+        .map(|second| second.lowest_adversary_score);
+    let lowest = scores.fold(f64::INFINITY, f64::min);
+    lowest.is_finite().then_some(lowest)
+}
+
+/// Share of mesh places that adversaries had, in each second.
+pub fn mesh_shares(attack: &AttackOutcome) -> impl Iterator<Item = f64> {
+    attack.watched.iter().map(|second| {
+        let all = second.adversaries_in_meshes + second.honest_in_meshes;
+        second.adversaries_in_meshes as f64 / all.max(1) as f64
+    })
+}
+
+impl fmt::Display for AttackSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "\nunder attack from {:.0} s by {} identities on {} addresses, which sent {:.1} MB",
+            self.begins_s,
+            self.identities,
+            self.addresses,
+            self.sent_bytes as f64 / 1e6
+        )?;
+        write!(
+            f,
+            "delivered {:.2} % ({:.2} % within 6 s)",
+            self.delivery_ratio * 100.0,
+            self.on_time_ratio * 100.0
+        )?;
+        if let Some(latency) = &self.latency_ms {
+            write!(f, ", p50 {:.0} ms, p99 {:.0} ms", latency.p50, latency.p99)?;
+        }
+        match self.recovered_after_s {
+            Some(0.0) => writeln!(f, "; no message was late or lost")?,
+            Some(after_s) => writeln!(
+                f,
+                "; the last message late or lost came {after_s:.0} s after its begin"
+            )?,
+            None => writeln!(f, "; the network has not recovered")?,
+        }
+        write!(
+            f,
+            "adversaries had up to {:.1} % of the mesh places",
+            self.mesh_share_max * 100.0
+        )?;
+        if let Some(score) = self.lowest_adversary_score {
+            write!(f, " and scores of {score:.1} at least")?;
+        }
+        writeln!(
+            f,
+            "; up to {} honest peers had a score below 0",
+            self.honest_below_zero_max
+        )
+    }
+}

@@ -1,0 +1,78 @@
+//! What an attack achieves.
+
+use serde::{Deserialize, Serialize};
+use undertone_lab::report::{RunCosts, Summary};
+use undertone_sim::{Outcome, RunOptions, Scenario, SimError, run};
+
+/// What an attack is to achieve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aim {
+    /// As few deliveries within 6 s as possible.
+    Delivery,
+    /// As high a 99th percentile of latency as possible.
+    Latency,
+}
+
+/// Figures of one attack.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// Share of deliveries that were made within 6 s.
+    pub on_time_ratio: f64,
+    /// 99th percentile of latency, milliseconds; 0 without deliveries.
+    pub p99_ms: f64,
+    /// Lowest score of an adversary; 0 if none was connected.
+    pub lowest_score: f64,
+    /// Number of identities.
+    pub identities: u32,
+    /// Number of addresses.
+    pub addresses: u32,
+    /// Whether a rule of the simulator was violated.
+    pub violated: bool,
+}
+
+/// Latency that counts as much as a lost delivery, milliseconds.
+const LOST_MS: f64 = 10_000.0;
+
+/// Cost of an attack whose adversaries fell below a score of 0, where that is forbidden; above that of any other.
+const FORBIDDEN: f64 = 10.0;
+
+impl Figures {
+    /// Runs a scenario on one thread and returns its figures.
+    ///
+    /// # Errors
+    /// Returns an error when the scenario cannot be run.
+    pub fn of(scenario: &Scenario, seed: u64) -> Result<Self, SimError> {
+        let outcome: Outcome = run(scenario, RunOptions::new(seed), &mut |_| {})?;
+        let summary = Summary::new(scenario, &outcome, RunCosts::default(), "");
+        let attack = summary.attack.as_ref();
+        let latency = match attack {
+            Some(attack) => attack.latency_ms.as_ref(),
+            None => summary.latency_ms.as_ref(),
+        };
+        let without = summary.delivered as f64 / summary.expected.max(1) as f64;
+        Ok(Self {
+            on_time_ratio: attack.map_or(without, |attack| attack.on_time_ratio),
+            p99_ms: latency.map_or(0.0, |latency| latency.p99),
+            lowest_score: attack
+                .and_then(|attack| attack.lowest_adversary_score)
+                .unwrap_or(0.0),
+            identities: attack.map_or(0, |attack| attack.identities),
+            addresses: attack.map_or(0, |attack| attack.addresses),
+            violated: !outcome.violations.is_empty(),
+        })
+    }
+
+    /// Cost for a search: less is better for the attacker. Of two equal attacks, the smaller costs less.
+    pub fn cost(&self, aim: Aim, keeps_score: bool) -> f64 {
+        let size = f64::from(self.identities) * 1e-7;
+        let harm = match aim {
+            Aim::Delivery => self.on_time_ratio - self.p99_ms / LOST_MS * 1e-2,
+            Aim::Latency => -self.p99_ms / LOST_MS,
+        };
+        match keeps_score && self.lowest_score < 0.0 {
+            true => FORBIDDEN - self.lowest_score.max(-1e6) * 1e-6,
+            false => harm + size,
+        }
+    }
+}
