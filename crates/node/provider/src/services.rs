@@ -33,6 +33,7 @@ mod push_streams;
 mod pusher;
 mod query_client;
 mod rendezvous;
+mod request_id;
 mod resume;
 mod sender;
 mod service_peers;

@@ -1,6 +1,5 @@
 //! Calls of the program to other nodes, or to this node's archive and relay.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use undertone_network::handle::Stopped;
 
@@ -21,7 +20,7 @@ use super::push_order::PushOrder;
 use super::push_prover::PushProver;
 use super::service_peers::Candidate;
 use super::totals::ServiceTotals;
-use super::{LightpushVersion, ServiceFailure, StoreAnswer, push_client, query_client};
+use super::{LightpushVersion, ServiceFailure, StoreAnswer, push_client, query_client, request_id};
 use undertone_network::command::PublishFailure;
 use undertone_network::handle::NodeHandle;
 
@@ -40,7 +39,6 @@ pub(super) struct Callee {
     pub(super) push_order: PushOrder,
     /// Prover of messages published through peers. Present only on a node without relay that has an identity.
     pub(super) prover: Option<PushProver>,
-    pub(super) next_request: AtomicU64,
 }
 
 impl AskServices for Callee {
@@ -85,11 +83,6 @@ impl Callee {
         self.host.upgrade().ok_or(ServiceFailure::Stopped(Stopped))
     }
 
-    fn request_id(&self) -> String {
-        let number = self.next_request.fetch_add(1, Ordering::Relaxed);
-        format!("undertone-{number}")
-    }
-
     async fn page(
         &self,
         peer: Option<Multiaddr>,
@@ -97,7 +90,7 @@ impl Callee {
     ) -> Result<StoreAnswer, ServiceFailure> {
         let stores = match (peer, &self.archive) {
             (Some(peer), _) => {
-                let request_id = self.request_id();
+                let request_id = request_id::random();
                 return query_client::query_one(&self.client, &peer, query, &request_id).await;
             }
             (None, Some(archive)) => {
@@ -112,7 +105,7 @@ impl Callee {
                 self.client.candidates(service, &self.store_peers)?
             }
         };
-        let request_id = self.request_id();
+        let request_id = request_id::random();
         query_client::query(&self.client, stores, query, &request_id).await
     }
 
@@ -161,7 +154,7 @@ impl Callee {
             version,
             pubsub_topic: &topic.to_string().into(),
             message,
-            request_id: &self.request_id(),
+            request_id: &request_id::random(),
         };
         push_client::push(&self.client, peers, &self.push_order, &request).await
     }

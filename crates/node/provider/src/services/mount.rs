@@ -1,7 +1,6 @@
 //! Start of the services that a configuration asks for.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -312,7 +311,6 @@ impl PreparedServices {
             push_order: PushOrder::default(),
             prover: (!is_relay && settings.rate_limit.is_some())
                 .then(|| PushProver::new(node.clone(), settings.clock_ahead_ns)),
-            next_request: AtomicU64::new(0),
         };
         let (sender_handle, sender_endpoint) = sender_channel();
         let mut handle = ServicesHandle::new(

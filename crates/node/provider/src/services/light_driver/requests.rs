@@ -1,7 +1,5 @@
 //! Requests of the light client to service peers, each in a task of its own.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use libp2p::multiaddr::Protocol;
@@ -13,7 +11,7 @@ use undertone_services::light::{LightFilterRequest, ServicePeerFailure};
 use undertone_services::{PeerNo, RequestNo};
 
 use crate::services::client::{PeerClient, ServiceProtocol};
-use crate::services::{ServiceFailure, query_client};
+use crate::services::{ServiceFailure, query_client, request_id};
 
 /// Maximum length of an answer, bytes; the description is the only long field.
 const ANSWER_BYTES_MAX: usize = 4096;
@@ -57,21 +55,11 @@ impl AnswerBody {
 pub(super) struct FilterRequests {
     client: PeerClient,
     answers: mpsc::UnboundedSender<PeerAnswer>,
-    next: Arc<AtomicU64>,
 }
 
 impl FilterRequests {
     pub(super) fn new(client: PeerClient, answers: mpsc::UnboundedSender<PeerAnswer>) -> Self {
-        Self {
-            client,
-            answers,
-            next: Arc::new(AtomicU64::new(0)),
-        }
-    }
-
-    fn request_id(&self) -> String {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        format!("undertone-light-{number}")
+        Self { client, answers }
     }
 
     /// Sends a filter request to a connected peer.
@@ -105,7 +93,7 @@ impl FilterRequests {
     ) {
         let asking = self.clone();
         tokio::spawn(async move {
-            let (address, id) = (connected(peer), asking.request_id());
+            let (address, id) = (connected(peer), request_id::random());
             let answer = query_client::query_one(&asking.client, &address, &query, &id).await;
             let _ = asking.answers.send(PeerAnswer {
                 number,
@@ -137,7 +125,7 @@ impl FilterRequests {
         address: &Multiaddr,
         body: LightFilterRequest,
     ) -> Result<(), ServiceFailure> {
-        let request = body.into_frame(self.request_id()).encode();
+        let request = body.into_frame(request_id::random()).encode();
         let asking = self.client.ask(address, SERVICE, &request);
         let asked = tokio::time::timeout(ANSWERING, asking).await;
         let (peer, answer) = asked.unwrap_or_else(|_| Err(timed_out(address)))?;

@@ -13,7 +13,7 @@ use undertone_services::trust::{Witness, is_believed};
 
 use super::ResumeParts;
 use crate::services::sync::{HistoryCheck, SessionTerms};
-use crate::services::{ServiceFailure, query_client};
+use crate::services::{ServiceFailure, query_client, request_id};
 use undertone_network::handle::Stopped;
 
 /// Pause before the stores are asked again; doubled each time that none answers.
@@ -57,7 +57,6 @@ pub(super) struct HistoryWalk<'a> {
     terms: SessionTerms,
     walked: WalkedHistory,
     liars: BTreeSet<Multiaddr>,
-    requests: u64,
     /// Messages taken in the current walk through one query.
     taken: usize,
     logged: Instant,
@@ -78,7 +77,6 @@ impl<'a> HistoryWalk<'a> {
             },
             walked: WalkedHistory::default(),
             liars: BTreeSet::new(),
-            requests: 0,
             taken: 0,
             logged: Instant::now(),
             edge_ns: plan.start_ns,
@@ -183,8 +181,7 @@ impl<'a> HistoryWalk<'a> {
         reader: &mut HistoryReader,
     ) -> Result<WalkEnd, Stopped> {
         loop {
-            self.requests += 1;
-            let request_id = format!("undertone-resume-{}", self.requests);
+            let request_id = request_id::random();
             let Some(request) = reader.request(request_id.as_str()) else {
                 return Ok(WalkEnd::Done);
             };

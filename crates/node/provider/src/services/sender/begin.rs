@@ -50,8 +50,7 @@ impl SenderDriver {
                 self.spawn(async move {
                     let answer = match identity {
                         Some(peer) => {
-                            let pushing =
-                                work.push(peer, version, &pubsub_topic, &message, request);
+                            let pushing = work.push(peer, version, &pubsub_topic, &message);
                             pushing.await
                         }
                         None => Err(PushFailure::NoPeers),
@@ -70,7 +69,7 @@ impl SenderDriver {
                 self.spawn(async move {
                     let answer = match identity {
                         _ if peer == OWN_ARCHIVE => work.ask_archive(query).await,
-                        Some(peer) => work.ask_peer(peer, &query, request).await,
+                        Some(peer) => work.ask_peer(peer, &query).await,
                         None => Err(ServicePeerFailure::NoAnswer),
                     };
                     SenderDone::History { request, answer }

@@ -15,7 +15,7 @@ use undertone_services::lightpush::{LightpushStatus, PushVersion};
 use undertone_services::sending::{PushFailure, RelayFailure, SendId, refused_push};
 
 use crate::services::client::PeerClient;
-use crate::services::{LightpushVersion, ServiceFailure, push_client, query_client};
+use crate::services::{LightpushVersion, ServiceFailure, push_client, query_client, request_id};
 use undertone_network::command::{ProofRefusal, PublishFailure, SenderQuestion};
 use undertone_network::handle::NodeHandle;
 
@@ -110,9 +110,8 @@ impl SenderWork {
         version: LightpushVersion,
         pubsub_topic: &Arc<str>,
         message: &WakuMessage,
-        request: RequestNo,
     ) -> Result<Option<u32>, PushFailure> {
-        let request_id = format!("send-{}", request.0);
+        let request_id = request_id::random();
         let address = Multiaddr::empty().with(Protocol::P2p(peer));
         let order = push_client::PushRequest {
             version,
@@ -136,9 +135,8 @@ impl SenderWork {
         &self,
         peer: PeerId,
         query: &HistoryQuery,
-        request: RequestNo,
     ) -> Result<HistoryPage, ServicePeerFailure> {
-        let request_id = format!("sent-{}", request.0);
+        let request_id = request_id::random();
         let address = Multiaddr::empty().with(Protocol::P2p(peer));
         let answer = query_client::query_one(&self.client, &address, query, &request_id).await;
         answer.map(|answer| answer.page).map_err(|failure| {
