@@ -6,7 +6,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::limits::Limits;
-use crate::parameters::{Degrees, FloodPublish, LargeMessages, Parameters};
+use crate::parameters::{Dandelion, Degrees, FloodPublish, LargeMessages, Parameters};
 use crate::policy::RouterPolicy;
 use crate::score::{ScoreParams, Thresholds, TopicScoreParams};
 use crate::strategy::{StrategyChoice, StrategyKind};
@@ -22,6 +22,8 @@ pub struct Config {
     pub strategy: StrategyChoice,
     /// Parameters of the strategies for large messages.
     pub large: LargeMessages,
+    /// Parameters of Dandelion++.
+    pub dandelion: Dandelion,
     /// Flooding: interval at which queued copies are sent; zero sends at once.
     pub flood_interval: Duration,
     /// Target sizes of meshes and gossip rounds.
@@ -100,6 +102,7 @@ impl Config {
         Self {
             strategy: StrategyKind::EagerMesh.into(),
             large: LargeMessages::default(),
+            dandelion: Dandelion::default(),
             flood_interval: Duration::ZERO,
             degrees: Degrees {
                 d: 6,
@@ -179,6 +182,7 @@ impl Config {
         Parameters {
             degrees: &self.degrees,
             large: &self.large,
+            dandelion: &self.dandelion,
             flood_publish: self.flood_publish,
             flood_interval: self.flood_interval,
             heartbeat: self.heartbeat,
@@ -209,6 +213,10 @@ impl Config {
         let large = &self.large;
         let paced = large.group > 0 && !large.gap.is_zero() && !large.iwant_retry.is_zero();
         rule(paced, Rule::LargeMessages)?;
+        let dandelion = &self.dandelion;
+        let timed = !dandelion.epoch.is_zero() && !dandelion.embargo_mean.is_zero();
+        let has_odds = (0.0..=1.0).contains(&dandelion.diffuser_probability);
+        rule(timed && has_odds, Rule::Dandelion)?;
         rule(self.history_gossip <= self.history_length, Rule::History)?;
         rule(
             (0.0..=1.0).contains(&self.gossip_factor),
@@ -295,6 +303,12 @@ pub struct ConfigError(pub Rule);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Rule {
+    /// Ranges of the parameters of Dandelion++.
+    #[error(
+        "dandelion.epoch and dandelion.embargo_mean must be longer than 0, dandelion.diffuser_probability must lie \
+         between 0 and 1"
+    )]
+    Dandelion,
     /// Range of the decay factors, `decay_to_zero` and `decay_interval`.
     #[error("decay factors and decay_to_zero must lie between 0 and 1, decay_interval above 0")]
     Decay,

@@ -4,14 +4,32 @@ use bytes::Bytes;
 
 use crate::io::{Class, Output};
 use crate::policy::SendOrder;
+use crate::rng::Rng;
 use crate::router::Router;
 use crate::send_schedule::{DelayedCopies, DueCopy};
-use crate::strategy::View;
+use crate::strategy::{Strategy, View};
 use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx};
 use crate::wire;
 
 impl Router {
+    /// Asks the strategy about a message of a topic.
+    pub(crate) fn ask_strategy<T>(
+        &mut self,
+        ix: TopicIx,
+        ask: impl FnOnce(&mut dyn Strategy, &View<'_>, &mut Rng) -> T,
+    ) -> T {
+        let view = View {
+            parameters: self.config.parameters(),
+            topic: self.topics.get(ix),
+            peers: &self.peers,
+            scores: &self.scores,
+            now: self.now,
+            started: self.started,
+        };
+        ask(self.strategy.as_mut(), &view, &mut self.rng)
+    }
+
     /// Sends a message of `len` bytes to receivers that, as far as we know, lack it. Returns the number of
     /// peers that get a copy or its id.
     pub(crate) fn spread(
@@ -26,15 +44,9 @@ impl Router {
         if self.config.policy.send_order == SendOrder::Random {
             self.rng.shuffle(&mut receivers);
         }
-        let view = View {
-            parameters: self.config.parameters(),
-            topic: self.topics.get(ix),
-            peers: &self.peers,
-            scores: &self.scores,
-            now: self.now,
-            started: self.started,
-        };
-        let plan = self.strategy.spread(&view, len, receivers, &mut self.rng);
+        let plan = self.ask_strategy(ix, |strategy, view, rng| {
+            strategy.spread(view, len, receivers, rng)
+        });
         let copies = plan.now.len() + plan.later.len();
         let count = copies + plan.ihave_only.len();
         self.count_sent(ix, len, copies);

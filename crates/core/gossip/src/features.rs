@@ -12,6 +12,9 @@ pub struct Features {
     pub idontwant: bool,
     /// Copies of large messages may be delayed, or first replaced by their ids (IHAVE).
     pub large_messages: bool,
+    /// The mark of messages in the stem of Dandelion++ is understood, see
+    /// [`stem_frame`](crate::wire::stem_frame).
+    pub stem: bool,
 }
 
 /// A protocol id and the features that it stands for.
@@ -29,6 +32,7 @@ const FLOOD: Features = Features {
     prune_details: false,
     idontwant: false,
     large_messages: false,
+    stem: false,
 };
 const V1_0: Features = Features {
     mesh: true,
@@ -48,9 +52,15 @@ const LARGE: Features = Features {
     ..V1_2
 };
 
+const STEM: Features = Features { stem: true, ..V1_2 };
+
 /// Protocol id by which nodes agree on alternative ways of sending large messages, whichever each of
 /// them uses; the wire format is that of v1.2.
 pub const LARGE_MESSAGES_ID: &str = "/undertone/relay-large/1.0.0";
+
+/// Protocol id by which nodes agree to pass messages on in the stem of Dandelion++; the wire format is that of v1.2
+/// and the mark of [`stem_frame`](crate::wire::stem_frame).
+pub const STEM_ID: &str = "/undertone/relay-stem/1.0.0";
 
 /// Protocol ids that the router knows, the preferred one first.
 ///
@@ -60,6 +70,10 @@ pub const PROTOCOLS: &[Protocol] = &[
     Protocol {
         id: LARGE_MESSAGES_ID,
         features: LARGE,
+    },
+    Protocol {
+        id: STEM_ID,
+        features: STEM,
     },
     Protocol {
         id: "/vac/waku/relay/2.0.0",
@@ -97,6 +111,7 @@ impl Features {
             prune_details: self.prune_details && other.prune_details,
             idontwant: self.idontwant && other.idontwant,
             large_messages: self.large_messages && other.large_messages,
+            stem: self.stem && other.stem,
         }
     }
 }

@@ -66,6 +66,10 @@ pub struct Limits {
     /// Messages with delayed copies (staggered sending, interval flooding); copies of further ones are sent
     /// at once.
     pub delayed_messages_max: usize,
+    /// Messages in the stem of Dandelion++; further ones are spread at once.
+    pub stem_messages_max: usize,
+    /// Bytes of messages in the stem; a message that does not fit is spread at once.
+    pub stem_bytes_max: usize,
     /// Open IWANT requests, over all peers; also the limit on ids waiting to be requested.
     pub promises_max: usize,
     /// Disconnected peers whose index, score or backoff is still remembered; beyond it, the longest-departed one is
@@ -108,6 +112,8 @@ impl Default for Limits {
             iwant_unknown_message_bytes: 2 << 10,
             cancellable_per_peer_max: 1024,
             delayed_messages_max: 256,
+            stem_messages_max: 1024,
+            stem_bytes_max: 16 << 20,
             promises_max: 20_000,
             retained_peers_max: 4096,
             backoffs_max: 1 << 16,

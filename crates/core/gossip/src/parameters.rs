@@ -74,6 +74,31 @@ impl Default for LargeMessages {
     }
 }
 
+/// Parameters of Dandelion++.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Dandelion {
+    /// Length of an epoch, in which a node keeps its successors and its role.
+    pub epoch: Duration,
+    /// Probability that a node spreads the stem messages of others in an epoch (q), 0 to 1.
+    pub diffuser_probability: f64,
+    /// Mean of the time after which a node spreads a message itself if it has got no ordinary copy.
+    pub embargo_mean: Duration,
+}
+
+impl Default for Dandelion {
+    /// The mean follows from Proposition 3 of the paper, `k (k - 1) hop / (-2 ln(1 - e))`: with it a message makes
+    /// `k` = 5 hops (1/q) of 100 ms (44/WAKU2-DANDELION) before the first of their timers ends, except for one
+    /// message of ten (`e` = 0.1).
+    fn default() -> Self {
+        Self {
+            epoch: Duration::from_secs(600),
+            diffuser_probability: 0.2,
+            embargo_mean: Duration::from_millis(9_500),
+        }
+    }
+}
+
 /// The part of a configuration that a strategy reads.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -82,6 +107,8 @@ pub struct Parameters<'a> {
     pub degrees: &'a Degrees,
     /// Parameters of the strategies for large messages.
     pub large: &'a LargeMessages,
+    /// Parameters of Dandelion++.
+    pub dandelion: &'a Dandelion,
     /// How messages published by this node are flooded.
     pub flood_publish: FloodPublish,
     /// Flooding: interval at which queued copies are sent; zero sends at once.

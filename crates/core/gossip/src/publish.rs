@@ -6,7 +6,6 @@ use crate::error::{ApiMisuse, PublishError};
 use crate::io::{Class, Output};
 use crate::router::Router;
 use crate::seen::SeenStatus;
-use crate::strategy::View;
 use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx, RequestId, Topic};
 use crate::wire;
@@ -68,29 +67,41 @@ impl Router {
                 max,
             });
         }
-        self.fill_fanout(ix);
+        if let Some(stemmed) = self.stem.make_public(&id) {
+            return Ok((id, self.end_stem(id, stemmed)));
+        }
         if !is_seen {
-            let expires = self.now.after(self.config.seen_ttl);
-            let published = SeenStatus::Valid {
-                at: self.now,
-                credited: Vec::new(),
-            };
-            self.seen.begin(id, published, expires);
+            self.note_valid(id, Vec::new());
         }
         // Peers that were asked for the message may still answer; their copies will be duplicates.
         self.on_message_received(&id, None);
+        if !is_seen && self.pass_on(ix, id, data, None) {
+            return Ok((id, 1));
+        }
+        Ok((id, self.spread_own(ix, id, data.len(), frame)))
+    }
+
+    /// Sends a message of this node to the receivers of published messages; returns their number.
+    pub(crate) fn spread_own(
+        &mut self,
+        ix: TopicIx,
+        id: MessageId,
+        len: usize,
+        frame: Bytes,
+    ) -> usize {
+        self.fill_fanout(ix);
         self.cache.put(id, ix, frame.clone());
-        let view = View {
-            parameters: self.config.parameters(),
-            topic: self.topics.get(ix),
-            peers: &self.peers,
-            scores: &self.scores,
-            now: self.now,
-            started: self.started,
-        };
-        let receivers = self.strategy.publish(&view, data.len(), &mut self.rng);
-        let sent = self.spread(ix, id, Class::Publish, (data.len(), &frame), receivers);
-        Ok((id, sent))
+        let receivers =
+            self.ask_strategy(ix, |strategy, view, rng| strategy.publish(view, len, rng));
+        self.spread(ix, id, Class::Publish, (len, &frame), receivers)
+    }
+
+    /// Records an accepted message as seen from now on; the peers in `credited` have delivered it.
+    pub(crate) fn note_valid(&mut self, id: MessageId, credited: Vec<PeerIx>) {
+        let expires = self.now.after(self.config.seen_ttl);
+        let at = self.now;
+        self.seen
+            .begin(id, SeenStatus::Valid { at, credited }, expires);
     }
 
     /// Fills the fanout of a topic that is published to without a subscription: D peers that are kept.

@@ -7,7 +7,7 @@ use crate::io::{Class, Output, Report, Verdict};
 use crate::pending::PendingMessage;
 use crate::router::Router;
 use crate::seen::{Copy, SeenStatus};
-use crate::strategy::View;
+use crate::stem::Arrival;
 use crate::topics::TopicIx;
 use crate::types::{MessageId, PeerIx};
 use crate::wire::{self, Frame, WireMessage};
@@ -39,8 +39,10 @@ impl Router {
         // Before messages, so that an IDONTWANT takes effect if it arrives in one frame with the message it
         // names.
         self.on_idontwant(peer, &rpc.idontwant);
+        let features = self.peers.get(peer).map(|state| state.features);
+        let by_stem = rpc.stem && features.is_some_and(|features| features.stem);
         for message in rpc.messages {
-            self.message(peer, message, frame);
+            self.message(peer, message, frame, by_stem);
         }
         if self.strategy.keeps_mesh() {
             self.on_grafts(peer, &rpc.graft);
@@ -69,7 +71,7 @@ impl Router {
         }
     }
 
-    fn message(&mut self, peer: PeerIx, message: WireMessage, frame: &Frame) {
+    fn message(&mut self, peer: PeerIx, message: WireMessage, frame: &Frame, by_stem: bool) {
         let Some(ix) = self
             .topics
             .find(&message.topic)
@@ -84,8 +86,8 @@ impl Router {
         if message.signed {
             return self.misbehaved(peer, Some(ix), PeerMisbehaved::SignedMessage { id });
         }
-        if self.seen.contains(&id) {
-            return self.further_copy(peer, ix, id);
+        if self.seen.contains(&id) || self.stem.hides(&id) {
+            return self.further_copy(peer, ix, id, message.data.len(), by_stem);
         }
         if !self.placement.belongs(&message.topic, &message.data) {
             // Not marked as seen, and a request for the message on another topic stays open.
@@ -111,7 +113,11 @@ impl Router {
             },
             expires,
         );
-        self.announce_idontwant(ix, id, peer, message.data.len());
+        if by_stem && self.stem.has_room(message.data.len(), &self.config.limits) {
+            self.stem.arrive(id, peer);
+        } else {
+            self.announce_idontwant(ix, id, peer, message.data.len());
+        }
         let topic = self.topics.get(ix).name.clone();
         let frame = frame.bytes();
         let alone = wire::message_frame_len(&topic, &message.data) == frame.len();
@@ -137,12 +143,27 @@ impl Router {
         });
     }
 
-    fn further_copy(&mut self, peer: PeerIx, topic: TopicIx, id: MessageId) {
+    fn further_copy(
+        &mut self,
+        peer: PeerIx,
+        topic: TopicIx,
+        id: MessageId,
+        len: usize,
+        by_stem: bool,
+    ) {
         self.stats.duplicates_received += 1;
-        // The peer has the message, so it needs no copy.
-        self.cancel(peer, &id);
+        if by_stem {
+            self.stem.note_sender(&id, peer);
+        } else {
+            // The peer has the message, so it needs no copy.
+            self.cancel(peer, &id);
+            if self.stem.hides(&id) && self.copy_ends_stem(peer, topic, id, len) {
+                return;
+            }
+        }
         let window = self.scores.delivery_window(topic);
         match self.seen.copy(&id, peer, self.now, window) {
+            Copy::Credit if by_stem => {}
             Copy::Credit => self.scores.mesh_delivery(peer, topic),
             Copy::Penalty => {
                 self.misbehaved(peer, Some(topic), PeerMisbehaved::InvalidMessage { id });
@@ -164,9 +185,15 @@ impl Router {
             data,
             frame,
         } = waiting;
+        let arrival = self.stem.judged(&id);
+        let in_stem = arrival.as_ref().is_some_and(|arrival| !arrival.is_public);
         if verdict == Verdict::Forget {
             self.seen.remove(&id);
             return;
+        }
+        if in_stem {
+            // Peers that announced the message while it was hidden need not be asked any more.
+            self.on_message_received(&id, None);
         }
         let status = match verdict {
             Verdict::Accept => SeenStatus::Valid {
@@ -180,14 +207,13 @@ impl Router {
         match verdict {
             Verdict::Accept => {
                 self.count_accepted(topic, data.len());
-                self.scores.first_delivery(from, topic);
-                for peer in senders.iter().filter(|peer| **peer != from) {
-                    self.scores.mesh_delivery(*peer, topic);
-                }
+                self.credit(topic, from, &senders, arrival.as_ref());
                 if !self.topics.get(topic).joined {
                     return;
                 }
-                self.forward(topic, id, &data, frame, &senders);
+                if !(in_stem && self.pass_on(topic, id, &data, Some(from))) {
+                    self.forward(topic, id, &data, frame, &senders);
+                }
                 let topic = self.topics.get(topic).name.clone();
                 self.output(Output::Deliver {
                     id,
@@ -209,29 +235,43 @@ impl Router {
         }
     }
 
-    fn forward(
+    /// Credits the peers that sent an accepted message. A copy that came by the stem earns nothing.
+    fn credit(
+        &mut self,
+        topic: TopicIx,
+        first: PeerIx,
+        senders: &[PeerIx],
+        arrival: Option<&Arrival>,
+    ) {
+        let others = senders.iter().copied().filter(|peer| *peer != first);
+        let by_stem = arrival.map_or(&[][..], |arrival| &arrival.senders);
+        let mut earning = std::iter::once(first)
+            .chain(others)
+            .filter(|peer| !by_stem.contains(peer));
+        if let Some(first) = earning.next() {
+            self.scores.first_delivery(first, topic);
+        }
+        for peer in earning {
+            self.scores.mesh_delivery(peer, topic);
+        }
+    }
+
+    /// Forwards a message to all receivers but these senders; returns the number of peers that get a copy or its id.
+    pub(crate) fn forward(
         &mut self,
         ix: TopicIx,
         id: MessageId,
         data: &Bytes,
         frame: Option<Bytes>,
         senders: &[PeerIx],
-    ) {
+    ) -> usize {
         let topic = self.topics.get(ix);
         // The received frame is forwarded unchanged if the message came alone, and re-encoded otherwise.
         let frame = frame.unwrap_or_else(|| wire::message_frame(&topic.name, data));
-        let view = View {
-            parameters: self.config.parameters(),
-            topic,
-            peers: &self.peers,
-            scores: &self.scores,
-            now: self.now,
-            started: self.started,
-        };
-        let mut receivers = self.strategy.forward(&view);
+        let mut receivers = self.ask_strategy(ix, |strategy, view, _| strategy.forward(view));
         receivers.retain(|peer| !senders.contains(peer));
         self.cache.put(id, ix, frame.clone());
-        self.spread(ix, id, Class::Forward, (data.len(), &frame), receivers);
+        self.spread(ix, id, Class::Forward, (data.len(), &frame), receivers)
     }
 }
 

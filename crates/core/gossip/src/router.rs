@@ -19,6 +19,7 @@ use crate::rng::Rng;
 use crate::score::Scores;
 use crate::seen::Seen;
 use crate::send_schedule::SendSchedule;
+use crate::stem::Stem;
 use crate::strategy::Strategy;
 use crate::time::Time;
 use crate::topics::{TopicIx, Topics};
@@ -50,6 +51,7 @@ pub struct Router {
     pub(crate) fetcher: Fetcher,
     pub(crate) transfers: Transfers,
     pub(crate) send_schedule: SendSchedule,
+    pub(crate) stem: Stem,
     pub(crate) seen: Seen,
     pub(crate) cache: Cache,
     pub(crate) pending: Pending,
@@ -94,6 +96,7 @@ impl Router {
             fetcher: Fetcher::new(config.iwant_followup, FetcherLimits::from(limits)),
             transfers: Transfers::default(),
             send_schedule: SendSchedule::new(limits.delayed_messages_max),
+            stem: Stem::default(),
             seen: Seen::new(&mut rng, limits.seen_max),
             cache: Cache::new(
                 &mut rng,
@@ -178,6 +181,7 @@ impl Router {
         if self.send_schedule.next() <= now {
             self.send_due();
         }
+        self.end_embargoes();
         if self.next_iwant() <= now {
             self.ask_due();
         }
@@ -196,7 +200,7 @@ impl Router {
 
     /// Returns the latest time at which the driver must pass the next input, e.g. [`Input::Tick`].
     pub fn next_timeout(&self) -> Time {
-        let upkeep = self.upkeep_timeout();
+        let upkeep = self.upkeep_timeout().min(self.stem.next());
         upkeep.min(self.send_schedule.next()).min(self.next_iwant())
     }
 
@@ -437,6 +441,8 @@ impl Router {
             iwant_waiting: self.fetcher.waiting(),
             transfers: self.transfers.len(),
             delayed_messages: self.send_schedule.len(),
+            stem_messages: self.stem.len(),
+            stem_bytes: self.stem.bytes(),
             backoffs: self.backoffs.len(),
             departed: self.departed.len(),
             subscriptions_of_a_peer: per_peer(|state| state.topics.len()),
@@ -472,6 +478,10 @@ pub struct Usage {
     pub transfers: usize,
     /// Messages with delayed copies.
     pub delayed_messages: usize,
+    /// Messages in the stem of Dandelion++.
+    pub stem_messages: usize,
+    /// Bytes of messages in the stem.
+    pub stem_bytes: usize,
     /// Backoffs remembered, over all topics and peers.
     pub backoffs: usize,
     /// Disconnected peers whose index is still bound.

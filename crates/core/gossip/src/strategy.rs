@@ -8,6 +8,7 @@
 
 mod checked;
 mod choice;
+mod dandelion;
 mod eager_mesh;
 mod flood;
 mod interface;

@@ -10,6 +10,7 @@
 mod asking;
 mod contract;
 mod cves;
+mod dandelion;
 mod determinism;
 mod flood;
 mod forgetting;

@@ -17,7 +17,7 @@ use bytes::Bytes;
 pub use decode::decode;
 pub use early::EarlyId;
 pub(crate) use encode::{ENTRY_OVERHEAD_BYTES, ids_bytes, join, message_frame_len, px_bytes};
-pub use encode::{Encoder, message_frame};
+pub use encode::{Encoder, STEM_FIELD, message_frame, stem_frame};
 pub use frame::Frame;
 pub use undertone_wire::{VARINT_LEN_MAX, VarintError, read_varint};
 
@@ -49,12 +49,18 @@ pub struct Rpc {
     pub idontwant: Vec<MessageId>,
     /// Number of IDONTWANT entries (an entry may carry many ids).
     pub idontwant_entries: usize,
+    /// Whether the messages are marked as being in the stem, see [`stem_frame`].
+    pub stem: bool,
 }
 
 impl Rpc {
-    /// Whether the RPC has no known content.
+    /// Whether the RPC has no known content. The mark of the stem is none by itself.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let nothing = Self {
+            stem: self.stem,
+            ..Self::default()
+        };
+        *self == nothing
     }
 }
 

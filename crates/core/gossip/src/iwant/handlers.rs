@@ -102,7 +102,8 @@ impl Router {
         let in_flight = self.in_flight();
         let mut wanted = Vec::new();
         for id in &ihave.ids {
-            if self.seen.contains(id) {
+            // A message in the stem is asked for as if it were unknown: silence would tell the peer that it is here.
+            if self.seen.contains(id) && !self.stem.hides(id) {
                 continue;
             }
             if self.fetcher.is_asked(id, peer) {

@@ -57,6 +57,11 @@ impl Strategy for Checked {
         });
         plan
     }
+
+    fn stem(&mut self, view: &View<'_>, from: Option<PeerIx>, rng: &mut Rng) -> Option<PeerIx> {
+        let next = self.strategy.stem(view, from, rng)?;
+        view.understands_stem(next).then_some(next)
+    }
 }
 
 /// Keeps the first occurrence of each peer that is subscribed to the topic.

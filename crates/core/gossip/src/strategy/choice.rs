@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::checked::Checked;
+use super::dandelion::Dandelion;
 use super::eager_mesh::EagerMesh;
 use super::flood::Flood;
 use super::interface::{Strategy, StrategyFactory};
@@ -13,6 +14,7 @@ use super::staggered::Staggered;
 /// Creates a built-in strategy.
 fn built_in(kind: StrategyKind) -> Box<dyn Strategy> {
     match kind {
+        StrategyKind::Dandelion => Box::new(Dandelion::default()),
         StrategyKind::EagerMesh => Box::new(EagerMesh),
         StrategyKind::Flood => Box::new(Flood),
         StrategyKind::Staggered => Box::new(Staggered),

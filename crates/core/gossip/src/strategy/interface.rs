@@ -46,6 +46,16 @@ pub trait Strategy: fmt::Debug + Send {
     ) -> SendPlan {
         SendPlan::at_once(receivers)
     }
+
+    /// Names the peer to which a message is passed on alone, in the stem of Dandelion++; `None` spreads the message.
+    /// By default every message is spread.
+    ///
+    /// It is asked about messages of this node, with `from` = `None`, and about accepted messages that `from` passed
+    /// on in the stem. The peer must be subscribed to the topic and have the feature
+    /// [`stem`](crate::Features::stem).
+    fn stem(&mut self, _view: &View<'_>, _from: Option<PeerIx>, _rng: &mut Rng) -> Option<PeerIx> {
+        None
+    }
 }
 
 /// Constructor of a [`Strategy`], stored in configurations: each router created from a configuration gets a strategy

@@ -8,6 +8,8 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StrategyKind {
+    /// Dandelion++: a message passes through some peers one by one, then spreads as in GossipSub.
+    Dandelion,
     /// GossipSub: full copies to the mesh, ids to some other subscribers.
     EagerMesh,
     /// Flooding: a full copy to every subscriber (Waku v1, floodsub).
@@ -33,6 +35,7 @@ impl StrategyKind {
         ("flood", Self::Flood),
         ("staggered", Self::Staggered),
         ("reduced", Self::Reduced),
+        ("dandelion", Self::Dandelion),
     ];
 }
 

@@ -7,7 +7,7 @@ use crate::rng::Rng;
 use crate::score::Scores;
 use crate::time::Time;
 use crate::topics::TopicState;
-use crate::types::{PeerIx, Topic};
+use crate::types::{Direction, PeerIx, Topic};
 
 /// State that a strategy may read: the topic of a message, and the peers around it.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +60,19 @@ impl<'a> View<'a> {
     /// Whether a connected peer is explicit, see [`explicit`](crate::NewPeer::explicit).
     pub fn is_explicit(&self, peer: PeerIx) -> bool {
         self.peers.get(peer).is_some_and(|state| state.explicit)
+    }
+
+    /// Whether this node dialled a connected peer.
+    pub fn is_outbound(&self, peer: PeerIx) -> bool {
+        let state = self.peers.get(peer);
+        state.is_some_and(|state| state.direction == Direction::Outbound)
+    }
+
+    /// Whether messages of the topic may be passed on to the peer in the stem of Dandelion++: it is subscribed and has
+    /// the feature [`stem`](Features::stem).
+    pub fn understands_stem(&self, peer: PeerIx) -> bool {
+        let features = self.features(peer);
+        self.topic.subscribers.contains(peer) && features.is_some_and(|features| features.stem)
     }
 
     /// Present time of the router.

@@ -162,7 +162,7 @@ fn topic_score(config: &mut Config) -> &mut TopicScoreParams {
 #[test]
 fn a_configuration_that_breaks_a_rule_is_refused_by_name() {
     type Change = fn(&mut Config);
-    let changes: [(Change, Rule); 17] = [
+    let changes: [(Change, Rule); 20] = [
         (|c| c.degrees.d_low = 7, Rule::DegreeOrder),
         (|c| c.degrees.d = 9, Rule::DegreeOrder),
         (|c| c.degrees.d_score = 9, Rule::ScoreDegree),
@@ -176,6 +176,12 @@ fn a_configuration_that_breaks_a_rule_is_refused_by_name() {
         ),
         (|c| c.heartbeat = Duration::ZERO, Rule::Heartbeat),
         (|c| c.history_gossip = 7, Rule::History),
+        (|c| c.dandelion.epoch = Duration::ZERO, Rule::Dandelion),
+        (
+            |c| c.dandelion.embargo_mean = Duration::ZERO,
+            Rule::Dandelion,
+        ),
+        (|c| c.dandelion.diffuser_probability = 1.1, Rule::Dandelion),
         (|c| c.gossip_factor = f64::NAN, Rule::GossipFactor),
         (|c| c.thresholds.gossip = 1.0, Rule::Thresholds),
         (|c| c.thresholds.publish = -99.0, Rule::Thresholds),

@@ -12,10 +12,10 @@ use proptest::prelude::*;
 use super::raw;
 use super::solo::peer;
 use crate::types::{MessageId, RequestId};
-use crate::wire::decode;
+use crate::wire::{STEM_FIELD, decode};
 use crate::{
     Config, Direction, Input, Limits, NewPeer, Output, PROTOCOLS, PeerIx, Progress, Router,
-    SendHandle, Time, Topic, Verdict,
+    SendHandle, StrategyKind, Time, Topic, Verdict,
 };
 
 const PEERS: u32 = 8;
@@ -72,6 +72,7 @@ fn entry() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => (any::<bool>(), name()).prop_map(|(on, t)| raw::subscription(on, &t)),
         6 => (name(), 0u8..12).prop_map(|(t, i)| raw::publish(&t, &data(i))),
+        2 => Just(raw::number(STEM_FIELD.into(), 1)),
         4 => name().prop_map(|t| raw::graft(&t)),
         3 => (name(), any::<Option<u64>>(), any::<bool>()).prop_map(|(t, backoff, px)| {
             let offered: [(&[u8], &[u8]); 1] = [(b"id", b"record")];
@@ -145,6 +146,8 @@ fn config(px: bool) -> Config {
         iwant_ids_per_heartbeat_max: 20,
         cancellable_per_peer_max: 4,
         delayed_messages_max: 2,
+        stem_messages_max: 2,
+        stem_bytes_max: 400,
         promises_max: 25,
         retained_peers_max: 3,
         backoffs_max: 6,
@@ -159,6 +162,8 @@ struct Driver {
     router: Router,
     now: Time,
     connected: BTreeSet<u32>,
+    /// Connected peers that understand stem messages.
+    stem: BTreeSet<u32>,
     inbound: BTreeSet<u32>,
     waiting: VecDeque<MessageId>,
     handles: VecDeque<(PeerIx, SendHandle)>,
@@ -169,8 +174,13 @@ struct Driver {
 }
 
 impl Driver {
-    fn new(px: bool, patient: bool) -> Self {
+    fn new(px: bool, patient: bool, in_stem: bool) -> Self {
         let mut config = config(px);
+        if in_stem {
+            config.strategy = StrategyKind::Dandelion.into();
+            config.dandelion.epoch = Duration::from_secs(5);
+            config.dandelion.embargo_mean = Duration::from_secs(3);
+        }
         if patient {
             config.large.transfer_wait = Duration::from_hours(1);
         }
@@ -178,6 +188,7 @@ impl Driver {
             router: Router::new(config, [1; 32], Time::ZERO).unwrap(),
             now: Time::ZERO,
             connected: BTreeSet::new(),
+            stem: BTreeSet::new(),
             inbound: BTreeSet::new(),
             waiting: VecDeque::new(),
             handles: VecDeque::new(),
@@ -200,6 +211,7 @@ impl Driver {
                     return Ok(());
                 }
                 self.inbound.remove(n);
+                self.negotiate(*n, *protocol);
                 let direction = if *outbound {
                     Direction::Outbound
                 } else {
@@ -224,6 +236,7 @@ impl Driver {
             }
             Op::Renew(n, _) if !self.connected.contains(n) => return Ok(()),
             Op::Renew(n, protocol) => {
+                self.negotiate(*n, *protocol);
                 let inbound = self.inbound.contains(n);
                 let ip = Some(std::net::Ipv4Addr::new(10, 0, 1, (*n % 3) as u8).into());
                 Input::Renewed(NewPeer {
@@ -299,6 +312,13 @@ impl Driver {
         self.take(input)
     }
 
+    fn negotiate(&mut self, n: u32, protocol: usize) {
+        match PROTOCOLS[protocol].features.stem {
+            true => self.stem.insert(n),
+            false => self.stem.remove(&n),
+        };
+    }
+
     fn take(&mut self, input: Input) -> Result<(), TestCaseError> {
         // Topics of this node may exceed the limit; this driver makes no other mistake.
         let own = matches!(input, Input::Subscribe(_) | Input::Publish { .. });
@@ -333,6 +353,7 @@ impl Driver {
                 prop_assert!(self.connected.contains(&peer.0), "to a stranger");
                 let rpc = decode(&raw::strip_prefix(&frame), &Limits::default());
                 let rpc = rpc.map_err(|e| TestCaseError::fail(format!("unreadable: {e}")))?;
+                prop_assert!(!rpc.stem || self.stem.contains(&peer.0), "not understood");
                 let limits = &self.router.config().limits;
                 let max = if rpc.messages.is_empty() {
                     limits.control_frame_bytes_max
@@ -393,6 +414,8 @@ impl Driver {
                 usage.delayed_messages,
                 limits.delayed_messages_max,
             ),
+            ("stem", usage.stem_messages, limits.stem_messages_max),
+            ("stem bytes", usage.stem_bytes, limits.stem_bytes_max),
             ("backoffs", usage.backoffs, limits.backoffs_max),
             ("departed", usage.departed, limits.retained_peers_max),
             (
@@ -448,9 +471,10 @@ proptest! {
     fn any_inputs_keep_every_bound(
         px in any::<bool>(),
         patient in any::<bool>(),
+        in_stem in any::<bool>(),
         ops in prop::collection::vec(op(), 0..150),
     ) {
-        let mut driver = Driver::new(px, patient);
+        let mut driver = Driver::new(px, patient, in_stem);
         for op in &ops {
             driver.run(op)?;
         }

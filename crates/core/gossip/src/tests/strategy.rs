@@ -51,6 +51,11 @@ impl Strategy for Careless {
             .later(peers(&[0, 1, 8, 1]), Time::ZERO, 0)
             .ihave_only(peers(&[1, 2, 3, 7]))
     }
+
+    /// A subscriber that does not understand stem messages.
+    fn stem(&mut self, _: &View<'_>, _: Option<PeerIx>, _: &mut Rng) -> Option<PeerIx> {
+        Some(PeerIx(0))
+    }
 }
 
 fn with(strategy: impl StrategyFactory + 'static) -> Config {

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use undertone_wire::{FieldError, FieldReader, FieldValue};
 
-use super::{IHave, Prune, PxPeer, Rpc, Subscription, WireMessage};
+use super::{IHave, Prune, PxPeer, Rpc, STEM_FIELD, Subscription, WireMessage};
 use crate::error::Malformed;
 use crate::limits::Limits;
 use crate::types::{MessageId, Topic};
@@ -142,6 +142,9 @@ pub fn decode(frame: &Bytes, limits: &Limits) -> Result<Rpc, Malformed> {
                 rpc.messages.push(message(b, decoder)?);
             }
             (3, FieldValue::Bytes(b)) => control(b, &mut rpc, &mut iwant_entries, decoder)?,
+            (number, FieldValue::Varint(1)) if number == u64::from(STEM_FIELD) && !rpc.stem => {
+                rpc.stem = true;
+            }
             _ => decoder.unknown_field()?,
         }
     }

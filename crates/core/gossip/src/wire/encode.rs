@@ -7,8 +7,17 @@ use undertone_wire::{
 
 use crate::types::{MessageId, Topic};
 
-/// Length of a field with `len` bytes of content. All field numbers of an RPC are below 16 and have tags of one
-/// byte, like number 1.
+/// Number of the RPC's field that marks its messages as being in the stem; the only value is 1.
+///
+/// GossipSub v1.3 asks experimental extensions for a random number above 0x200000, whose tag takes four bytes. Other
+/// implementations skip it as an unknown field.
+pub const STEM_FIELD: u32 = 5_851_837;
+
+/// Length of the mark: a tag of four bytes and the value.
+const STEM_MARK_BYTES: usize = 5;
+
+/// Length of a field with `len` bytes of content. All other field numbers of an RPC are below 16 and have tags of
+/// one byte, like number 1.
 fn field_len(len: usize) -> usize {
     bytes_field_len(1, len)
 }
@@ -26,14 +35,27 @@ pub(crate) fn message_frame_len(topic: &Topic, data: &[u8]) -> usize {
 
 /// Encodes the frame that carries one message; it is written once and shared between all receivers.
 pub fn message_frame(topic: &Topic, data: &[u8]) -> Bytes {
+    begun_frame(topic, data, 0).into()
+}
+
+/// Encodes the frame that carries one message in the stem of Dandelion++: that of [`message_frame`] with the mark
+/// after the message. It may be sent only to peers with the feature [`stem`](crate::Features::stem).
+pub fn stem_frame(topic: &Topic, data: &[u8]) -> Bytes {
+    let mut out = begun_frame(topic, data, STEM_MARK_BYTES);
+    put_varint_field(&mut out, STEM_FIELD, 1);
+    out.into()
+}
+
+/// Encodes a frame that carries one message and lacks `more` bytes at its end.
+fn begun_frame(topic: &Topic, data: &[u8], more: usize) -> Vec<u8> {
     let message = message_len(topic, data);
-    let rpc = field_len(message);
+    let rpc = field_len(message) + more;
     let mut out = Vec::with_capacity(varint_len(rpc as u64) + rpc);
     put_varint(&mut out, rpc as u64);
     put_bytes_header(&mut out, 2, message);
     put_bytes_field(&mut out, 2, data);
     put_bytes_field(&mut out, 4, topic.as_bytes());
-    out.into()
+    out
 }
 
 /// Upper bound on the bytes of the headers around one control entry, including its parents, the frame's

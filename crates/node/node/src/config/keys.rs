@@ -335,10 +335,12 @@ table! {
             "how long IHAVE is sent";
         /// Whether own messages go to all subscribers.
         flood_publish: bool, "gossip.flood-publish", BOOL, "send own messages to all subscribers";
-        /// Strategy for large messages: `eager-mesh`, `staggered` or `reduced`.
-        strategy: StrategyKind, "gossip.strategy", "eager-mesh, staggered or reduced",
-            "how large messages are spread [eager-mesh]; the others apply to peers that offer \
-             /undertone/relay-large/1.0.0 too";
+        /// How messages are spread: `eager-mesh`; `staggered` or `reduced` for large ones; `dandelion` to hide the
+        /// publisher.
+        strategy: StrategyKind, "gossip.strategy", "eager-mesh, staggered, reduced or dandelion",
+            "how messages are spread [eager-mesh]; staggered and reduced change large messages, between peers that \
+             offer /undertone/relay-large/1.0.0; dandelion hides the publisher, if peers offer \
+             /undertone/relay-stem/1.0.0";
         // In shorter parts, the hashes carried by each part would dominate.
         /// Payloads longer than this are published in parts, and received parts are reassembled, bytes.
         fragment_bytes: usize [1000..], "gossip.fragment-bytes", "bytes, 1000 or more",

@@ -4,7 +4,7 @@
 use std::{num::NonZeroU16, path::PathBuf};
 
 use libp2p::Multiaddr;
-use undertone_gossip::{Features, LARGE_MESSAGES_ID, PROTOCOLS, StrategyKind};
+use undertone_gossip::{Features, LARGE_MESSAGES_ID, PROTOCOLS, STEM_ID, StrategyKind};
 use undertone_message::NetworkPreset;
 
 use super::keys::{GossipOverrides, RawConfig};
@@ -175,11 +175,10 @@ impl Resolver {
 
     fn protocols(&self) -> Result<Vec<String>, ConfigError> {
         let own = &self.raw.protocols;
-        let strategy = self.gossip.strategy;
-        let defaults = if strategy.is_some_and(|kind| kind != StrategyKind::EagerMesh) {
-            &[LARGE_MESSAGES_ID, DEFAULT_PROTOCOL][..]
-        } else {
-            &[DEFAULT_PROTOCOL]
+        let defaults = match self.gossip.strategy {
+            None | Some(StrategyKind::EagerMesh) => &[DEFAULT_PROTOCOL][..],
+            Some(StrategyKind::Dandelion) => &[STEM_ID, DEFAULT_PROTOCOL],
+            Some(_) => &[LARGE_MESSAGES_ID, DEFAULT_PROTOCOL],
         };
         let defaults = || defaults.iter().map(|&id| id.to_owned()).collect();
         let protocols: Vec<_> = own.get()?.unwrap_or_else(defaults);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::tests::raw::{bytes, framed, subscribe};
 use crate::types::{MessageId, Topic};
-use crate::wire::{EarlyId, Frame, decode, message_frame, unframe};
+use crate::wire::{EarlyId, Frame, decode, message_frame, stem_frame, unframe};
 
 /// Passes a frame in pieces of `piece_bytes`, and returns the data and id found.
 fn hashed(frame: &[u8], piece_bytes: usize) -> Option<(Range<usize>, MessageId)> {
@@ -40,6 +40,17 @@ proptest! {
             prop_assert_eq!(id, MessageId::of(&frame[range]));
         }
     }
+}
+
+#[test]
+fn the_mark_of_the_stem_does_not_hide_the_id() {
+    let bytes = stem_frame(&Topic::new("topic"), b"data");
+    let (range, id) = hashed(&bytes, 1).expect("the data comes first");
+    assert_eq!((&bytes[range], id), (&b"data"[..], MessageId::of(b"data")));
+    let frame = Frame::with_early_id(bytes.clone(), EarlyId::default());
+    let body = unframe(&bytes).expect("one frame");
+    let rpc = decode(&body, &Default::default()).expect("well-formed");
+    assert_eq!(frame.id_of(&rpc.messages[0].data), Some(id));
 }
 
 #[test]

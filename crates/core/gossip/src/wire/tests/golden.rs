@@ -6,9 +6,13 @@
 use bytes::Bytes;
 
 use super::read;
+use crate::limits::Limits;
 use crate::tests::raw;
 use crate::types::{MessageId, Topic};
-use crate::wire::{Encoder, IHave, Prune, PxPeer, Rpc, Subscription, WireMessage, message_frame};
+use crate::wire::{
+    Encoder, IHave, Prune, PxPeer, Rpc, STEM_FIELD, Subscription, WireMessage, decode,
+    message_frame, stem_frame,
+};
 
 const ID: MessageId = MessageId([0x11; 32]);
 
@@ -67,6 +71,31 @@ fn message() {
         ..Rpc::default()
     };
     assert_eq!(read(raw::strip_prefix(&frame)), Ok(rpc));
+}
+
+#[test]
+fn message_in_the_stem() {
+    let frame = stem_frame(&a(), b"hi");
+    assert_eq!(frame, hex("0e 1207 12026869 220161 e8aba91601"));
+    let read = read(raw::strip_prefix(&frame)).unwrap();
+    let alone = message_frame(&a(), b"hi");
+    let rpc = decode(&raw::strip_prefix(&alone), &Limits::default()).unwrap();
+    assert_eq!(read, Rpc { stem: true, ..rpc });
+}
+
+/// Whoever reads the mark as an unknown field, as all others do, may not be sent more of it than of those.
+#[test]
+fn the_mark_of_the_stem_counts_once_and_is_no_content() {
+    let mark = raw::number(STEM_FIELD.into(), 1);
+    let once = read(mark.clone()).unwrap();
+    assert!(once.stem && once.is_empty());
+    let max = Limits::default().unknown_fields_per_rpc_max;
+    assert!(read(mark.repeat(max + 1)).is_ok());
+    assert!(read(mark.repeat(max + 2)).is_err());
+    for other in [0, 2, u64::MAX] {
+        assert!(!read(raw::number(STEM_FIELD.into(), other)).unwrap().stem);
+    }
+    assert!(!read(raw::bytes(STEM_FIELD.into(), b"1")).unwrap().stem);
 }
 
 #[test]

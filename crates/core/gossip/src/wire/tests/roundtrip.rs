@@ -45,6 +45,7 @@ prop_compose! {
             prune: prune.into_iter().map(prune_of).collect(),
             idontwant,
             idontwant_entries: 1,
+            stem: false,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! `[relay]`: every parameter of the router, by its name in `undertone_gossip::Config`.
 
 use toml_edit::{DocumentMut, InlineTable};
-use undertone_gossip::{Config, FloodPublish, LargeMessages, Limits, PROFILES, PROTOCOLS};
+use undertone_gossip::{
+    Config, Dandelion, FloodPublish, LargeMessages, Limits, PROFILES, PROTOCOLS,
+};
 use undertone_settings::{MS, S, SectionKey, TomlEntry, TomlValue, keys};
 use undertone_sim::Scenario;
 use undertone_sim::scenario::{GroupRelay, RelaySetup};
@@ -50,6 +52,11 @@ const LARGE: &[FieldKey<LargeMessages>] = fields![
     duration(MS): transfer_wait_ms = transfer_wait;
 ];
 
+const DANDELION: &[FieldKey<Dandelion>] = fields![
+    duration(S): epoch_s = epoch, embargo_mean_s = embargo_mean;
+    number(0.0, 1.0): diffuser_probability;
+];
+
 const LIMITS: &[FieldKey<Limits>] = fields![
     whole(0, MAX): frame_bytes_max, topic_bytes_max, subscriptions_per_rpc_max, subscriptions_per_peer_max,
         topics_max, messages_per_rpc_max, control_entries_per_rpc_max, ids_per_rpc_max,
@@ -59,7 +66,7 @@ const LIMITS: &[FieldKey<Limits>] = fields![
         iwant_ids_per_heartbeat_max, iwant_ids_of_dubious_per_heartbeat_max, holders_per_id_max,
         iwant_answer_bytes_max, iwant_bytes_per_heartbeat_max, iwant_unknown_message_bytes,
         cancellable_per_peer_max, delayed_messages_max, promises_max, retained_peers_max, backoffs_max, control_frame_bytes_max,
-        prune_backoff_s_max;
+        prune_backoff_s_max, stem_messages_max, stem_bytes_max;
 ];
 
 /// How a node's own messages are flooded; nim-libp2p assumes an uplink of 100 Mbit/s.
@@ -135,7 +142,7 @@ fn relay_without(
     refused: &[(&'static str, &str)],
     setup: &mut RelaySetup,
 ) -> Result<(), ScenarioError> {
-    keys!(table, SETUP, ROUTER => base, profile, protocol, topics_per_node, large, flood_publish_bytes_per_ms, idontwant,
+    keys!(table, SETUP, ROUTER => base, profile, protocol, topics_per_node, large, dandelion, flood_publish_bytes_per_ms, idontwant,
           idontwant_threshold_bytes, thresholds, score, limits);
     for (name, elsewhere) in refused {
         let key = table.key(name);
@@ -177,6 +184,7 @@ fn relay_without(
     thresholds.fields(THRESHOLDS, &mut config.thresholds)?;
     score.table(|table| score_params(table, &mut config.score))?;
     large.fields(LARGE, &mut config.large)?;
+    dandelion.fields(DANDELION, &mut config.dandelion)?;
     limits.fields(LIMITS, &mut config.limits)?;
     let ids: Vec<_> = PROTOCOLS
         .iter()

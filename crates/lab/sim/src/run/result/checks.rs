@@ -103,6 +103,8 @@ pub(super) fn is_within(usage: &Usage, config: &Config) -> bool {
         && usage.iwant_requests <= limits.promises_max
         && usage.iwant_waiting <= limits.promises_max
         && usage.delayed_messages <= limits.delayed_messages_max
+        && usage.stem_messages <= limits.stem_messages_max
+        && usage.stem_bytes <= limits.stem_bytes_max
         && usage.backoffs <= limits.backoffs_max
         && usage.departed <= limits.retained_peers_max
         && usage.subscriptions_of_a_peer <= limits.subscriptions_per_peer_max
