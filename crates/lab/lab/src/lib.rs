@@ -7,6 +7,7 @@
 //! and [`export`] writes them for other programs; the crate `undertone-pages` draws them. The feature `arrow` adds
 //! results as Arrow tables; the feature `mpi` spreads one run over the processes of a cluster.
 
+pub mod anonymity;
 pub mod compare;
 pub mod experiment;
 pub mod export;

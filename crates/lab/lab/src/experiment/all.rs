@@ -1,5 +1,6 @@
 //! Experiments, one file for each.
 
+mod anonymity;
 mod attacks;
 mod bandwidth;
 mod churn;
@@ -44,6 +45,7 @@ pub const EXPERIMENTS: &[Experiment] = &[
     control_share::EXPERIMENT,
     reliability::EXPERIMENT,
     attacks::EXPERIMENT,
+    anonymity::EXPERIMENT,
 ];
 
 const PAPER: &str = "Revuelta et al., Message Latency in Waku Relay with RLN, DLT 2024";

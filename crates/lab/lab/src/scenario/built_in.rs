@@ -48,6 +48,8 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "spam",
     "spam-unlimited",
     "silent",
+    "anonymity",
+    "anonymity-observers",
     "attack-none",
     "attack-sybil",
     "attack-sybil-20",
