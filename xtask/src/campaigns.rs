@@ -189,6 +189,13 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         commands: &["cargo xtask fuzz"],
     },
     Campaign {
+        name: "security",
+        about: "attacks on 200 simulated nodes under five sets of rules, and observers of 50 networks of 1000 nodes, \
+                two hours",
+        needs: &[],
+        commands: &["cargo run --release -- lab run attacks anonymity --full"],
+    },
+    Campaign {
         name: "soak",
         about: "what two stores, a publisher and a light node hold among strangers and registrations, two \
                 hours; UNDERTONE_SOAK_S=7200",

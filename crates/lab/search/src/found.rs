@@ -33,6 +33,7 @@ pub fn scenario_file(base: &str, attack: &Attack, figures: &Figures, command: &s
         Targets::Nodes(nodes) => key("targets", format!("{nodes:?}")),
     }
     key("dials", policy.dials.to_string());
+    key("dialled", policy.dialled.to_string());
     key("graft", policy.graft.to_string());
     key("accepts_graft", policy.accepts_graft.to_string());
     if let Some(after_ns) = policy.regraft_after_ns {

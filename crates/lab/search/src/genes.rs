@@ -72,6 +72,12 @@ const GENES: &[Gene] = &[
         },
     },
     Gene {
+        set: |attack, gene| {
+            let most = attack.budget.identities.clamp(1, 20);
+            attack.policy.dialled = upper(gene).map_or(0.0, |gene| ratio(gene, 0.5, most.into()));
+        },
+    },
+    Gene {
         set: |attack, gene| attack.policy.graft = gene,
     },
     Gene {
@@ -148,6 +154,10 @@ const GENES: &[Gene] = &[
     },
 ];
 
+/// Number of ids that an attack announces, and of those that it requests, at a heartbeat: 40 peers that send 500 each
+/// to 5 nodes.
+const IDS_PER_HEARTBEAT: u64 = 100_000;
+
 /// Number of genes of an attack.
 pub(crate) fn count() -> usize {
     GENES.len()
@@ -165,14 +175,22 @@ pub(crate) fn attacked(scenario: &Scenario, budget: Budget, genes: &[f64]) -> Sc
         (gene.set)(&mut attack, *value);
     }
     let Attack {
-        policy, identities, ..
+        mut policy,
+        identities,
+        ..
     } = attack;
+    // What all identities announce and request together is bounded, as their uplinks are; a run ends in time.
+    let connections = u64::from(identities.max(1)) * u64::from(policy.dials.max(1));
+    let of_each = u32::try_from(IDS_PER_HEARTBEAT / connections).unwrap_or(u32::MAX);
+    policy.announce_false = policy.announce_false.min(of_each);
+    policy.request = policy.request.min(of_each);
     with_attack(scenario, policy, identities)
 }
 
 /// Adds adversaries to a scenario, as its last group.
 pub(crate) fn with_attack(scenario: &Scenario, mut policy: Policy, identities: u32) -> Scenario {
     policy.addresses = policy.addresses.clamp(1, identities.max(1));
+    policy.dialled = policy.dialled.min(f64::from(identities.max(1) - 1));
     let mut group = Group::new("found", Members::Count(identities.max(1)));
     group.policy = Some(Box::new(policy));
     let mut scenario = scenario.clone();

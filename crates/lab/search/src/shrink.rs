@@ -41,6 +41,8 @@ const WAYS: &[Simpler] = &[
     |attack| fewer(attack, attack.identities / 2),
     |attack| fewer(attack, attack.identities - attack.identities / 4),
     |attack| changed(attack, |policy| policy.dials = policy.dials.div_ceil(2)),
+    |attack| changed(attack, |policy| policy.dialled = 0.0),
+    |attack| changed(attack, |policy| policy.dialled = policy.dialled.round()),
     |attack| changed(attack, |policy| policy.turns_ns = None),
     |attack| changed(attack, |policy| policy.announce = 0.0),
     |attack| changed(attack, |policy| policy.announce_false = 0),
