@@ -99,10 +99,10 @@ const WAYS: &[Simpler] = &[
 
 fn fewer(attack: &Attack, identities: u32) -> Option<Attack> {
     let is_fewer = identities > 0 && identities < attack.identities;
-    is_fewer.then(|| Attack {
-        identities,
-        policy: attack.policy.clone(),
-    })
+    let mut policy = attack.policy.clone();
+    policy.addresses = policy.addresses.min(identities.max(1));
+    policy.dialled = policy.dialled.min(f64::from(identities.max(1) - 1));
+    is_fewer.then_some(Attack { policy, identities })
 }
 
 fn changed(attack: &Attack, change: impl Fn(&mut Policy)) -> Option<Attack> {

@@ -139,6 +139,28 @@ impl fmt::Display for Report {
     }
 }
 
+impl SearchArgs {
+    /// The command line that searches the same again.
+    fn command(&self) -> String {
+        let aim = match self.aim {
+            Wanted::Delivery => "delivery",
+            Wanted::Latency => "latency",
+        };
+        let set = self.set.iter().map(|set| format!(" --set '{set}'"));
+        format!(
+            "undertone attack search {}{} --aim {aim}{} --identities {} --addresses {} --generation {} --tries {} --seed {}",
+            self.scenario,
+            set.collect::<String>(),
+            if self.keep_score { " --keep-score" } else { "" },
+            self.identities,
+            self.addresses,
+            self.generation,
+            self.tries,
+            self.seed
+        )
+    }
+}
+
 /// Runs a subcommand.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
@@ -219,10 +241,7 @@ fn search(args: &SearchArgs) -> Result<(), Failure> {
     )
     .map_err(run_failed)?;
     spinner.finish();
-    let command = format!(
-        "undertone attack search {} --seed {} --tries {}",
-        args.scenario, args.seed, args.tries
-    );
+    let command = args.command();
     let text = scenario_file(&args.scenario, &attack, &shrunk, &command);
     fs::write(&args.found, text).map_err(|error| Failure::at(&args.found, error))?;
     let report = Report {

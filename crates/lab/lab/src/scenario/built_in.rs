@@ -51,6 +51,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "anonymity",
     "anonymity-observers",
     "attack-none",
+    "attack-found-1",
     "attack-sybil",
     "attack-sybil-20",
     "attack-eclipse-node",

@@ -24,6 +24,7 @@ fn what_four_adversaries_for_each_node_cost_stays_within_bounds() {
     for (name, p99_ms_max) in [
         ("attack-cold-boot", 2_000.0),
         ("attack-covert-flash", 2_000.0),
+        ("attack-found-1", 2_000.0),
     ] {
         let attack = attacked(name, &[]);
         assert_eq!(attack.on_time_ratio, 1.0, "{name}: {attack:?}");

@@ -27,6 +27,9 @@ fn scaled_down(name: &str) -> Scenario {
     for group in &mut scenario.groups {
         if let Members::Count(count) = &mut group.members {
             *count = (*count * scenario.nodes).div_ceil(was);
+            if let Some(policy) = &mut group.policy {
+                policy.dialled = policy.dialled.min(f64::from(*count - 1));
+            }
         }
         let targets = group.policy.as_mut().map(|policy| &mut policy.targets);
         if let Some(Targets::Nodes(nodes)) = targets {

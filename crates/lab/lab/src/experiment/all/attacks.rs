@@ -77,7 +77,7 @@ const LIBP2P_2020: &[&str] = &[
 ];
 
 /// Scenarios, each with the words of its rows, and whether the quick form runs it.
-const ATTACKS: [(&str, &str, bool); 13] = [
+const ATTACKS: [(&str, &str, bool); 14] = [
     ("attack-none", "none", true),
     ("attack-sybil", "sybils, 4:1", true),
     ("attack-sybil-20", "sybils, 20:1", false),
@@ -91,6 +91,7 @@ const ATTACKS: [(&str, &str, bool); 13] = [
     ("attack-slow", "slow forwarding", true),
     ("attack-ihave-flood", "IHAVE flood", false),
     ("attack-iwant-flood", "IWANT flood", false),
+    ("attack-found-1", "found: nine announce", true),
 ];
 
 /// A smaller network, for the quick form.
