@@ -15,38 +15,38 @@ const PARENTS: usize = 4;
 
 /// One candidate: a value from 0 to 1 for each gene, and the size of its steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// Value of each gene, from 0 to 1.
-    pub genes: Vec<f64>,
+    pub(crate) genes: Vec<f64>,
     step: f64,
 }
 
 /// A candidate with what it achieved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Judged<F> {
+pub(crate) struct Judged<F> {
     /// The candidate.
-    pub candidate: Candidate,
+    pub(crate) candidate: Candidate,
     /// What it achieved; less is better.
-    pub cost: f64,
+    pub(crate) cost: f64,
     /// Figures of its run.
-    pub figures: F,
+    pub(crate) figures: F,
 }
 
 /// State of a search between two generations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evolution<F> {
+pub(crate) struct Evolution<F> {
     seed: u64,
     genes: usize,
     /// Number of generations so far.
-    pub generation: u64,
+    generation: u64,
     /// Number of candidates of a generation.
-    pub size: usize,
+    size: usize,
     parents: Vec<Judged<F>>,
 }
 
-impl<F: Clone> Evolution<F> {
+impl<F> Evolution<F> {
     /// Begins a search over a number of genes.
-    pub fn new(seed: u64, genes: usize, size: usize) -> Self {
+    pub(crate) fn new(seed: u64, genes: usize, size: usize) -> Self {
         Self {
             seed,
             genes,
@@ -57,7 +57,7 @@ impl<F: Clone> Evolution<F> {
     }
 
     /// Candidates of the next generation. The same state always gives the same.
-    pub fn candidates(&self) -> Vec<Candidate> {
+    pub(crate) fn candidates(&self) -> Vec<Candidate> {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ self.generation << 32);
         let all = 0..self.size;
         all.map(|number| match self.parents.len() {
@@ -70,17 +70,16 @@ impl<F: Clone> Evolution<F> {
         .collect()
     }
 
-    /// Ends a generation: the best of it and of its parents become parents. Returns the best of all so far.
-    pub fn select(&mut self, judged: Vec<Judged<F>>) -> Option<&Judged<F>> {
+    /// Ends a generation: the best of it and of its parents become parents.
+    pub(crate) fn select(&mut self, judged: Vec<Judged<F>>) {
         self.parents.extend(judged);
         self.parents.sort_by(|a, b| a.cost.total_cmp(&b.cost));
         self.parents.truncate((self.size / PARENTS).max(1));
         self.generation += 1;
-        self.parents.first()
     }
 
     /// The best candidate so far.
-    pub fn best(&self) -> Option<&Judged<F>> {
+    pub(crate) fn best(&self) -> Option<&Judged<F>> {
         self.parents.first()
     }
 }

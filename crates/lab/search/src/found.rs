@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use undertone_sim::scenario::Targets;
 
+use crate::attack::Attack;
 use crate::judge::Figures;
-use crate::shrink::Attack;
 
 const S: f64 = 1e9;
 const MS: f64 = 1e6;
@@ -24,7 +24,7 @@ pub fn scenario_file(base: &str, attack: &Attack, figures: &Figures, command: &s
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name} = {value}");
     };
-    key("addresses", policy.addresses.min(*identities).to_string());
+    key("addresses", policy.addresses.to_string());
     key("arrives_s", seconds(policy.arrives_ns));
     key("arrives_over_s", seconds(policy.arrives_over_ns));
     match &policy.targets {
@@ -61,4 +61,53 @@ pub fn scenario_file(base: &str, attack: &Attack, figures: &Figures, command: &s
 
 fn seconds(ns: u64) -> String {
     (ns as f64 / S).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use undertone_lab::scenario::load;
+    use undertone_sim::Plan;
+
+    use super::*;
+    use crate::genes::{self, Budget};
+
+    #[test]
+    fn what_was_found_can_be_run() {
+        let figures = Figures {
+            on_time_ratio: 1.0,
+            p99_ms: 1.0,
+            lowest_score: 0.0,
+            identities: 1,
+            addresses: 1,
+            violated: false,
+        };
+        let budget = Budget {
+            identities: 40,
+            addresses: 40,
+        };
+        let base = load("attack-none", &[]).unwrap().scenario;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("found.toml");
+        for value in [0.0, 0.3, 0.55, 0.7, 1.0] {
+            let mut attack = genes::attack(&base, budget, &vec![value; genes::count()]);
+            // As shrinking leaves it.
+            attack.identities = attack.identities.div_ceil(2);
+            attack.fit();
+            fs::write(
+                &path,
+                scenario_file("attack-none", &attack, &figures, "test"),
+            )
+            .unwrap();
+            let found = load(path.to_str().unwrap(), &[]).unwrap().scenario;
+            Plan::new(&found, 1).unwrap();
+            assert_eq!(found.adversaries(), attack.identities);
+            let read = found.groups[0].policy.as_deref().unwrap();
+            assert_eq!(read.dialled, attack.policy.dialled);
+            assert_eq!(read.announce, attack.policy.announce);
+            assert_eq!(read.targets, attack.policy.targets);
+            assert_eq!(read.censored, attack.policy.censored);
+        }
+    }
 }

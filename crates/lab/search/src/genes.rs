@@ -1,7 +1,9 @@
-//! The numbers of a policy as genes, each from 0 to 1.
+//! The numbers of an attack as genes, each from 0 to 1.
 
 use undertone_sim::Scenario;
-use undertone_sim::scenario::{Group, Members, Policy, Publishers, Targets};
+use undertone_sim::scenario::{Policy, Publishers, Spacing, Targets};
+
+use crate::attack::Attack;
 
 const S: f64 = 1e9;
 const MS: f64 = 1e6;
@@ -15,27 +17,17 @@ pub struct Budget {
     pub addresses: u32,
 }
 
-/// One number of an attack: a name, and what a value does.
-struct Gene {
-    set: fn(&mut Attack<'_>, f64),
-}
-
-/// An attack under construction.
-struct Attack<'a> {
-    policy: Policy,
-    identities: u32,
+/// What the range of a gene depends on.
+struct Scope<'a> {
     scenario: &'a Scenario,
     budget: Budget,
 }
 
-impl Attack<'_> {
+impl Scope<'_> {
     /// Time from the start to the last message, nanoseconds.
     fn end_ns(&self) -> f64 {
         let traffic = &self.scenario.traffic;
-        let spacing_ns = match traffic.spacing {
-            undertone_sim::scenario::Spacing::Constant(ns)
-            | undertone_sim::scenario::Spacing::Poisson(ns) => ns,
-        };
+        let (Spacing::Constant(spacing_ns) | Spacing::Poisson(spacing_ns)) = traffic.spacing;
         traffic.first_ns as f64 + spacing_ns as f64 * f64::from(traffic.messages)
     }
 }
@@ -45,112 +37,75 @@ fn ratio(gene: f64, least: f64, most: f64) -> f64 {
     least * (most / least).powf(gene)
 }
 
+/// A whole number from 1 to `most`.
+fn whole(gene: f64, most: u32) -> u32 {
+    ratio(gene, 1.0, most.max(1).into()).round() as u32
+}
+
 /// The upper half of a gene's range as 0 to 1; `None` for the lower half, which leaves something out.
 fn upper(gene: f64) -> Option<f64> {
     (gene > 0.5).then_some((gene - 0.5) * 2.0)
 }
 
+/// A number of ids.
+fn ids(gene: f64) -> u32 {
+    upper(gene).map_or(0.0, |gene| ratio(gene, 1.0, 5_000.0)) as u32
+}
+
+/// What a value of one gene sets.
+type Gene = fn(&Scope<'_>, &mut Attack, f64);
+
 const GENES: &[Gene] = &[
-    Gene {
-        set: |attack, gene| {
-            attack.identities =
-                ratio(gene, 1.0, attack.budget.identities.max(1).into()).round() as u32;
-        },
+    |scope, attack, gene| attack.identities = whole(gene, scope.budget.identities),
+    |scope, attack, gene| attack.policy.addresses = whole(gene, scope.budget.addresses),
+    |scope, attack, gene| attack.policy.arrives_ns = (gene * scope.end_ns() / 2.0) as u64,
+    |scope, attack, gene| attack.policy.dials = whole(gene, scope.scenario.nodes),
+    |scope, attack, gene| {
+        let most = scope.budget.identities.clamp(1, 20);
+        attack.policy.dialled = upper(gene).map_or(0.0, |gene| ratio(gene, 0.5, most.into()));
     },
-    Gene {
-        set: |attack, gene| {
-            attack.policy.addresses =
-                ratio(gene, 1.0, attack.budget.addresses.max(1).into()).round() as u32;
-        },
+    |_, attack, gene| attack.policy.graft = gene,
+    |_, attack, gene| attack.policy.accepts_graft = gene,
+    |_, attack, gene| {
+        let after_ns = upper(gene).map(|gene| ratio(gene, 0.5 * S, 120.0 * S) as u64);
+        attack.policy.regraft_after_ns = after_ns;
     },
-    Gene {
-        set: |attack, gene| attack.policy.arrives_ns = (gene * attack.end_ns() / 2.0) as u64,
+    |scope, attack, gene| attack.policy.misbehaves_from_ns = (gene * scope.end_ns()) as u64,
+    |_, attack, gene| {
+        let bad_ns = upper(gene).map(|gene| ratio(gene, 0.2 * S, 30.0 * S) as u64);
+        attack.policy.turns_ns = bad_ns.map(|bad_ns| (bad_ns, 0));
     },
-    Gene {
-        set: |attack, gene| {
-            attack.policy.dials = ratio(gene, 1.0, attack.scenario.nodes.into()).round() as u32;
-        },
+    |_, attack, gene| {
+        if let Some((_, good_ns)) = &mut attack.policy.turns_ns {
+            *good_ns = ratio(gene, 0.2 * S, 30.0 * S) as u64;
+        }
     },
-    Gene {
-        set: |attack, gene| {
-            let most = attack.budget.identities.clamp(1, 20);
-            attack.policy.dialled = upper(gene).map_or(0.0, |gene| ratio(gene, 0.5, most.into()));
-        },
+    |_, attack, gene| attack.policy.forward = gene,
+    |_, attack, gene| {
+        let delay_ns = upper(gene).map_or(0.0, |gene| ratio(gene, MS, 5_000.0 * MS));
+        attack.policy.forward_delay_ns = delay_ns as u64;
     },
-    Gene {
-        set: |attack, gene| attack.policy.graft = gene,
+    |_, attack, gene| attack.policy.announce = upper(gene).unwrap_or(0.0),
+    |_, attack, gene| attack.policy.announce_false = ids(gene),
+    |_, attack, gene| attack.policy.answer = gene,
+    |_, attack, gene| attack.policy.request = ids(gene),
+    |scope, attack, gene| {
+        attack.policy.targets = match gene {
+            ..0.6 => Targets::All,
+            ..0.8 => Targets::Publishers,
+            _ => Targets::Nodes(vec![scope.scenario.nodes * 3 / 4]),
+        };
     },
-    Gene {
-        set: |attack, gene| attack.policy.accepts_graft = gene,
-    },
-    Gene {
-        set: |attack, gene| {
-            attack.policy.regraft_after_ns =
-                upper(gene).map(|gene| ratio(gene, 0.5 * S, 120.0 * S) as u64);
-        },
-    },
-    Gene {
-        set: |attack, gene| attack.policy.misbehaves_from_ns = (gene * attack.end_ns()) as u64,
-    },
-    Gene {
-        set: |attack, gene| {
-            attack.policy.turns_ns =
-                upper(gene).map(|gene| (ratio(gene, 0.2 * S, 30.0 * S) as u64, 0));
-        },
-    },
-    Gene {
-        set: |attack, gene| {
-            if let Some((_, good_ns)) = &mut attack.policy.turns_ns {
-                *good_ns = ratio(gene, 0.2 * S, 30.0 * S) as u64;
-            }
-        },
-    },
-    Gene {
-        set: |attack, gene| attack.policy.forward = gene,
-    },
-    Gene {
-        set: |attack, gene| {
-            let delay_ns = upper(gene).map_or(0.0, |gene| ratio(gene, MS, 5_000.0 * MS));
-            attack.policy.forward_delay_ns = delay_ns as u64;
-        },
-    },
-    Gene {
-        set: |attack, gene| attack.policy.announce = upper(gene).unwrap_or(0.0),
-    },
-    Gene {
-        set: |attack, gene| {
-            let ids = upper(gene).map_or(0.0, |gene| ratio(gene, 1.0, 5_000.0));
-            attack.policy.announce_false = ids as u32;
-        },
-    },
-    Gene {
-        set: |attack, gene| attack.policy.answer = gene,
-    },
-    Gene {
-        set: |attack, gene| {
-            attack.policy.request =
-                upper(gene).map_or(0.0, |gene| ratio(gene, 1.0, 5_000.0)) as u32;
-        },
-    },
-    Gene {
-        set: |attack, gene| {
-            attack.policy.targets = match gene {
-                ..0.6 => Targets::All,
-                ..0.8 => Targets::Publishers,
-                _ => Targets::Nodes(vec![attack.scenario.nodes * 3 / 4]),
-            };
-        },
-    },
-    Gene {
-        set: |attack, gene| {
-            if gene > 0.8
-                && let Publishers::One(node) = attack.scenario.traffic.publishers
-            {
-                attack.policy.censored = vec![node];
-            } else if gene > 0.8 {
-                attack.policy.censored = vec![0];
-            }
-        },
+    |scope, attack, gene| {
+        let publisher = match scope.scenario.traffic.publishers {
+            Publishers::One(node) => node,
+            _ => 0,
+        };
+        attack.policy.censored = if gene > 0.8 {
+            vec![publisher]
+        } else {
+            Vec::new()
+        };
     },
 ];
 
@@ -163,37 +118,22 @@ pub(crate) fn count() -> usize {
     GENES.len()
 }
 
-/// Adds the attack of some genes to a scenario, as its last group.
-pub(crate) fn attacked(scenario: &Scenario, budget: Budget, genes: &[f64]) -> Scenario {
+/// The attack of some genes.
+pub(crate) fn attack(scenario: &Scenario, budget: Budget, genes: &[f64]) -> Attack {
+    let scope = Scope { scenario, budget };
     let mut attack = Attack {
         policy: Policy::honest(),
         identities: 1,
-        scenario,
-        budget,
     };
-    for (gene, value) in GENES.iter().zip(genes) {
-        (gene.set)(&mut attack, *value);
+    for (set, value) in GENES.iter().zip(genes) {
+        set(&scope, &mut attack, *value);
     }
-    let Attack {
-        mut policy,
-        identities,
-        ..
-    } = attack;
+    attack.fit();
     // What all identities announce and request together is bounded, as their uplinks are; a run ends in time.
-    let connections = u64::from(identities.max(1)) * u64::from(policy.dials.max(1));
+    let policy = &mut attack.policy;
+    let connections = u64::from(attack.identities) * u64::from(policy.dials.max(1));
     let of_each = u32::try_from(IDS_PER_HEARTBEAT / connections).unwrap_or(u32::MAX);
     policy.announce_false = policy.announce_false.min(of_each);
     policy.request = policy.request.min(of_each);
-    with_attack(scenario, policy, identities)
-}
-
-/// Adds adversaries to a scenario, as its last group.
-pub(crate) fn with_attack(scenario: &Scenario, mut policy: Policy, identities: u32) -> Scenario {
-    policy.addresses = policy.addresses.clamp(1, identities.max(1));
-    policy.dialled = policy.dialled.min(f64::from(identities.max(1) - 1));
-    let mut group = Group::new("found", Members::Count(identities.max(1)));
-    group.policy = Some(Box::new(policy));
-    let mut scenario = scenario.clone();
-    scenario.groups.push(group);
-    scenario
+    attack
 }

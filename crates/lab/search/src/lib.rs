@@ -7,6 +7,7 @@
 //!
 //! [`Search::new`], [`Search::step`], [`shrink`].
 
+mod attack;
 mod evolution;
 mod found;
 mod genes;
@@ -14,9 +15,9 @@ mod judge;
 mod search;
 mod shrink;
 
-pub use evolution::{Candidate, Evolution, Judged};
+pub use attack::Attack;
 pub use found::scenario_file;
 pub use genes::Budget;
 pub use judge::{Aim, Figures};
 pub use search::{Search, SearchError, Settings};
-pub use shrink::{Attack, shrink};
+pub use shrink::shrink;

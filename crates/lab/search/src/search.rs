@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use undertone_sim::{Scenario, SimError};
 
+use crate::attack::Attack;
 use crate::evolution::{Candidate, Evolution, Judged};
 use crate::genes::{self, Budget};
 use crate::judge::{Aim, Figures};
@@ -145,11 +146,11 @@ impl Search {
         })
     }
 
-    /// The worst attack so far: its figures, and the scenario with it.
-    pub fn worst(&self, scenario: &Scenario) -> Option<(Figures, Scenario)> {
+    /// The worst attack so far, with its figures.
+    pub fn worst(&self, scenario: &Scenario) -> Option<(Figures, Attack)> {
         let best = self.evolution.best()?;
-        let attacked = genes::attacked(scenario, self.settings.budget, &best.candidate.genes);
-        Some((best.figures, attacked))
+        let attack = genes::attack(scenario, self.settings.budget, &best.candidate.genes);
+        Some((best.figures, attack))
     }
 
     /// Runs attacks on several threads. The order of the figures is that of the candidates.
@@ -168,8 +169,8 @@ impl Search {
                 let Some(candidate) = candidates.get(number) else {
                     return done;
                 };
-                let attacked = genes::attacked(scenario, settings.budget, &candidate.genes);
-                done.push((number, Figures::of(&attacked, settings.seed)));
+                let attack = genes::attack(scenario, settings.budget, &candidate.genes);
+                done.push((number, Figures::of(&attack.on(scenario), settings.seed)));
             }
         };
         let mut all: Vec<_> = thread::scope(|scope| {

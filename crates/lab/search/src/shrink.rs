@@ -1,121 +1,63 @@
 //! Makes a found attack smaller and simpler while it does what it did.
 
-use undertone_sim::scenario::{Policy, Targets};
+use undertone_sim::scenario::Targets;
 use undertone_sim::{Scenario, SimError};
 
-use crate::genes::with_attack;
+use crate::attack::Attack;
 use crate::judge::{Aim, Figures};
 
 /// Share of the harm that a simpler attack must keep.
 const KEPT: f64 = 0.9;
 
-/// An attack on a scenario that has none.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Attack {
-    /// What the adversaries do.
-    pub policy: Policy,
-    /// Number of identities.
-    pub identities: u32,
-}
+/// One way to simplify an attack; it changes nothing in one that is as simple as that already.
+type Way = fn(&mut Attack);
 
-impl Attack {
-    /// The attack of a scenario, if its last group is one of adversaries.
-    pub fn of(scenario: &Scenario) -> Option<Self> {
-        let group = scenario.groups.last()?;
-        Some(Self {
-            policy: group.policy.as_deref()?.clone(),
-            identities: scenario.adversaries(),
-        })
-    }
-
-    /// The scenario with the attack.
-    pub fn on(&self, scenario: &Scenario) -> Scenario {
-        with_attack(scenario, self.policy.clone(), self.identities)
-    }
-}
-
-/// One way to simplify an attack; `None` if it is as simple as that already.
-type Simpler = fn(&Attack) -> Option<Attack>;
-
-const WAYS: &[Simpler] = &[
-    |attack| fewer(attack, attack.identities / 2),
-    |attack| fewer(attack, attack.identities - attack.identities / 4),
-    |attack| changed(attack, |policy| policy.dials = policy.dials.div_ceil(2)),
-    |attack| changed(attack, |policy| policy.dialled = 0.0),
-    |attack| changed(attack, |policy| policy.dialled = policy.dialled.round()),
-    |attack| changed(attack, |policy| policy.turns_ns = None),
-    |attack| changed(attack, |policy| policy.announce = 0.0),
-    |attack| changed(attack, |policy| policy.announce_false = 0),
-    |attack| changed(attack, |policy| policy.request = 0),
-    |attack| changed(attack, |policy| policy.forward_delay_ns = 0),
-    |attack| changed(attack, |policy| policy.censored = Vec::new()),
-    |attack| changed(attack, |policy| policy.targets = Targets::All),
-    |attack| changed(attack, |policy| policy.regraft_after_ns = None),
-    |attack| changed(attack, |policy| policy.misbehaves_from_ns = 0),
-    |attack| changed(attack, |policy| policy.forward = policy.forward.round()),
-    |attack| changed(attack, |policy| policy.answer = policy.answer.round()),
-    |attack| changed(attack, |policy| policy.graft = policy.graft.round()),
+const WAYS: &[Way] = &[
+    |attack| attack.identities /= 2,
+    |attack| attack.identities -= attack.identities / 4,
+    |attack| attack.policy.dials = attack.policy.dials.div_ceil(2),
+    |attack| attack.policy.dialled = 0.0,
+    |attack| attack.policy.dialled = attack.policy.dialled.round(),
+    |attack| attack.policy.turns_ns = None,
+    |attack| attack.policy.announce = 0.0,
+    |attack| attack.policy.announce_false = 0,
+    |attack| attack.policy.request = 0,
+    |attack| attack.policy.forward_delay_ns = 0,
+    |attack| attack.policy.censored.clear(),
+    |attack| attack.policy.targets = Targets::All,
+    |attack| attack.policy.regraft_after_ns = None,
+    |attack| attack.policy.misbehaves_from_ns = 0,
+    |attack| round(&mut attack.policy.forward, 1.0),
+    |attack| round(&mut attack.policy.answer, 1.0),
+    |attack| round(&mut attack.policy.graft, 1.0),
+    |attack| round(&mut attack.policy.accepts_graft, 1.0),
+    |attack| attack.policy.arrives_ns = whole_seconds(attack.policy.arrives_ns),
+    |attack| attack.policy.misbehaves_from_ns = whole_seconds(attack.policy.misbehaves_from_ns),
     |attack| {
-        changed(attack, |policy| {
-            policy.accepts_graft = policy.accepts_graft.round();
-        })
+        let after_ns = attack.policy.regraft_after_ns;
+        attack.policy.regraft_after_ns = after_ns.map(whole_seconds);
     },
-    |attack| {
-        changed(attack, |policy| {
-            policy.arrives_ns = whole_seconds(policy.arrives_ns);
-        })
-    },
-    |attack| {
-        changed(attack, |policy| {
-            policy.misbehaves_from_ns = whole_seconds(policy.misbehaves_from_ns);
-        })
-    },
-    |attack| {
-        changed(attack, |policy| {
-            policy.regraft_after_ns = policy.regraft_after_ns.map(whole_seconds);
-        })
-    },
-    |attack| {
-        changed(attack, |policy| {
-            policy.forward_delay_ns = policy.forward_delay_ns / 10_000_000 * 10_000_000;
-        })
-    },
-    |attack| {
-        changed(attack, |policy| {
-            policy.forward = (policy.forward * 20.0).round() / 20.0;
-        })
-    },
-    |attack| {
-        changed(attack, |policy| {
-            policy.answer = (policy.answer * 20.0).round() / 20.0;
-        })
-    },
-    |attack| {
-        changed(attack, |policy| {
-            policy.graft = (policy.graft * 20.0).round() / 20.0;
-        })
-    },
+    |attack| attack.policy.forward_delay_ns -= attack.policy.forward_delay_ns % 10_000_000,
+    |attack| round(&mut attack.policy.forward, 20.0),
+    |attack| round(&mut attack.policy.answer, 20.0),
+    |attack| round(&mut attack.policy.graft, 20.0),
+    |attack| round(&mut attack.policy.announce, 20.0),
 ];
 
-fn fewer(attack: &Attack, identities: u32) -> Option<Attack> {
-    let is_fewer = identities > 0 && identities < attack.identities;
-    let mut policy = attack.policy.clone();
-    policy.addresses = policy.addresses.min(identities.max(1));
-    policy.dialled = policy.dialled.min(f64::from(identities.max(1) - 1));
-    is_fewer.then_some(Attack { policy, identities })
+fn simpler(attack: &Attack, way: Way) -> Option<Attack> {
+    let mut simpler = attack.clone();
+    way(&mut simpler);
+    simpler.fit();
+    (simpler != *attack).then_some(simpler)
 }
 
-fn changed(attack: &Attack, change: impl Fn(&mut Policy)) -> Option<Attack> {
-    let mut policy = attack.policy.clone();
-    change(&mut policy);
-    (policy != attack.policy).then_some(Attack {
-        policy,
-        identities: attack.identities,
-    })
+/// Rounds to a whole number of parts, of which one has so many.
+fn round(value: &mut f64, parts: f64) {
+    *value = (*value * parts).round() / parts;
 }
 
 fn whole_seconds(ns: u64) -> u64 {
-    ns.div_ceil(1_000_000_000) * 1_000_000_000
+    ns.next_multiple_of(1_000_000_000)
 }
 
 /// Simplifies an attack step by step, as long as it keeps nine tenths of its harm. `tell` is called with each simpler
@@ -139,7 +81,7 @@ pub fn shrink(
     let mut has_changed = true;
     while std::mem::take(&mut has_changed) {
         for way in WAYS {
-            while let Some(simpler) = way(&best) {
+            while let Some(simpler) = simpler(&best, *way) {
                 let now = Figures::of(&simpler.on(scenario), seed)?;
                 let is_allowed = !keeps_score || now.lowest_score >= 0.0;
                 if harm(&now) < least || !is_allowed {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use undertone_lab::run::threads;
 use undertone_lab::scenario;
 use undertone_search::{
-    Aim, Attack, Budget, Figures, Search, SearchError, Settings, scenario_file, shrink,
+    Aim, Budget, Figures, Search, SearchError, Settings, scenario_file, shrink,
 };
 
 use super::interrupt::Interrupt;
@@ -218,10 +218,7 @@ fn search(args: &SearchArgs) -> Result<(), Failure> {
             "{left} attacks are left; the same command goes on"
         )));
     }
-    let Some((worst, attack)) = search
-        .worst(scenario)
-        .and_then(|(figures, attacked)| Some((figures, Attack::of(&attacked)?)))
-    else {
+    let Some((worst, attack)) = search.worst(scenario) else {
         return Err(Failure::usage(
             "no attack was tried; --tries must be more than 0",
         ));

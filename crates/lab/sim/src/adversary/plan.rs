@@ -77,8 +77,8 @@ pub(crate) fn validate(scenario: &Scenario) -> Result<(), SimError> {
             name(),
             "it must be more than 0",
         )?;
-        let rule = "it must be 0 or more, and less than the number of identities";
-        let fits = (0.0..f64::from(count) + 0.5).contains(&policy.dialled);
+        let rule = "it must be 0 or more, and at most the number of identities";
+        let fits = (0.0..=f64::from(count)).contains(&policy.dialled);
         check(fits, "groups.policy.dialled", policy.dialled, rule)?;
         let ids = policy.announce_false.max(policy.request);
         check(

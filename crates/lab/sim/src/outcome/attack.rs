@@ -11,8 +11,6 @@ pub struct AttackOutcome {
     pub begins_ns: u64,
     /// Bytes that they sent on the wire.
     pub sent_bytes: u64,
-    /// Bytes that they received from the wire.
-    pub received_bytes: u64,
     /// First copies that each identity received, ordered by message, then identity.
     pub heard: Vec<HeardMessage>,
     /// What honest nodes saw in each second.

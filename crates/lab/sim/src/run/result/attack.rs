@@ -26,7 +26,6 @@ pub(super) fn collect(world: &World, shards: &mut [NodeShard]) -> Option<Box<Att
         for adversary in &mut shard.adversaries {
             let totals = adversary.host.totals();
             attack.sent_bytes += totals.sent_bytes;
-            attack.received_bytes += totals.received_bytes;
             attack.heard.append(&mut adversary.heard);
         }
     }
