@@ -1,9 +1,10 @@
 //! The first steps of a new user in docs/use/operating.md, run as they stand but for the ports, with the time that each takes.
 
 use std::env;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use crate::with_free_ports;
 
 const PAGE: &str = include_str!("../../../../../docs/use/operating.md");
 
@@ -18,20 +19,6 @@ fn block() -> &'static str {
     let (_, after) = PAGE.split_once("<!-- test: first steps -->").unwrap();
     let (_, code) = after.split_once("```sh\n").unwrap();
     code.split_once("\n```").unwrap().0
-}
-
-/// Replaces every fixed port by one that is free now.
-fn with_free_ports(script: &str) -> String {
-    // All are held until all are known, so that none is given twice.
-    let held = PORTS.map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
-    PORTS
-        .iter()
-        .zip(&held)
-        .fold(script.to_owned(), |script, (fixed, listener)| {
-            assert!(script.contains(fixed), "the steps use port {fixed}");
-            let free = listener.local_addr().unwrap().port();
-            script.replace(fixed, &free.to_string())
-        })
 }
 
 /// Makes of each comment a line of the table of times, printed when the next one begins.
@@ -75,7 +62,7 @@ fn path() -> String {
 #[ignore = "needs anvil; cargo xtask test --only contracts"]
 fn a_new_user_comes_from_nothing_to_a_published_message() {
     let folder = tempfile::tempdir().unwrap();
-    let script = timed(&with_free_ports(block()));
+    let script = timed(&with_free_ports(block(), &PORTS));
     let output = Command::new("timeout")
         .args(["120", "bash", "-c", &script])
         .current_dir(folder.path())

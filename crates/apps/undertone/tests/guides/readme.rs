@@ -1,8 +1,9 @@
 //! The shell lines of the README, run as they stand but for the ports and the place.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
+
+use crate::with_free_ports;
 
 const README: &str = include_str!("../../../../../README.md");
 
@@ -15,26 +16,6 @@ fn block(marker: &str) -> &'static str {
     code.split_once("\n```").expect("which ends").0
 }
 
-/// Replaces every fixed port by one that is free now.
-fn with_free_ports(script: &str) -> String {
-    let ports = ["60000", "60001", "8645", "8646"];
-    // All are held until all are known, so that none is given twice.
-    let held: Vec<_> = ports
-        .iter()
-        .map(|_| TcpListener::bind("127.0.0.1:0").expect("loopback has ports"))
-        .collect();
-    let free = held
-        .iter()
-        .map(|listener| listener.local_addr().expect("it is bound").port());
-    ports
-        .iter()
-        .zip(free)
-        .fold(script.to_owned(), |script, (fixed, free)| {
-            assert!(script.contains(fixed), "the README uses port {fixed}");
-            script.replace(fixed, &free.to_string())
-        })
-}
-
 #[test]
 #[ignore = "needs curl; cargo xtask test --only unit"]
 fn two_nodes_exchange_a_message_by_rest() {
@@ -43,7 +24,10 @@ fn two_nodes_exchange_a_message_by_rest() {
     let path = std::env::var("PATH").unwrap_or_default();
     let script = format!(
         "set -eu\ntrap 'kill $(jobs -p); wait' EXIT\n{}\n",
-        with_free_ports(block("<!-- test: two nodes -->"))
+        with_free_ports(
+            block("<!-- test: two nodes -->"),
+            &["60000", "60001", "8645", "8646"]
+        )
     );
     let output = Command::new("timeout")
         .args(["120", "bash", "-c", &script])
