@@ -33,7 +33,7 @@ impl Scope<'_> {
 }
 
 /// A value between two bounds, with equal room for equal ratios.
-fn ratio(gene: f64, least: f64, most: f64) -> f64 {
+pub(crate) fn ratio(gene: f64, least: f64, most: f64) -> f64 {
     least * (most / least).powf(gene)
 }
 

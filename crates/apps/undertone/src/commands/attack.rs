@@ -11,7 +11,8 @@ use serde::Serialize;
 use undertone_lab::run::threads;
 use undertone_lab::scenario;
 use undertone_search::{
-    Aim, Budget, Figures, Search, SearchError, Settings, scenario_file, shrink,
+    Aim, Budget, Defence, DefenceFigures, DefenceSettings, Figures, Search, SearchError, Settings,
+    scenario_file, shrink,
 };
 
 use super::interrupt::Interrupt;
@@ -35,9 +36,13 @@ enum Command {
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Adversaries and their numbers: docs/use/scenarios.md")]
 struct SearchArgs {
-    /// Scenario to attack, by name or path; it has no adversaries itself
-    #[arg(value_name = "SCENARIO")]
-    scenario: String,
+    /// Scenario to attack, by name or path; it has no adversaries itself. With --defend, scenarios that have some
+    #[arg(value_name = "SCENARIO", required = true)]
+    scenarios: Vec<String>,
+    /// Vary the honest nodes' rules instead, and keep those under which the worst of the attacks harms least; a tenth
+    /// of the nodes are slow, and none may fall below a score of 0
+    #[arg(long, conflicts_with_all = ["aim", "keep_score", "identities", "addresses", "found"])]
+    defend: bool,
     /// Override a key of the scenario, such as relay.profile=nim
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
@@ -47,7 +52,7 @@ struct SearchArgs {
     /// Scenario file for the worst attack found, made smaller and simpler
     #[arg(long, value_name = "FILE", default_value = "attack-found.toml")]
     found: PathBuf,
-    /// Number of attacks to try, with those of the file
+    /// Number of candidates to try, with those of the file
     #[arg(long, value_name = "N", default_value_t = 1000)]
     tries: usize,
     /// Stop after so many minutes; the same command goes on
@@ -65,7 +70,7 @@ struct SearchArgs {
     /// Count only attacks in which no node gives an adversary a score below 0
     #[arg(long)]
     keep_score: bool,
-    /// Number of attacks of a generation
+    /// Number of candidates of a generation
     #[arg(long, value_name = "N", default_value_t = 40)]
     generation: usize,
     /// Seed of the search and its runs
@@ -149,7 +154,7 @@ impl SearchArgs {
         let set = self.set.iter().map(|set| format!(" --set '{set}'"));
         format!(
             "undertone attack search {}{} --aim {aim}{} --identities {} --addresses {} --generation {} --tries {} --seed {}",
-            self.scenario,
+            self.scenarios.join(" "),
             set.collect::<String>(),
             if self.keep_score { " --keep-score" } else { "" },
             self.identities,
@@ -161,25 +166,73 @@ impl SearchArgs {
     }
 }
 
+/// Result of a search for rules.
+#[derive(Serialize)]
+struct DefenceReport {
+    /// Number of sets of rules tried.
+    tried: usize,
+    /// Number of those under which an honest peer had a score below 0.
+    blamed_honest: usize,
+    /// Figures of the rules that the scenarios have.
+    before: DefenceFigures,
+    /// Figures of the best rules.
+    best: DefenceFigures,
+    /// The best rules, without those that hardly matter.
+    rules: Vec<String>,
+    /// Figures of all rules that no others beat.
+    frontier: Vec<DefenceFigures>,
+}
+
+impl fmt::Display for DefenceReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "tried {} sets of rules; under {} of them an honest peer had a score below 0",
+            self.tried, self.blamed_honest
+        )?;
+        let mut line = |what: &str, figures: &DefenceFigures| {
+            writeln!(
+                f,
+                "{what:>10}: {:6.2} % delivered within 6 s, p99 {:.0} ms, {:.1} KB per node and message, {} honest peers below 0",
+                figures.on_time_ratio * 100.0,
+                figures.p99_ms,
+                figures.kb_per_message,
+                figures.honest_below_zero
+            )
+        };
+        line("before", &self.before)?;
+        line("best", &self.best)?;
+        for figures in &self.frontier {
+            line("frontier", figures)?;
+        }
+        for rule in &self.rules {
+            writeln!(f, "--set {rule}")?;
+        }
+        Ok(())
+    }
+}
+
 /// Runs a subcommand.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match &args.command {
+        Command::Search(args) if args.defend => defend(args),
         Command::Search(args) => search(args),
     }
 }
 
 fn search(args: &SearchArgs) -> Result<(), Failure> {
-    let loaded = scenario::load(&args.scenario, &args.set)
-        .map_err(|error| Failure::usage(error.to_string()))?;
+    let [name] = &args.scenarios[..] else {
+        return Err(Failure::usage("one scenario is attacked at a time"));
+    };
+    let loaded =
+        scenario::load(name, &args.set).map_err(|error| Failure::usage(error.to_string()))?;
     let scenario = &loaded.scenario;
     if scenario.adversaries() > 0 {
-        return Err(
-            Failure::usage(format!("{} has adversaries of its own", args.scenario))
-                .with_help("search on the scenario without them"),
-        );
+        return Err(Failure::usage(format!("{name} has adversaries of its own"))
+            .with_help("search on the scenario without them, or for rules with --defend"));
     }
     let settings = Settings {
-        scenario: (args.scenario.clone(), loaded.resolved.hash.clone()),
+        scenario: (name.clone(), loaded.resolved.hash.clone()),
         seed: args.seed,
         budget: Budget {
             identities: args.identities,
@@ -189,39 +242,16 @@ fn search(args: &SearchArgs) -> Result<(), Failure> {
         keeps_score: args.keep_score,
         generation: args.generation,
     };
-    let interrupt = Interrupt::listen()?;
-    let spinner = Spinner::new(!args.json);
     let mut search = Search::new(settings, &args.state).map_err(failed)?;
-    let until = Instant::now() + Duration::from_secs(args.minutes * 60);
-    while search.tried < args.tries && Instant::now() < until && !interrupt.is_asked() {
-        let worst = search
-            .worst(scenario)
-            .map_or_else(String::new, |(figures, _)| {
-                format!(
-                    "; worst {:.2} % within 6 s, p99 {:.0} ms",
-                    figures.on_time_ratio * 100.0,
-                    figures.p99_ms
-                )
-            });
-        spinner.say(format!(
-            "{} of {} attacks tried{worst}",
-            search.tried, args.tries
-        ));
-        search
-            .step(scenario, threads(args.threads), &args.state)
-            .map_err(failed)?;
-    }
-    spinner.finish();
-    if search.tried < args.tries {
-        let left = args.tries - search.tried;
-        return Err(Failure::interrupted(format!(
-            "{left} attacks are left; the same command goes on"
-        )));
-    }
+    let at = |search: &Search| {
+        let worst = search.worst(scenario).map(|(figures, _)| figures);
+        (search.tried, worst.map(|w| (w.on_time_ratio, w.p99_ms)))
+    };
+    let spinner = in_pieces(args, &mut search, at, |search| {
+        search.step(scenario, threads(args.threads), &args.state)
+    })?;
     let Some((worst, attack)) = search.worst(scenario) else {
-        return Err(Failure::usage(
-            "no attack was tried; --tries must be more than 0",
-        ));
+        return Err(nothing_tried());
     };
     let run_failed = |error: undertone_sim::SimError| Failure::new(error.to_string());
     let (attack, shrunk) = shrink(
@@ -239,7 +269,7 @@ fn search(args: &SearchArgs) -> Result<(), Failure> {
     .map_err(run_failed)?;
     spinner.finish();
     let command = args.command();
-    let text = scenario_file(&args.scenario, &attack, &shrunk, &command);
+    let text = scenario_file(name, &attack, &shrunk, &command);
     fs::write(&args.found, text).map_err(|error| Failure::at(&args.found, error))?;
     let report = Report {
         tried: search.tried,
@@ -252,11 +282,82 @@ fn search(args: &SearchArgs) -> Result<(), Failure> {
     output::print(&report, args.json)
 }
 
+/// Runs generations until enough candidates are tried. `at` returns the number tried, and the share of deliveries within
+/// 6 s and the p99 of the one that is kept.
+fn in_pieces<S>(
+    args: &SearchArgs,
+    search: &mut S,
+    at: impl Fn(&S) -> (usize, Option<(f64, f64)>),
+    step: impl Fn(&mut S) -> Result<(), SearchError>,
+) -> Result<Spinner, Failure> {
+    let interrupt = Interrupt::listen()?;
+    let spinner = Spinner::new(!args.json);
+    let until = Instant::now() + Duration::from_secs(args.minutes * 60);
+    loop {
+        let (tried, kept) = at(search);
+        if tried >= args.tries {
+            break;
+        }
+        if Instant::now() >= until || interrupt.is_asked() {
+            spinner.finish();
+            let left = args.tries - tried;
+            let text = format!("{left} candidates are left; the same command goes on");
+            return Err(Failure::interrupted(text));
+        }
+        let kept = kept.map(|(on_time_ratio, p99_ms)| {
+            let on_time = on_time_ratio * 100.0;
+            format!("; kept: {on_time:.2} % within 6 s, p99 {p99_ms:.0} ms")
+        });
+        let kept = kept.unwrap_or_default();
+        spinner.say(format!("{tried} of {} candidates tried{kept}", args.tries));
+        step(search).map_err(failed)?;
+    }
+    spinner.finish();
+    Ok(spinner)
+}
+
+fn nothing_tried() -> Failure {
+    Failure::usage("nothing was tried; --tries must be more than 0")
+}
+
+fn defend(args: &SearchArgs) -> Result<(), Failure> {
+    let settings = DefenceSettings {
+        attacks: args.scenarios.clone(),
+        set: args.set.clone(),
+        seed: args.seed,
+        generation: args.generation,
+    };
+    let before = DefenceFigures::of(&settings, &[]).map_err(failed)?;
+    let mut search = Defence::new(settings, &args.state).map_err(failed)?;
+    let at = |search: &Defence| {
+        let best = search.best().map(|(_, figures)| figures);
+        (search.tried, best.map(|b| (b.on_time_ratio, b.p99_ms)))
+    };
+    let spinner = in_pieces(args, &mut search, at, |search| {
+        search.step(threads(args.threads), &args.state)
+    })?;
+    let say = &mut |left| spinner.say(format!("leaving out what does not matter: {left} rules"));
+    let Some((rules, best)) = search.simplest(say) else {
+        return Err(nothing_tried());
+    };
+    spinner.finish();
+    let report = DefenceReport {
+        tried: search.tried,
+        blamed_honest: search.blamed_honest,
+        before,
+        best,
+        rules,
+        frontier: search.frontier(),
+    };
+    output::print(&report, args.json)
+}
+
 fn failed(error: SearchError) -> Failure {
     match error {
-        SearchError::Content { .. } | SearchError::Other { .. } => {
-            Failure::usage(error.to_string())
-        }
+        SearchError::Content { .. }
+        | SearchError::Other { .. }
+        | SearchError::NoAdversaries { .. }
+        | SearchError::Scenario(_) => Failure::usage(error.to_string()),
         SearchError::File { .. } | SearchError::Simulation(_) => Failure::new(error.to_string()),
     }
 }

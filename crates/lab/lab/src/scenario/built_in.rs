@@ -57,6 +57,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "attack-eclipse-node",
     "attack-eclipse-publishers",
     "attack-cold-boot",
+    "attack-cold-boot-20",
     "attack-covert-flash",
     "attack-dawn",
     "attack-degrade",

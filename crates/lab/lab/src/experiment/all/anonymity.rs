@@ -41,6 +41,16 @@ const WAYS: [(&str, &[&str]); 7] = [
     ),
 ];
 
+/// Ways that are tried with observers that dial widely, and in large networks.
+const OF_MOST: [&str; 3] = [MESH_ONLY, AS_SHIPPED, DANDELION];
+
+/// A large network, for the full form.
+const LARGE: [&str; 3] = [
+    "scenario.nodes=10000",
+    "traffic.messages=10",
+    "traffic.publisher_count=10",
+];
+
 /// Shares of the nodes that observe.
 const SHARES: [f64; 5] = [0.01, 0.05, 0.10, 0.20, 0.30];
 
@@ -127,15 +137,19 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
         }
         by_share = by_share.with(way, Role::Ours, Shape::Line(line));
     }
-    for (way, set) in WAYS {
-        if [MESH_ONLY, AS_SHIPPED, DANDELION].contains(&way) {
-            let runs = context.simulate("anonymity-observers", &[small, set].concat(), seeds)?;
-            let figures = of_adversaries(&runs)?;
-            named.rows.push(row(
-                &format!("{way}; observers dial 100 nodes"),
-                0.05,
-                &figures,
-            ));
+    for (way, set) in WAYS.into_iter().filter(|(way, _)| OF_MOST.contains(way)) {
+        let runs = context.simulate("anonymity-observers", &[small, set].concat(), seeds)?;
+        let figures = of_adversaries(&runs)?;
+        let title = format!("{way}; observers dial 100 nodes");
+        named.rows.push(row(&title, 0.05, &figures));
+    }
+    let in_large = context.by_scale(&[][..], &OF_MOST[..]);
+    for (way, set) in WAYS.into_iter().filter(|(way, _)| in_large.contains(way)) {
+        let runs = context.simulate("anonymity", &[&LARGE[..], set].concat(), 20)?;
+        for (share, figures) in SHARES.into_iter().zip(of_shares(&runs)?) {
+            named
+                .rows
+                .push(row(&format!("{way}; 10,000 nodes"), share, &figures));
         }
     }
     for strategy in [MESH_ONLY, DANDELION] {

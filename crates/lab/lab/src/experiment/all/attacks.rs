@@ -77,13 +77,14 @@ const LIBP2P_2020: &[&str] = &[
 ];
 
 /// Scenarios, each with the words of its rows, and whether the quick form runs it.
-const ATTACKS: [(&str, &str, bool); 14] = [
+const ATTACKS: [(&str, &str, bool); 15] = [
     ("attack-none", "none", true),
     ("attack-sybil", "sybils, 4:1", true),
     ("attack-sybil-20", "sybils, 20:1", false),
     ("attack-eclipse-node", "eclipse of a node", true),
     ("attack-eclipse-publishers", "eclipse of publishers", false),
     ("attack-cold-boot", "cold boot", true),
+    ("attack-cold-boot-20", "cold boot, 20:1", false),
     ("attack-covert-flash", "covert flash", true),
     ("attack-dawn", "attack at dawn", false),
     ("attack-degrade", "degradation", false),
