@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc;
-use undertone_gossip::{FloodPublish, LARGE_MESSAGES_ID, StrategyKind};
+use undertone_gossip::{FloodPublish, LARGE_MESSAGES_ID, STEM_ID, StrategyKind};
 use undertone_message::{NetworkPreset, PubsubTopic, Shard, WakuMessage};
 use undertone_node::Multiaddr;
 use undertone_node::command::{PeerOrigin, PeerSnapshot, PublishFailure};
@@ -69,10 +69,15 @@ async fn until(node: &mut Node, wanted: impl Fn(&NodeEvent) -> bool) {
 }
 
 async fn until_in_mesh(node: &Node) {
+    until_in_meshes(node, 1).await;
+}
+
+async fn until_in_meshes(node: &Node, count: usize) {
     let wait = async {
         loop {
             let peers = node.running.handle.peers().await.expect("the node runs");
-            if peers.iter().any(|peer| !peer.in_mesh.is_empty()) {
+            let in_mesh = peers.iter().filter(|peer| !peer.in_mesh.is_empty());
+            if in_mesh.count() >= count {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
@@ -182,4 +187,34 @@ async fn nodes_that_agree_spread_large_messages_by_their_ids_and_in_parts() {
     );
     one.running.stop().await;
     two.running.stop().await;
+}
+
+/// The publisher knows both, and tells only the one that offers the stem; that one spreads the message. No embargo ends
+/// in the time of the test.
+#[tokio::test]
+async fn a_message_in_the_stem_is_first_heard_from_another_node_than_its_publisher() {
+    let ordinary = ["/vac/waku/relay/2.0.0"];
+    let dandelion = |relay: &mut RelayConfig| {
+        relay.gossip.strategy = StrategyKind::Dandelion.into();
+        relay.gossip.dandelion.embargo_mean = Duration::from_secs(3600);
+        relay.gossip.dandelion.diffuser_probability = 1.0;
+    };
+    let stem = [STEM_ID, ordinary[0]];
+    let carol = node_with(1, Vec::new(), &ordinary, |_| {}).await;
+    let bob = node_with(1, carol.running.addresses.clone(), &stem, dandelion).await;
+    let both = [&bob, &carol].map(|node| node.running.addresses.clone());
+    let alice = node_with(1, both.concat(), &stem, dandelion).await;
+    for node in [&alice, &bob, &carol] {
+        until_in_meshes(node, 2).await;
+    }
+    let mut heard = carol.running.handle.messages(8);
+    let message = WakuMessage::new(&b"who spoke?"[..], "/a/1/b/proto");
+    let published = alice.running.handle.publish(topic(1), message).await;
+    published.expect("bob is a successor");
+    let delivery = tokio::time::timeout(HANG, heard.recv()).await;
+    let delivery = delivery.expect("it comes").expect("carol runs");
+    assert_eq!(delivery.from, Some(bob.running.peer_id));
+    for node in [alice, bob, carol] {
+        node.running.stop().await;
+    }
 }

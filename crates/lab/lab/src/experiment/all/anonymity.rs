@@ -41,7 +41,13 @@ const WAYS: [(&str, &[&str]); 7] = [
     ),
 ];
 
-/// Ways that are tried with observers that dial widely, and in large networks.
+/// Scenarios with observers in addition to the network's nodes, and what these do.
+const ACTIVE: [(&str, &str); 2] = [
+    ("anonymity-observers", "observers dial 100 nodes"),
+    ("anonymity-eclipse", "observers surround the publishers"),
+];
+
+/// Ways that are tried with such observers, and in large networks.
 const OF_MOST: [&str; 3] = [MESH_ONLY, AS_SHIPPED, DANDELION];
 
 /// A large network, for the full form.
@@ -137,11 +143,12 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
         }
         by_share = by_share.with(way, Role::Ours, Shape::Line(line));
     }
-    for (way, set) in WAYS.into_iter().filter(|(way, _)| OF_MOST.contains(way)) {
-        let runs = context.simulate("anonymity-observers", &[small, set].concat(), seeds)?;
-        let figures = of_adversaries(&runs)?;
-        let title = format!("{way}; observers dial 100 nodes");
-        named.rows.push(row(&title, 0.05, &figures));
+    for (scenario, observers) in ACTIVE {
+        for (way, set) in WAYS.into_iter().filter(|(way, _)| OF_MOST.contains(way)) {
+            let runs = context.simulate(scenario, &[small, set].concat(), seeds)?;
+            let title = format!("{way}; {observers}");
+            named.rows.push(row(&title, 0.05, &of_adversaries(&runs)?));
+        }
     }
     let in_large = context.by_scale(&[][..], &OF_MOST[..]);
     for (way, set) in WAYS.into_iter().filter(|(way, _)| in_large.contains(way)) {

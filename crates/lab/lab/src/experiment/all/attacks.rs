@@ -1,5 +1,7 @@
 //! Attacks on the relay network, by adversaries that speak its protocol.
 
+mod light;
+
 use super::super::{Context, Experiment, ExperimentError, Findings, Simulated};
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
 use crate::report::{self, AttackSummary, Latency, by_message, mesh_shares};
@@ -162,7 +164,9 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
             }
         }
     }
-    findings.tables.push(table);
+    findings
+        .tables
+        .extend([table, light::table(context, seeds)?]);
     findings.charts.extend([heard, meshes]);
     findings.note(
         "The adversaries are in addition to the network's nodes, each with a machine and an address of its own; nodes \
