@@ -167,7 +167,7 @@ impl DefenceFigures {
     /// Runs all attacks under the rules that `set` has, with slow nodes among the honest.
     ///
     /// # Errors
-    /// Returns an error when a scenario cannot be read or run, or has no adversaries.
+    /// Returns an error when a scenario cannot be read or run, has no adversaries, or no message while they act.
     pub fn of(settings: &DefenceSettings, set: &[String]) -> Result<Self, SearchError> {
         let mut worst = Self {
             on_time_ratio: 1.0,
@@ -187,8 +187,12 @@ impl DefenceFigures {
                 });
             };
             worst.on_time_ratio = worst.on_time_ratio.min(attack.on_time_ratio);
-            let p99_ms = attack.latency_ms.as_ref().map_or(f64::INFINITY, |l| l.p99);
-            worst.p99_ms = worst.p99_ms.max(p99_ms);
+            let Some(latency) = &attack.latency_ms else {
+                return Err(SearchError::NothingDelivered {
+                    scenario: name.clone(),
+                });
+            };
+            worst.p99_ms = worst.p99_ms.max(latency.p99);
             worst.honest_below_zero = worst.honest_below_zero.max(attack.honest_below_zero_max);
             let copies = f64::from(scenario.nodes) * outcome.messages.len().max(1) as f64;
             let kb = summary.bytes.wire as f64 / copies / 1e3;
@@ -346,6 +350,14 @@ mod tests {
         settings.attacks = vec!["attack-none".to_owned()];
         let error = DefenceFigures::of(&settings, &[]).unwrap_err();
         assert!(error.to_string().contains("has no adversaries"), "{error}");
+    }
+
+    #[test]
+    fn an_attack_that_begins_after_the_last_message_is_refused() {
+        let mut settings = settings();
+        settings.attacks = vec!["attack-covert-flash".to_owned()];
+        let error = DefenceFigures::of(&settings, &[]).unwrap_err();
+        assert!(error.to_string().contains("traffic.messages"), "{error}");
     }
 
     #[test]

@@ -46,6 +46,14 @@ pub enum SearchError {
         /// Name of the scenario.
         scenario: String,
     },
+    /// Rules are searched against an attack during which nothing is delivered.
+    #[error(
+        "{scenario} delivers nothing after the attack begins; publish longer, with traffic.messages or traffic.spacing_s"
+    )]
+    NothingDelivered {
+        /// Name of the scenario.
+        scenario: String,
+    },
     /// A scenario cannot be read.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),

@@ -357,6 +357,7 @@ fn failed(error: SearchError) -> Failure {
         SearchError::Content { .. }
         | SearchError::Other { .. }
         | SearchError::NoAdversaries { .. }
+        | SearchError::NothingDelivered { .. }
         | SearchError::Scenario(_) => Failure::usage(error.to_string()),
         SearchError::File { .. } | SearchError::Simulation(_) => Failure::new(error.to_string()),
     }
