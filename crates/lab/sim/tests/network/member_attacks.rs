@@ -33,14 +33,15 @@ fn members(limit: u32, change: impl Fn(&mut Policy)) -> Scenario {
 }
 
 fn used(outcome: &Outcome) -> MembershipOutcome {
-    let attack = outcome.attack.as_ref().unwrap();
+    let attack = outcome.attack.as_ref().expect("it has adversaries");
     attack.memberships.expect("they published")
 }
 
 /// Checks that all messages of honest nodes arrive, and that none of these is blamed for what it forwards.
 fn nobody_else_is_harmed(outcome: &Outcome) {
     assert!(have_all(outcome, 0..NODES));
-    for second in &outcome.attack.as_ref().unwrap().watched {
+    let attack = outcome.attack.as_ref().expect("it has adversaries");
+    for second in &attack.watched {
         assert_eq!(second.honest_below_zero, 0, "{second:?}");
     }
 }
