@@ -21,7 +21,7 @@ mod text;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use attack::{AttackSummary, DEADLINE_MS, mesh_shares};
+pub use attack::{AttackSummary, DEADLINE_MS, MembershipSummary, mesh_shares};
 pub use campaign::{Campaign, Median};
 #[cfg(feature = "arrow")]
 pub(crate) use datasets::{ColumnValues, DatasetTable, copies, links, nodes, traffic};

@@ -4,11 +4,14 @@
 
 mod node;
 mod plan;
+mod publish;
 mod rpc;
+pub(crate) mod signals;
 mod watch;
 
 pub(crate) use node::AdversaryNode;
 pub(crate) use plan::{Identity, edges, groups, identities, validate};
+pub(crate) use signals::SignalTotals;
 pub(crate) use watch::{EVERY_NS as WATCH_EVERY_NS, WatchTotals};
 
 use bytes::Bytes;

@@ -7,15 +7,22 @@ use undertone_rln::{
 
 use crate::seeds::derive;
 
-/// The Merkle root in every proof.
-pub(crate) fn root() -> Fr {
-    Fr::from(1u64)
+/// Number of the newest roots that a node accepts.
+const ROOTS: u64 = 50;
+
+/// A Merkle root by its number. The root in the proofs of honest nodes is number 0.
+pub(crate) fn root(number: u64) -> Fr {
+    Fr::from(1 + number)
 }
 
-/// The window of Merkle roots that every node accepts.
-pub(crate) fn roots() -> RootWindow {
-    let mut window = RootWindow::new(1);
-    window.push(root());
+/// The window of Merkle roots that a node accepts which knows the first `newest` changes of the membership. Number 0 is
+/// always in it.
+pub(crate) fn roots(newest: u64) -> RootWindow {
+    let mut window = RootWindow::new(ROOTS as usize);
+    for number in newest.saturating_sub(ROOTS - 2)..=newest {
+        window.push(root(number));
+    }
+    window.push(root(0));
     window
 }
 
@@ -52,6 +59,12 @@ impl SimMember {
         x: Fr,
         spams: bool,
     ) -> Option<RateLimitProof> {
+        let message_id = self.next_id(epoch, spams)?;
+        Some(self.sign(generation, (epoch, message_id), x, root(0)))
+    }
+
+    /// Takes the next message id of an epoch, as [`Self::prove`] does.
+    pub(crate) fn next_id(&mut self, epoch: Epoch, spams: bool) -> Option<u32> {
         if epoch > self.epoch {
             (self.epoch, self.used) = (epoch, 0);
         }
@@ -60,18 +73,34 @@ impl SimMember {
         }
         let message_id = self.used.min(self.limit - 1);
         self.used += 1;
+        Some(message_id)
+    }
+
+    /// Makes a proof under a message id, used or not, correct except for the zk-SNARK.
+    pub(crate) fn sign(
+        &self,
+        generation: Generation,
+        (epoch, message_id): (Epoch, u32),
+        x: Fr,
+        root: Fr,
+    ) -> RateLimitProof {
         let identifier = RlnIdentifier::WAKU;
         let external = external_nullifier(generation, epoch, &identifier);
         let slope = poseidon(&[self.secret, external, Fr::from(message_id)]);
-        Some(RateLimitProof {
+        RateLimitProof {
             proof: [0; 128],
-            merkle_root: fr_to_le(&root()),
+            merkle_root: fr_to_le(&root),
             epoch: epoch.to_bytes(),
             share_x: fr_to_le(&x),
             share_y: fr_to_le(&(self.secret + slope * x)),
             nullifier: fr_to_le(&poseidon(&[slope])),
             rln_identifier: identifier.0,
-        })
+        }
+    }
+
+    /// Secret of the member, which two messages under one message id reveal.
+    pub(crate) fn secret(&self) -> &Fr {
+        &self.secret
     }
 }
 

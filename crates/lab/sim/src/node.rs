@@ -164,6 +164,7 @@ impl Node {
             Event::Light(event) => self.store_dialled(event),
             Event::Adversary(_) => {}
             Event::Watch => self.watch(step),
+            Event::Root(number) => self.learn_root(step, number),
         }
         self.take_received(step);
         if self.service.is_some() {

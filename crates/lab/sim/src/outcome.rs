@@ -4,7 +4,7 @@ mod attack;
 mod recorded;
 mod services;
 
-pub use attack::{AttackOutcome, HeardMessage, WatchSecond};
+pub use attack::{AttackOutcome, HeardMessage, MembershipOutcome, WatchSecond};
 pub use recorded::{CopyRecord, LinkRecord, RecordOptions, Recorded, TrafficInterval};
 pub use services::{
     ClientCounters, HistoryReading, LightArrival, ServiceCounters, ServicesOutcome,

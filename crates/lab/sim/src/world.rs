@@ -71,6 +71,8 @@ pub(crate) struct World {
     pub(crate) content_topics: Vec<Arc<str>>,
     /// Adversarial identities, in the order of their numbers.
     adversaries: Vec<Identity>,
+    /// Time from one change of the membership to the next, nanoseconds; 0 for none.
+    root_spread_ns: u64,
     /// Start time of each light client.
     pub(crate) client_starts_ns: Vec<u64>,
     /// Time of the last message; after it, services and light clients have no trouble.
@@ -126,6 +128,7 @@ impl World {
             shards: topics.iter().map(|t| t.to_string().into()).collect(),
             content_topics: content_topics.collect(),
             adversaries: adversary::identities(scenario, seed),
+            root_spread_ns: Self::root_spread_ns(scenario),
             client_starts_ns: client_starts_ns(scenario, seed),
             calm_ns: last_ns,
             end_ns: last_ns.max(faults_ns).saturating_add(scenario.drain_ns),

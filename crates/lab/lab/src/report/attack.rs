@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 use undertone_sim::Outcome;
-use undertone_sim::outcome::{AttackOutcome, Delivery, Message};
+use undertone_sim::outcome::{AttackOutcome, Delivery, MembershipOutcome, Message};
 
 use super::{Latency, Sorted, by_message, latency_ms};
 
@@ -37,6 +37,80 @@ pub struct AttackSummary {
     pub honest_below_zero_max: u64,
     /// Bytes that the adversaries sent on the wire.
     pub sent_bytes: u64,
+    /// What they published with memberships; `None` if they published nothing.
+    pub memberships: Option<MembershipSummary>,
+}
+
+/// What adversaries published with memberships, and what became of it. Messages are beyond the rate limit if another
+/// message has their nullifier, but for the one of each nullifier that reached most nodes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MembershipSummary {
+    /// Number of memberships used.
+    pub used: u32,
+    /// Number of those whose secret a node computed.
+    pub exposed: u32,
+    /// Number of messages published.
+    pub published: u64,
+    /// Number of messages that the rate limit allows: that of nullifiers.
+    pub allowed: u64,
+    /// Number of messages that some nodes delivered, and others did not.
+    pub delivered_partly: u64,
+    /// Share of nodes that delivered a message, over all that were delivered; `None` if none was.
+    pub reach: Option<f64>,
+    /// Number of messages beyond the rate limit that any node delivered.
+    pub beyond_limit: u64,
+    /// Share of nodes that delivered such a message, over all of them; `None` if there were none.
+    pub beyond_limit_reach: Option<f64>,
+    /// Number of deliveries to a node that had delivered another message of the nullifier.
+    pub repeated_deliveries: u64,
+    /// Largest number of nullifiers of adversaries that a node held at the end.
+    pub nullifiers_held: u64,
+}
+
+impl MembershipSummary {
+    fn new(outcome: &MembershipOutcome, nodes: usize) -> Self {
+        let reach = |deliveries: u64, messages: u64| {
+            (messages > 0).then(|| deliveries as f64 / (messages as f64 * nodes as f64))
+        };
+        Self {
+            used: outcome.memberships,
+            exposed: outcome.exposed,
+            published: outcome.published,
+            allowed: outcome.nullifiers,
+            delivered_partly: outcome.delivered_partly,
+            reach: reach(outcome.deliveries, outcome.delivered),
+            beyond_limit: outcome.beyond_limit,
+            beyond_limit_reach: reach(outcome.beyond_limit_deliveries, outcome.beyond_limit),
+            repeated_deliveries: outcome.repeated_deliveries,
+            nullifiers_held: outcome.nullifiers_held,
+        }
+    }
+}
+
+impl fmt::Display for MembershipSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} memberships published {} messages, where {} are allowed; {} were exposed",
+            self.used, self.published, self.allowed, self.exposed
+        )?;
+        writeln!(
+            f,
+            "{} messages reached some nodes only; a node held {} of their nullifiers at the end",
+            self.delivered_partly, self.nullifiers_held
+        )?;
+        let Some(reach) = self.beyond_limit_reach else {
+            return Ok(());
+        };
+        writeln!(
+            f,
+            "{} messages beyond the limit reached {:.0} % of the nodes each; {} times a node delivered two of a \
+             nullifier",
+            self.beyond_limit,
+            reach * 100.0,
+            self.repeated_deliveries
+        )
+    }
 }
 
 impl AttackSummary {
@@ -86,6 +160,10 @@ impl AttackSummary {
                 .max()
                 .unwrap_or(0),
             sent_bytes: attack.sent_bytes,
+            memberships: attack
+                .memberships
+                .as_ref()
+                .map(|used| MembershipSummary::new(used, outcome.nodes.len())),
         })
     }
 }
@@ -146,6 +224,7 @@ impl fmt::Display for AttackSummary {
             f,
             "; up to {} honest peers had a score below 0",
             self.honest_below_zero_max
-        )
+        )?;
+        self.memberships.iter().try_for_each(|used| used.fmt(f))
     }
 }

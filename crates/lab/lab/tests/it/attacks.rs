@@ -46,6 +46,56 @@ fn without_the_rules_the_same_adversaries_lose_messages() {
     assert!(attack.on_time_ratio < 0.9, "{attack:?}");
 }
 
+/// What members publish against the rules costs honest nodes neither messages nor score.
+#[test]
+fn what_members_publish_harms_nobody_but_them() {
+    // Delivered, of all messages that anybody delivered; exposed, of all memberships.
+    for (name, reach_min, exposed) in [
+        ("attack-double-signals", 0.65, 1.0),
+        ("attack-clock-skew", 0.7, 0.0),
+        ("attack-racing-roots", 0.95, 0.0),
+        ("attack-nullifier-flood", 1.0, 0.0),
+    ] {
+        let attack = attacked(name, &[]);
+        assert_eq!(attack.on_time_ratio, 1.0, "{name}: {attack:?}");
+        assert_eq!(attack.honest_below_zero_max, 0, "{name}: {attack:?}");
+        let used = attack.memberships.as_ref().expect("they published");
+        assert_eq!(used.repeated_deliveries, 0, "{name}: {used:?}");
+        let share = f64::from(used.exposed) / f64::from(used.used);
+        assert_eq!(share, exposed, "{name}: {used:?}");
+        assert!(used.reach >= Some(reach_min), "{name}: {used:?}");
+    }
+}
+
+/// Of the messages that come half a second before an epoch ends, two of each nullifier are somewhere; of those that
+/// come when the epoch is almost forgotten, none.
+#[test]
+fn double_signals_are_noticed_at_the_borders_of_epochs() {
+    let attack = attacked("attack-double-signals", &[]);
+    let used = attack.memberships.as_ref().expect("they published");
+    let at_once = used.allowed / 2;
+    assert_eq!(used.beyond_limit, at_once, "{used:?}");
+    assert!(used.published > used.allowed + at_once, "{used:?}");
+    assert_eq!(used.delivered_partly, 2 * at_once, "{used:?}");
+    assert!(used.beyond_limit_reach < Some(0.5), "{used:?}");
+}
+
+/// Fifteen members with five messages in each epoch; nodes remember three epochs.
+#[test]
+fn a_flood_of_nullifiers_is_forgotten_with_its_epochs() {
+    let attack = attacked("attack-nullifier-flood", &[]);
+    let used = attack.memberships.as_ref().expect("they published");
+    assert_eq!(
+        (used.published, used.exposed),
+        (used.allowed, 0),
+        "{used:?}"
+    );
+    let in_epoch = 15 * 5;
+    assert!(used.published > 7 * in_epoch, "{used:?}");
+    let held = 2 * in_epoch..=3 * in_epoch;
+    assert!(held.contains(&used.nullifiers_held), "{used:?}");
+}
+
 /// Figures of light clients, three of whose four service nodes are hostile.
 fn light(name: &str) -> ServicesSummary {
     let scenario = load(name, &[]).expect("it is built in").scenario;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use undertone_gossip::{Direction, MessageId, Topic};
 use undertone_link::{self as link, ConnIx, Host, Priority};
 
+use crate::adversary::publish::{Publisher, Signal};
 use crate::adversary::{AdversaryEvent, Heard};
 use crate::events::{EventKey, Scheduled};
 use crate::node::event::{Event, Step};
@@ -36,6 +37,8 @@ pub(crate) struct AdversaryNode {
     pub(super) meshes: BTreeMap<ConnIx, BTreeSet<usize>>,
     agenda: BTreeMap<(u64, u32), Action>,
     pub(super) rng: SeededRng,
+    /// Membership and what was published with it, once anything was.
+    pub(crate) publisher: Option<Box<Publisher>>,
     planned: u32,
     scheduled: u32,
     wake_ns: u64,
@@ -52,6 +55,10 @@ pub(super) enum Action {
     Forward(Box<Heard>, ConnIx),
     /// It announces and requests.
     Heartbeat,
+    /// It publishes with its membership.
+    Publish,
+    /// It publishes one of several messages with one nullifier.
+    Signal(Signal),
 }
 
 impl AdversaryNode {
@@ -71,6 +78,7 @@ impl AdversaryNode {
             meshes: BTreeMap::new(),
             agenda: BTreeMap::new(),
             rng: SeededRng::new(world.seed, "adversary", u64::from(id)),
+            publisher: None,
             planned: 0,
             scheduled: 0,
             wake_ns: u64::MAX,
@@ -111,6 +119,9 @@ impl AdversaryNode {
         if policy.has_heartbeats() {
             self.plan(step.now_ns + HEARTBEAT_NS, Action::Heartbeat);
         }
+        if let Some(every_ns) = policy.publish_every_ns {
+            self.plan(step.now_ns.saturating_add(every_ns), Action::Publish);
+        }
         if let Some(at_ns) = policy.leaves_ns {
             self.schedule(
                 step,
@@ -138,6 +149,8 @@ impl AdversaryNode {
                     self.heartbeat(step);
                     self.plan(step.now_ns + HEARTBEAT_NS, Action::Heartbeat);
                 }
+                Action::Publish => self.publish(step),
+                Action::Signal(signal) => self.send_signal(step, signal),
             }
         }
     }

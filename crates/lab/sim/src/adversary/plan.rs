@@ -12,6 +12,9 @@ use crate::seeds::SeededRng;
 /// Largest number of identities in all groups.
 const IDENTITIES_MAX: u32 = 1_000_000;
 
+/// Largest number of messages under one nullifier.
+const SIGNALS_MAX: u32 = 100;
+
 /// One identity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
@@ -87,6 +90,7 @@ pub(crate) fn validate(scenario: &Scenario) -> Result<(), SimError> {
             ids,
             "an identity sends 100000 ids at most",
         )?;
+        validate_publishing(scenario, policy)?;
         let nodes = |nodes: &[u32]| nodes.iter().all(|node| *node < scenario.nodes);
         let targets = match &policy.targets {
             Targets::Nodes(targets) => !targets.is_empty() && nodes(targets),
@@ -108,6 +112,19 @@ pub(crate) fn validate(scenario: &Scenario) -> Result<(), SimError> {
         )?;
     }
     Ok(())
+}
+
+fn validate_publishing(scenario: &Scenario, policy: &Policy) -> Result<(), SimError> {
+    let Some(every_ns) = policy.publish_every_ns else {
+        return Ok(());
+    };
+    let what = "groups.policy.publish_every_s";
+    check(every_ns > 0, what, every_ns, "it must be more than 0")?;
+    let rule = "adversaries publish as members: the network must have a rate limit, [rln]";
+    check(scenario.rln.is_some(), what, every_ns, rule)?;
+    let rule = "it must be at least 1 and at most 100";
+    let is_few = (1..=SIGNALS_MAX).contains(&policy.signals);
+    check(is_few, "groups.policy.signals", policy.signals, rule)
 }
 
 /// All identities, in the order of their numbers.

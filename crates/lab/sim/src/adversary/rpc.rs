@@ -7,9 +7,10 @@ use undertone_link::ConnIx;
 use undertone_message::WakuMessage;
 
 use crate::adversary::node::{Action, AdversaryNode, HEARTBEAT_NS};
+use crate::adversary::signals::signal_in;
 use crate::adversary::{AdversaryEvent, Heard};
 use crate::node::event::{Event, Step};
-use crate::node::input::{UNCOUNTED, number_in};
+use crate::node::input::number_in;
 use crate::outcome::HeardMessage;
 
 /// Time for which a message is announced and can be requested, nanoseconds.
@@ -127,7 +128,8 @@ impl AdversaryNode {
     fn first_copy(&mut self, step: &mut Step<'_>, conn: ConnIx, mut heard: Heard, data: &Bytes) {
         let policy = self.policy(step);
         let message = WakuMessage::decode(data).ok();
-        let number = message.map_or(UNCOUNTED, |message| number_in(&message.payload));
+        let payload = message.map_or_else(Bytes::new, |message| message.payload);
+        let number = number_in(&payload);
         let published = step.world.messages.get(number as usize);
         if let Some(published) = published {
             self.heard.push(HeardMessage {
@@ -139,7 +141,9 @@ impl AdversaryNode {
         }
         let misbehaves = policy.misbehaves(step.now_ns);
         let is_censored = published.is_some_and(|m| policy.censored.contains(&m.publisher));
-        heard.is_withheld = misbehaves && is_censored;
+        // Identities leave each other's messages to the honest nodes, which would blame them for those of one nullifier.
+        let is_of_group = signal_in(step.world, &payload).is_some();
+        heard.is_withheld = misbehaves && (is_censored || is_of_group);
         if policy.announce > 0.0 {
             self.share(step, &heard);
         }

@@ -123,7 +123,8 @@ impl LightNode {
             | Event::Find(_)
             | Event::Service(_)
             | Event::Adversary(_)
-            | Event::Watch => {}
+            | Event::Watch
+            | Event::Root(_) => {}
         }
         self.drive(step);
         self.set_timer(step);

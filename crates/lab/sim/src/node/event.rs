@@ -9,7 +9,7 @@ use undertone_relay::{Output, ProofTicket};
 use undertone_rln::{ExternalNullifiers, RateLimitProof, RlnIdentifier};
 use undertone_services::RequestNo;
 
-use crate::adversary::{AdversaryEvent, WatchTotals};
+use crate::adversary::{AdversaryEvent, SignalTotals, WatchTotals};
 use crate::events::Scheduled;
 use crate::hashes::{SharedIds, SharedSignals};
 use crate::light::LightEvent;
@@ -59,6 +59,8 @@ pub(crate) enum Event {
     Adversary(AdversaryEvent),
     /// The node looks at its meshes and at the scores of its peers.
     Watch,
+    /// The node learns of the change of the membership with this number.
+    Root(u64),
 }
 
 // Millions of events are queued in a large network, so rare large contents are boxed.
@@ -103,6 +105,8 @@ pub(crate) struct Scratch {
     pub(crate) deliveries: u64,
     /// What nodes see of adversaries.
     pub(crate) watch: WatchTotals,
+    /// What nodes make of the messages of adversaries.
+    pub(crate) signals_of_adversaries: SignalTotals,
     /// Traffic over time, if recorded.
     pub(crate) traffic: Option<Box<TrafficRecord>>,
 }
@@ -120,6 +124,7 @@ impl Scratch {
             violations: Vec::new(),
             deliveries: 0,
             watch: WatchTotals::default(),
+            signals_of_adversaries: SignalTotals::default(),
             traffic: TrafficRecord::new(record),
         }
     }

@@ -19,7 +19,7 @@ use crate::services::io::ServiceInput;
 use crate::world::UNIX_NS_AT_ZERO;
 
 /// Content topic of all simulated messages.
-const CONTENT_TOPIC: &str = "/undertone/1/sim/proto";
+pub(crate) const CONTENT_TOPIC: &str = "/undertone/1/sim/proto";
 
 /// Number in the payload of messages that do not count in the statistics.
 pub(crate) const UNCOUNTED: u64 = u64::MAX;
@@ -66,7 +66,8 @@ impl Node {
         self.relay = Some(Box::new(relay));
         let unix_ns_at_zero = UNIX_NS_AT_ZERO;
         self.relay_input(step, Input::ClockSet { unix_ns_at_zero });
-        self.relay_input(step, Input::Roots(roots()));
+        let newest = step.world.newest_root(step.now_ns);
+        self.learn_root(step, newest);
         for topic in step.world.joined(self.id) {
             let topic = step.world.topics[usize::from(topic)].clone();
             self.relay_input(step, Input::Subscribe(topic));
@@ -82,6 +83,14 @@ impl Node {
         to_connect.sort_unstable_by(|a, b| b.cmp(a));
         self.to_connect = to_connect;
         self.connect_next(step);
+    }
+
+    /// Accepts proofs with a new Merkle root, and waits for the next, if there are any.
+    pub(super) fn learn_root(&mut self, step: &mut Step<'_>, number: u64) {
+        self.relay_input(step, Input::Roots(roots(number)));
+        if let Some(at_ns) = step.world.root_learnt_ns(self.id, number + 1) {
+            self.schedule_own(step, at_ns, Event::Root(number + 1));
+        }
     }
 
     fn connect_next(&mut self, step: &mut Step<'_>) {

@@ -124,6 +124,7 @@ impl Node {
             Output::Disconnect(peer) => self.hang_up(step, ConnIx(peer.0)),
             Output::Report(report) => {
                 self.checks.reported(step.now_ns, &report);
+                step.scratch.signals_of_adversaries.reported(&report);
                 if let RelayReport::Gossip(report) = &report {
                     self.find_reported(step, report);
                 }
@@ -303,7 +304,8 @@ impl Node {
         let number = number_in(payload);
         self.mix([step.now_ns, number, u64::from(from.0)], &[]);
         if number == UNCOUNTED {
-            return;
+            let totals = &mut step.scratch.signals_of_adversaries;
+            return totals.delivers(step.world, self.id, payload);
         }
         let message = number as u32;
         let setup = step.world.scenario.services.as_ref();

@@ -15,6 +15,37 @@ pub struct AttackOutcome {
     pub heard: Vec<HeardMessage>,
     /// What honest nodes saw in each second.
     pub watched: Vec<WatchSecond>,
+    /// What the identities published with memberships, and who delivered it; `None` if they published nothing.
+    pub memberships: Option<MembershipOutcome>,
+}
+
+/// Messages that identities published with their memberships, and what honest nodes made of them. Memberships that were
+/// exposed are not removed during the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MembershipOutcome {
+    /// Number of identities that published, each with a membership of its own.
+    pub memberships: u32,
+    /// Number of those whose secret an honest node computed from two messages of one nullifier.
+    pub exposed: u32,
+    /// Number of messages published.
+    pub published: u64,
+    /// Number of nullifiers under which they were published: so many messages the rate limit allows.
+    pub nullifiers: u64,
+    /// Largest number of these nullifiers that a node knows at the end of the run.
+    pub nullifiers_held: u64,
+    /// Number of messages that any honest node delivered.
+    pub delivered: u64,
+    /// Number of these that some honest nodes delivered, and others did not.
+    pub delivered_partly: u64,
+    /// Number of deliveries of all messages, over all honest nodes.
+    pub deliveries: u64,
+    /// Number of messages beyond the rate limit that any honest node delivered: all that share a nullifier, but for the
+    /// one that reached most nodes.
+    pub beyond_limit: u64,
+    /// Number of deliveries of these.
+    pub beyond_limit_deliveries: u64,
+    /// Number of deliveries to a node that had delivered a message of the same nullifier before.
+    pub repeated_deliveries: u64,
 }
 
 /// First copy of a message at an adversary.

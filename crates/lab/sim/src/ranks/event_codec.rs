@@ -111,7 +111,8 @@ fn write_event(out: &mut Vec<u8>, frames: &mut FrameTable, event: &Event) {
         | Event::Light(_)
         | Event::Find(_)
         | Event::Adversary(_)
-        | Event::Watch => unreachable!("a node causes this event only at itself: {event:?}"),
+        | Event::Watch
+        | Event::Root(_) => unreachable!("a node causes this event only at itself: {event:?}"),
     }
 }
 

@@ -43,6 +43,19 @@ pub struct Policy {
     pub answer: f64,
     /// Number of requests for known messages at each heartbeat on each connection.
     pub request: u32,
+    /// Time from one message that an identity publishes with its membership to the next, nanoseconds; `None` if it
+    /// publishes nothing. The first comes so long after its start.
+    pub publish_every_ns: Option<u64>,
+    /// Number of different messages that it publishes each time, all under one nullifier; 1 keeps the rate limit. Each
+    /// goes to another part of its peers.
+    pub signals: u32,
+    /// Time from one of these messages to the next, nanoseconds. They all have timestamps of the epoch of the first.
+    pub signal_gap_ns: u64,
+    /// Time by which the timestamps of the messages are ahead of the true time, nanoseconds; negative if behind.
+    pub clock_ahead_ns: i64,
+    /// Time from one change of the membership to the next, nanoseconds; 0 for none. The proofs of the identities have
+    /// the newest Merkle root; each honest node learns of it evenly at random within the same time.
+    pub root_spread_ns: u64,
 }
 
 /// Honest nodes with which adversaries connect.
@@ -79,6 +92,11 @@ impl Policy {
             announce_false: 0,
             answer: 1.0,
             request: 0,
+            publish_every_ns: None,
+            signals: 1,
+            signal_gap_ns: 0,
+            clock_ahead_ns: 0,
+            root_spread_ns: 0,
         }
     }
 

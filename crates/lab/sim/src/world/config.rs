@@ -6,10 +6,13 @@ use undertone_message::{PubsubTopic, Shard};
 use undertone_relay::{PeerChecks, RelayConfig, RlnConfig};
 use undertone_rln::{NullifierLimits, Policy, RlnIdentifier};
 
-use super::{GENERATION, MAX_CLOCK_GAP_NS};
+use super::{GENERATION, MAX_CLOCK_GAP_NS, World};
 use crate::error::SimError;
 use crate::scenario::{Fault, FaultKind, Qdisc, Scenario, TcpProfile};
 use crate::seeds::SeededRng;
+
+/// Time for which a message with an unknown root waits, nanoseconds; that of nodes (`undertone_node`).
+const UNKNOWN_ROOT_TIMEOUT_NS: u64 = 12_000_000_000;
 
 /// Start times of light clients: after the relays, spread over an interval of the same length.
 pub(super) fn client_starts_ns(scenario: &Scenario, seed: u64) -> Vec<u64> {
@@ -101,6 +104,9 @@ pub(super) fn relay(scenario: &Scenario, gossip: &Config, cluster_id: u16) -> Re
         };
         let mut config = RlnConfig::new(policy, NullifierLimits::new(200_000));
         config.root_window = 1;
+        if World::root_spread_ns(scenario) > 0 {
+            config.unknown_root_timeout_ns = UNKNOWN_ROOT_TIMEOUT_NS;
+        }
         config.sends_reused_ids = scenario.faults.iter().any(is_spam);
         config.checks_max = 4096;
         config.checks_of_peer = PeerChecks::unbounded();

@@ -6,8 +6,9 @@ use std::ops::Range;
 use undertone_gossip::Features;
 use undertone_relay::SharedRelayConfig;
 
-use crate::adversary::Identity;
-use crate::scenario::{Group, Policy};
+use crate::adversary::{self, Identity};
+use crate::scenario::{Group, Policy, Scenario};
+use crate::seeds::SeededRng;
 use crate::world::World;
 
 impl World {
@@ -44,6 +45,26 @@ impl World {
     /// Address of a node, if it counts: that of an adversary.
     pub(crate) fn address(&self, node: u32) -> Option<IpAddr> {
         self.adversary(node).map(|own| own.address)
+    }
+
+    /// Time from one change of the membership to the next, nanoseconds; 0 for none.
+    pub(super) fn root_spread_ns(scenario: &Scenario) -> u64 {
+        let spreads = adversary::groups(scenario).map(|(_, _, policy, _)| policy.root_spread_ns);
+        spreads.max().unwrap_or(0)
+    }
+
+    /// Number of the last change of the membership until a time; 0 before the first.
+    pub(crate) fn newest_root(&self, now_ns: u64) -> u64 {
+        now_ns.checked_div(self.root_spread_ns).unwrap_or(0)
+    }
+
+    /// Time at which a node learns of a change of the membership, nanoseconds; `None` if there is none in the run.
+    pub(crate) fn root_learnt_ns(&self, node: u32, number: u64) -> Option<u64> {
+        let spread_ns = self.root_spread_ns;
+        let changed_ns = number.checked_mul(spread_ns).filter(|_| spread_ns > 0)?;
+        let of_node = (u64::from(node) << 32) + number;
+        let after_ns = SeededRng::new(self.seed, "root", of_node).below(spread_ns);
+        Some(changed_ns.checked_add(after_ns)?).filter(|at_ns| *at_ns < self.end_ns)
     }
 
     /// Start time of a relay or an adversary, nanoseconds.

@@ -5,10 +5,10 @@ use undertone_sim::{Outcome, Scenario};
 
 use crate::support::{MS, S, have_all, latency_ms, outcome, simulate, with_messages};
 
-const NODES: u32 = 40;
+pub(crate) const NODES: u32 = 40;
 
 /// Forty nodes, thirty messages, and adversaries who arrive in second 5.
-fn attacked(identities: u32, change: impl Fn(&mut Policy)) -> Scenario {
+pub(crate) fn attacked(identities: u32, change: impl Fn(&mut Policy)) -> Scenario {
     let mut scenario = with_messages(NODES, 30);
     let mut policy = Policy::honest();
     policy.arrives_ns = 5 * S;

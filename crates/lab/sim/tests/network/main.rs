@@ -7,6 +7,7 @@ mod discovery;
 mod faults;
 mod groups;
 mod join;
+mod member_attacks;
 mod partition;
 mod ranks;
 mod rate_limit;

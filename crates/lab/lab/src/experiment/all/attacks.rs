@@ -4,7 +4,7 @@ mod light;
 
 use super::super::{Context, Experiment, ExperimentError, Findings, Simulated};
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
-use crate::report::{self, AttackSummary, Latency, by_message, mesh_shares};
+use crate::report::{self, AttackSummary, Latency, MembershipSummary, by_message, mesh_shares};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "attacks",
@@ -79,7 +79,7 @@ const LIBP2P_2020: &[&str] = &[
 ];
 
 /// Scenarios, each with the words of its rows, and whether the quick form runs it.
-const ATTACKS: [(&str, &str, bool); 15] = [
+const ATTACKS: [(&str, &str, bool); 19] = [
     ("attack-none", "none", true),
     ("attack-sybil", "sybils, 4:1", true),
     ("attack-sybil-20", "sybils, 20:1", false),
@@ -94,6 +94,10 @@ const ATTACKS: [(&str, &str, bool); 15] = [
     ("attack-slow", "slow forwarding", true),
     ("attack-ihave-flood", "IHAVE flood", false),
     ("attack-iwant-flood", "IWANT flood", false),
+    ("attack-double-signals", "double signals", true),
+    ("attack-clock-skew", "skewed clocks", true),
+    ("attack-racing-roots", "racing roots", true),
+    ("attack-nullifier-flood", "flood of nullifiers", false),
     ("attack-found-1", "found: nine announce", true),
 ];
 
@@ -128,6 +132,22 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
             "MB sent",
         ],
     );
+    let mut memberships = Table::new(
+        "Memberships of adversaries that publish; medians over seeds",
+        &[
+            "attack",
+            "rules",
+            "used",
+            "exposed",
+            "messages",
+            "allowed",
+            "at some nodes only",
+            "beyond the limit",
+            "their reach, %",
+            "two of a nullifier at a node",
+            "nullifiers held",
+        ],
+    );
     let mut heard = Chart::new(
         format!("Share of nodes that got each message, {DRAWN}"),
         Axis::linear("time of publication, s"),
@@ -150,6 +170,9 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
             };
             let runs = context.simulate(scenario, &[&set, small].concat(), seeds)?;
             table.rows.push(row(attack, rules, &runs));
+            memberships
+                .rows
+                .extend(membership_row(attack, rules, &runs));
             figures(&mut findings, (attack, rules), &runs, &mut without_ms);
             if attack == DRAWN {
                 heard = heard.with(
@@ -166,7 +189,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     }
     findings
         .tables
-        .extend([table, light::table(context, seeds)?]);
+        .extend([table, memberships, light::table(context, seeds)?]);
     findings.charts.extend([heard, meshes]);
     findings.note(
         "The adversaries are in addition to the network's nodes, each with a machine and an address of its own; nodes \
@@ -235,6 +258,32 @@ fn row(attack: &str, rules: &str, runs: &[Simulated]) -> Vec<String> {
         first.addresses.to_string(),
         format!("{:.1}", figure(&|attack| attack.sent_bytes as f64) / 1e6),
     ]
+}
+
+/// Figures of memberships; `None` if the adversaries published nothing.
+fn membership_row(attack: &str, rules: &str, runs: &[Simulated]) -> Option<Vec<String>> {
+    let used = |run: &Simulated| run.summary.attack.as_ref()?.memberships.clone();
+    let all: Vec<MembershipSummary> = runs.iter().filter_map(used).collect();
+    all.first()?;
+    let figure = |of: &dyn Fn(&MembershipSummary) -> f64| {
+        format!(
+            "{:.0}",
+            report::median(all.iter().map(of)).unwrap_or(f64::NAN)
+        )
+    };
+    Some(vec![
+        attack.to_owned(),
+        rules.to_owned(),
+        figure(&|used| f64::from(used.used)),
+        figure(&|used| f64::from(used.exposed)),
+        figure(&|used| used.published as f64),
+        figure(&|used| used.allowed as f64),
+        figure(&|used| used.delivered_partly as f64),
+        figure(&|used| used.beyond_limit as f64),
+        figure(&|used| 100.0 * used.beyond_limit_reach.unwrap_or(0.0)),
+        figure(&|used| used.repeated_deliveries as f64),
+        figure(&|used| used.nullifiers_held as f64),
+    ])
 }
 
 /// Share of nodes that got each message, by the time of its publication.

@@ -61,12 +61,15 @@ fn fault(table: &Table<'_>, fault: &mut Fault, most: u32) -> Result<(), Error> {
 }
 
 fn skew(ahead_ms: Key<'_>, by_ns: &mut i64) -> Result<(), Error> {
+    let expected = "milliseconds that the clock is ahead, negative when behind";
+    ahead(ahead_ms.required(expected)?, by_ns)
+}
+
+/// Reads or writes the time by which a clock is ahead, in milliseconds.
+pub(super) fn ahead(ahead_ms: Key<'_>, by_ns: &mut i64) -> Result<(), Error> {
     const MAX_MS: f64 = 1e9;
     let mut ms = *by_ns as f64 / MS;
-    let expected = "milliseconds that the clock is ahead, negative when behind";
-    ahead_ms
-        .required(expected)?
-        .number(-MAX_MS, MAX_MS, &mut ms)?;
+    ahead_ms.number(-MAX_MS, MAX_MS, &mut ms)?;
     *by_ns = (ms * MS).round() as i64;
     Ok(())
 }

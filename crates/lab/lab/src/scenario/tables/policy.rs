@@ -3,11 +3,14 @@
 use undertone_settings::{Error, MS, S, TomlValue, keys};
 use undertone_sim::scenario::{Policy, Targets};
 
+use super::faults::ahead;
 use super::groups::numbers;
 use super::key::{FieldKey, Key, Table, fields};
 use super::values::{count, list, text};
 
 const MAX_IDS: u64 = 100_000;
+
+const MAX_SIGNALS: u64 = 100;
 
 const POLICY: &[FieldKey<Policy>] = fields![
     whole(1, 4_294_967_295): addresses;
@@ -17,6 +20,8 @@ const POLICY: &[FieldKey<Policy>] = fields![
     number(0.0, 1.0): graft, accepts_graft, forward, announce, answer;
     time(MS): forward_delay_ms = forward_delay_ns;
     whole(0, MAX_IDS): announce_false, request;
+    whole(1, MAX_SIGNALS): signals;
+    time(S): signal_gap_s = signal_gap_ns, root_spread_s = root_spread_ns;
 ];
 
 /// Attacks with a name: the numbers that each sets, beside those of a peer that behaves well.
@@ -56,11 +61,45 @@ pub(super) fn named() -> Vec<(&'static str, Policy)> {
                 policy.regraft_after_ns = Some(1_000_000_000);
             }),
         ),
+        (
+            "double-signal",
+            with(|policy| {
+                publishes(policy);
+                policy.signals = 2;
+            }),
+        ),
+        (
+            "clock-skew",
+            with(|policy| {
+                publishes(policy);
+                policy.clock_ahead_ns = CLOCK_AHEAD_NS;
+            }),
+        ),
+        (
+            "racing-roots",
+            with(|policy| {
+                publishes(policy);
+                policy.root_spread_ns = ROOT_SPREAD_NS;
+            }),
+        ),
+        ("nullifier-flood", with(publishes)),
     ]
 }
 
 /// Time after which most attackers of the 2020 evaluation asked to join again.
 const REGRAFT_NS: u64 = 60_000_000_000;
+
+/// Lead of a clock that is too much for a node less than 50 ms away, and just within the 20 s that are accepted for
+/// those further away.
+const CLOCK_AHEAD_NS: i64 = 20_050_000_000;
+
+/// Time within which nodes learn of a new root: more than the 12 s for which messages wait for one.
+const ROOT_SPREAD_NS: u64 = 16_000_000_000;
+
+/// A member that publishes once a second, as long as the rate limit lets it.
+fn publishes(policy: &mut Policy) {
+    policy.publish_every_ns = Some(1_000_000_000);
+}
 
 /// A peer in as many meshes as it can join, which forwards and answers nothing.
 fn drops(policy: &mut Policy) {
@@ -82,7 +121,7 @@ pub(super) fn policy(
 }
 
 fn read(table: &Table<'_>, policy: &mut Policy, nodes: u32) -> Result<(), Error> {
-    keys!(table, POLICY => kind, targets, leaves_s, regraft_after_s, misbehaves_for_s, behaves_for_s, censored);
+    keys!(table, POLICY => kind, targets, leaves_s, regraft_after_s, misbehaves_for_s, behaves_for_s, censored, publish_every_s, clock_ahead_ms);
     let known = named();
     let known: Vec<_> = known.iter().map(|(name, policy)| (*name, policy)).collect();
     kind.both(
@@ -95,6 +134,8 @@ fn read(table: &Table<'_>, policy: &mut Policy, nodes: u32) -> Result<(), Error>
     let time = |key: Key<'_>, ns: &mut u64| key.time(S, ns);
     leaves_s.some(&mut policy.leaves_ns, 0, time)?;
     regraft_after_s.some(&mut policy.regraft_after_ns, 0, time)?;
+    publish_every_s.some(&mut policy.publish_every_ns, 0, time)?;
+    ahead(clock_ahead_ms, &mut policy.clock_ahead_ns)?;
     if misbehaves_for_s.is_set() || behaves_for_s.is_set() || policy.turns_ns.is_some() {
         let (bad_ns, good_ns) = policy.turns_ns.get_or_insert((0, 0));
         for (key, ns) in [(misbehaves_for_s, bad_ns), (behaves_for_s, good_ns)] {

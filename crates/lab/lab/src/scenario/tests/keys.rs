@@ -443,3 +443,39 @@ fn every_multiplexer_has_a_name_and_the_default_has_no_window() {
         assert_eq!(mux(&[&format!("network.mux={name}")]).name, name);
     }
 }
+
+#[test]
+fn adversaries_publish_as_members() {
+    let group = "[[groups]]\nname = \"a\"\nnodes = 2\n[groups.policy]\n";
+    let policy = |keys: &str| {
+        let scenario = read(&format!("{LEAST}{group}{keys}"), &[]).scenario;
+        *scenario.groups[0].policy.clone().unwrap()
+    };
+    let set = policy(
+        "publish_every_s = 2\nsignals = 3\nsignal_gap_s = 0.5\nclock_ahead_ms = -1.5\nroot_spread_s = 4\n",
+    );
+    assert_eq!(set.publish_every_ns, Some(2_000_000_000));
+    assert_eq!((set.signals, set.signal_gap_ns), (3, 500_000_000));
+    assert_eq!(set.clock_ahead_ns, -1_500_000);
+    assert_eq!(set.root_spread_ns, 4_000_000_000);
+    assert_eq!(policy("").publish_every_ns, None);
+    assert_eq!(policy("kind = \"double-signal\"\n").signals, 2);
+    assert_eq!(
+        policy("kind = \"clock-skew\"\n").clock_ahead_ns,
+        20_050_000_000
+    );
+    assert_eq!(
+        policy("kind = \"racing-roots\"\n").root_spread_ns,
+        16_000_000_000
+    );
+    let flood = policy("kind = \"nullifier-flood\"\npublish_every_s = 0.25\n");
+    assert_eq!(flood.publish_every_ns, Some(250_000_000));
+    for (key, value) in [
+        ("signals", "0"),
+        ("signals", "101"),
+        ("publish_every_s", "-1"),
+    ] {
+        let refused = error(&format!("{LEAST}{group}{key} = {value}\n"), &[]);
+        assert!(refused.contains(key), "{refused}");
+    }
+}

@@ -1,6 +1,6 @@
 //! Collects what adversaries did and heard.
 
-use crate::adversary::{WatchTotals, groups};
+use crate::adversary::{WatchTotals, groups, signals};
 use crate::outcome::AttackOutcome;
 use crate::shard::NodeShard;
 use crate::world::World;
@@ -20,6 +20,7 @@ pub(super) fn collect(world: &World, shards: &mut [NodeShard]) -> Option<Box<Att
         begins_ns = begins_ns.min(policy.arrives_ns.max(policy.misbehaves_from_ns));
     }
     attack.begins_ns = begins_ns;
+    attack.memberships = signals::collect(world, shards);
     let mut watched = WatchTotals::default();
     for shard in shards {
         watched.add(&shard.scratch.watch);
