@@ -309,6 +309,11 @@ impl World {
         ends.map(|fault| fault.at_ns).min()
     }
 
+    /// Whether a relay has crashed or left by now.
+    pub(crate) fn has_ended(&self, node: u32, now_ns: u64) -> bool {
+        node < self.scenario.nodes && self.ends_ns(node).is_some_and(|at_ns| at_ns <= now_ns)
+    }
+
     /// Deliveries that a network without faults would make.
     pub(crate) fn expected(&self) -> u64 {
         let nodes = self.scenario.nodes;
