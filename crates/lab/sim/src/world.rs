@@ -309,9 +309,13 @@ impl World {
         ends.map(|fault| fault.at_ns).min()
     }
 
-    /// Whether a relay has crashed or left by now.
+    /// Whether a relay has crashed or left by now, or an adversary has left.
     pub(crate) fn has_ended(&self, node: u32, now_ns: u64) -> bool {
-        node < self.scenario.nodes && self.ends_ns(node).is_some_and(|at_ns| at_ns <= now_ns)
+        let ends_ns = match node < self.scenario.nodes {
+            true => self.ends_ns(node),
+            false => self.policy(node).leaves_ns,
+        };
+        ends_ns.is_some_and(|at_ns| at_ns <= now_ns)
     }
 
     /// Deliveries that a network without faults would make.
