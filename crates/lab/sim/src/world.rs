@@ -312,6 +312,15 @@ impl World {
         ends.map(|fault| fault.at_ns).min()
     }
 
+    /// Whether a relay has crashed or left by now, or an adversary has left.
+    pub(crate) fn has_ended(&self, node: u32, now_ns: u64) -> bool {
+        let ends_ns = match node < self.scenario.nodes {
+            true => self.ends_ns(node),
+            false => self.policy(node).leaves_ns,
+        };
+        ends_ns.is_some_and(|at_ns| at_ns <= now_ns)
+    }
+
     /// Deliveries that a network without faults would make.
     pub(crate) fn expected(&self) -> u64 {
         let nodes = self.scenario.nodes;

@@ -18,8 +18,8 @@ use crate::services::frames::StreamFrame;
 use crate::trace;
 use crate::world::World;
 
-/// Delay before the next wake-up if a timer is still due after a tick, nanoseconds; otherwise time
-/// would stand still.
+/// Delay before the next wake-up if a timer of the state machines is still due after a tick, nanoseconds;
+/// otherwise time would stand still.
 const TICK_NS: u64 = 1_000_000;
 
 /// State of one light client.
@@ -264,13 +264,16 @@ impl LightNode {
         if self.asleep_until_ns.is_some() {
             return;
         }
+        // A machine's timer may stay due; one of the host's must fire in time, or acknowledgements are lost.
         let machines = self.next_machine_timeout();
-        let Some(next) = machines.into_iter().chain(self.host.next_timeout()).min() else {
-            return;
-        };
-        let next = match next <= step.now_ns {
+        let machines = machines.map(|at_ns| match at_ns <= step.now_ns {
             true => step.now_ns + TICK_NS,
-            false => next,
+            false => at_ns,
+        });
+        let host = self.host.next_timeout();
+        let host = host.map(|at_ns| at_ns.max(step.now_ns));
+        let Some(next) = machines.into_iter().chain(host).min() else {
+            return;
         };
         if next < self.wake_ns {
             self.wake_ns = next;

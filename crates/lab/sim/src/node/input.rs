@@ -107,7 +107,9 @@ impl Node {
             && at <= step.now_ns
         {
             self.to_connect.pop();
-            if self.relay.is_some() {
+            // A node that has crashed or left answers no dial.
+            let remote = step.world.ends(self.id)[conn.0 as usize].remote;
+            if self.relay.is_some() && !step.world.has_ended(remote, step.now_ns) {
                 self.connect(step, conn);
             }
         }

@@ -79,6 +79,10 @@ fn holds(world: &World, shards: &[NodeShard], names: &[Topic], assertion: MeshAs
         return true;
     };
     let back = PeerIx(assertion.remote_conn);
+    // A node that floods keeps no mesh, and answers no GRAFT.
+    if !theirs.router().keeps_mesh() {
+        return true;
+    }
     theirs.router().mesh(name).contains(&back)
         || theirs.router().score(back) < 0.0
         || !is_settled(world, other, assertion)
