@@ -1,7 +1,9 @@
 //! Attacks whose effect is known: under our rules they cost no more than they did.
 
+use std::path::Path;
+
 use undertone_lab::report::{AttackSummary, RunCosts, ServicesSummary, Summary};
-use undertone_lab::scenario::load;
+use undertone_lab::scenario::{load, relay_parameters};
 use undertone_sim::{RunOptions, run};
 
 /// The attack on 60 nodes.
@@ -44,6 +46,32 @@ fn without_the_rules_the_same_adversaries_lose_messages() {
     let attack = attacked("attack-cold-boot", &first);
     assert!(attack.delivery_ratio < 0.99, "{attack:?}");
     assert!(attack.on_time_ratio < 0.9, "{attack:?}");
+}
+
+/// The preset for nodes keeps the worst attacks below half of what they cost without it.
+#[test]
+fn resistant_parameters_halve_what_the_worst_attacks_cost() {
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/use/attack-resistant.toml");
+    let parameters = relay_parameters(&file).expect("a node reads it");
+    let resistant = [
+        format!(
+            "relay.opportunistic_graft_heartbeats={}",
+            parameters.opportunistic_graft_heartbeats
+        ),
+        format!(
+            "relay.opportunistic_graft_peers={}",
+            parameters.opportunistic_graft_peers
+        ),
+    ];
+    let resistant = resistant.each_ref().map(String::as_str);
+    for (name, p99_ms_max) in [("attack-cold-boot", 1_000.0), ("attack-found-1", 500.0)] {
+        let attack = attacked(name, &resistant);
+        assert_eq!(attack.on_time_ratio, 1.0, "{name}: {attack:?}");
+        assert_eq!(attack.honest_below_zero_max, 0, "{name}: {attack:?}");
+        let latency = attack.latency_ms.as_ref().expect("messages were delivered");
+        assert!(latency.p99 < p99_ms_max, "{name}: {attack:?}");
+    }
 }
 
 /// What members publish against the rules costs honest nodes neither messages nor score.

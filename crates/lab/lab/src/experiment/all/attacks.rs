@@ -14,12 +14,13 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Rules under which each attack is run.
-const RULES: [(&str, &[&str]); 5] = [
+const RULES: [(&str, &[&str]); 6] = [
     (NO_SCORES, GOSSIPSUB_V1_0),
     (PUBLISHED, LIBP2P_2020),
     (GRAFTING, &[]),
     ("Waku deployed", &["relay.profile=nim"]),
     ("ours", &[]),
+    ("ours, resistant", RESISTANT),
 ];
 
 const NO_SCORES: &str = "v1.0, no scores";
@@ -31,6 +32,12 @@ const GOSSIPSUB_V1_0: &[&str] = &[
     "relay.score.enabled=false",
     "relay.flood_publish=off",
     "relay.gossip_factor=0",
+];
+
+/// Rules that `undertone attack search --defend` found, as in docs/use/attack-resistant.toml.
+const RESISTANT: &[&str] = &[
+    "relay.opportunistic_graft_heartbeats=2",
+    "relay.opportunistic_graft_peers=4",
 ];
 
 /// What [`GRAFTING`] has beside [`LIBP2P_2020`]: the published variant of covert flash.
