@@ -48,9 +48,9 @@ fn without_the_rules_the_same_adversaries_lose_messages() {
     assert!(attack.on_time_ratio < 0.9, "{attack:?}");
 }
 
-/// The preset for nodes keeps the worst attacks below half of what they cost without it.
+/// The preset for nodes. Without it the p99 is 1,375 and 458 ms.
 #[test]
-fn resistant_parameters_halve_what_the_worst_attacks_cost() {
+fn resistant_parameters_lower_what_the_worst_attacks_cost() {
     let file =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/use/attack-resistant.toml");
     let parameters = relay_parameters(&file).expect("a node reads it");
@@ -65,7 +65,7 @@ fn resistant_parameters_halve_what_the_worst_attacks_cost() {
         ),
     ];
     let resistant = resistant.each_ref().map(String::as_str);
-    for (name, p99_ms_max) in [("attack-cold-boot", 1_000.0), ("attack-found-1", 500.0)] {
+    for (name, p99_ms_max) in [("attack-cold-boot", 700.0), ("attack-found-1", 400.0)] {
         let attack = attacked(name, &resistant);
         assert_eq!(attack.on_time_ratio, 1.0, "{name}: {attack:?}");
         assert_eq!(attack.honest_below_zero_max, 0, "{name}: {attack:?}");
