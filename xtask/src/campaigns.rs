@@ -148,6 +148,13 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
         ],
     },
     Campaign {
+        name: "swarm",
+        about: "random networks under random faults keep every rule, and heal, a quarter of an hour; \
+                UNDERTONE_SWARM_SEEDS=0..800",
+        needs: &[],
+        commands: &["cargo test --workspace --test network -- swarm:: --ignored --nocapture"],
+    },
+    Campaign {
         name: "profiles",
         about: "a hundred nodes of other implementations beside simulated ones, a quarter of an hour; needs \
                 network namespaces and npm; -- --help",

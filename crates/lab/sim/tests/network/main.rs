@@ -17,6 +17,7 @@ mod services;
 mod silence;
 mod stopping;
 mod support;
+mod swarm;
 mod topologies;
 mod transfers;
 mod verification;

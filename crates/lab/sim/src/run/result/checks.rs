@@ -36,7 +36,7 @@ pub(super) fn check(
             if from != me {
                 total = total.and(assertions.packets);
                 meshes::judge(world, shards, &assertions.meshes);
-                services::judge(shards, &assertions.readings);
+                services::judge(world, shards, &assertions.readings);
             }
         }
     }

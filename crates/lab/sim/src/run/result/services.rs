@@ -10,6 +10,7 @@ use crate::node::input::number_in;
 use crate::outcome::{ClientCounters, HistoryReading, ServiceCounters, ServicesOutcome};
 use crate::ranks::assertions::{Assertions, ReadingAssertion};
 use crate::run::result::part::Part;
+use crate::scenario::TroubleKind;
 use crate::services::frames::StreamService;
 use crate::shard::{self, NodeShard};
 use crate::world::World;
@@ -173,13 +174,13 @@ pub(super) fn check_readings(
             }
         }
     }
-    judge(shards, &own);
+    judge(world, shards, &own);
 }
 
 /// Judges assertions about readings from stores of this process.
-pub(super) fn judge(shards: &mut [NodeShard], assertions: &[ReadingAssertion]) {
+pub(super) fn judge(world: &World, shards: &mut [NodeShard], assertions: &[ReadingAssertion]) {
     for assertion in assertions {
-        if !is_complete(shards, assertion) {
+        if is_of_honest_store(world, assertion) && !is_complete(shards, assertion) {
             let rule = "a reading of history has everything that the store had at its beginning";
             violated(
                 &mut shards[0].scratch,
@@ -189,6 +190,20 @@ pub(super) fn judge(shards: &mut [NodeShard], assertions: &[ReadingAssertion]) {
             );
         }
     }
+}
+
+/// Whether the store answered from its own history all the time.
+fn is_of_honest_store(world: &World, reading: &ReadingAssertion) -> bool {
+    let setup = world.scenario.services.as_ref();
+    let mut troubles = setup.into_iter().flat_map(|setup| &setup.troubles);
+    let first = world.service_nodes().start;
+    !troubles.any(|trouble| {
+        let until_ns = trouble.at_ns.saturating_add(trouble.for_ns);
+        matches!(trouble.kind, TroubleKind::Lies | TroubleKind::OtherCluster)
+            && first + trouble.peer == reading.node
+            && trouble.at_ns <= reading.ended_ns
+            && reading.started_ns <= until_ns
+    })
 }
 
 /// Whether a reading has every message that the store had when it began.
