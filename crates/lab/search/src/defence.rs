@@ -15,8 +15,8 @@ use crate::state::{self, SearchError};
 /// What a search for rules is asked for. A file of another search is not continued.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DefenceSettings {
-    /// Scenarios with adversaries.
-    pub attacks: Vec<String>,
+    /// Names of scenarios with adversaries, each with the hash over its parameters.
+    pub attacks: Vec<(String, String)>,
     /// Keys of these scenarios that are set before the rules.
     pub set: Vec<String>,
     /// Seed of the search and of its runs.
@@ -176,7 +176,7 @@ impl DefenceFigures {
             kb_per_message: 0.0,
         };
         let set = [&settings.set, set].concat();
-        for name in &settings.attacks {
+        for (name, _) in &settings.attacks {
             let mut scenario = load(name, &set)?.scenario;
             scenario.groups.push(slow(&scenario));
             let outcome = run(&scenario, RunOptions::new(settings.seed), &mut |_| {})?;
@@ -310,7 +310,7 @@ mod tests {
 
     fn settings() -> DefenceSettings {
         DefenceSettings {
-            attacks: vec!["attack-found-1".to_owned()],
+            attacks: vec![("attack-found-1".to_owned(), String::new())],
             set: vec![
                 "scenario.nodes=20".to_owned(),
                 "traffic.messages=4".to_owned(),
@@ -342,12 +342,17 @@ mod tests {
         let (all, best) = again.best().unwrap();
         assert!(rules.len() < all.len() && rules.iter().all(|rule| all.contains(rule)));
         assert!(figures.cost() <= best.cost() * MATTERS);
+        // A scenario that was changed is another one.
+        let mut changed = settings();
+        changed.attacks[0].1 = "another".to_owned();
+        let refused = Defence::new(changed, &file);
+        assert!(matches!(refused, Err(SearchError::Other { .. })));
     }
 
     #[test]
     fn scenarios_without_adversaries_are_refused() {
         let mut settings = settings();
-        settings.attacks = vec!["attack-none".to_owned()];
+        settings.attacks[0].0 = "attack-none".to_owned();
         let error = DefenceFigures::of(&settings, &[]).unwrap_err();
         assert!(error.to_string().contains("has no adversaries"), "{error}");
     }
@@ -355,7 +360,7 @@ mod tests {
     #[test]
     fn an_attack_that_begins_after_the_last_message_is_refused() {
         let mut settings = settings();
-        settings.attacks = vec!["attack-covert-flash".to_owned()];
+        settings.attacks[0].0 = "attack-covert-flash".to_owned();
         let error = DefenceFigures::of(&settings, &[]).unwrap_err();
         assert!(error.to_string().contains("traffic.messages"), "{error}");
     }

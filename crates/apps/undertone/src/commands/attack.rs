@@ -146,15 +146,14 @@ impl fmt::Display for Report {
 
 impl SearchArgs {
     /// The command line that searches the same again.
-    fn command(&self) -> String {
+    fn command(&self, scenario: &str) -> String {
         let aim = match self.aim {
             Wanted::Delivery => "delivery",
             Wanted::Latency => "latency",
         };
         let set = self.set.iter().map(|set| format!(" --set '{set}'"));
         format!(
-            "undertone attack search {}{} --aim {aim}{} --identities {} --addresses {} --generation {} --tries {} --seed {}",
-            self.scenarios.join(" "),
+            "undertone attack search {scenario}{} --aim {aim}{} --identities {} --addresses {} --generation {} --tries {} --seed {}",
             set.collect::<String>(),
             if self.keep_score { " --keep-score" } else { "" },
             self.identities,
@@ -268,7 +267,7 @@ fn search(args: &SearchArgs) -> Result<(), Failure> {
     )
     .map_err(run_failed)?;
     spinner.finish();
-    let command = args.command();
+    let command = args.command(name);
     let text = scenario_file(name, &attack, &shrunk, &command);
     fs::write(&args.found, text).map_err(|error| Failure::at(&args.found, error))?;
     let report = Report {
@@ -321,8 +320,14 @@ fn nothing_tried() -> Failure {
 }
 
 fn defend(args: &SearchArgs) -> Result<(), Failure> {
+    let mut attacks = Vec::new();
+    for name in &args.scenarios {
+        let loaded =
+            scenario::load(name, &args.set).map_err(|error| Failure::usage(error.to_string()))?;
+        attacks.push((name.clone(), loaded.resolved.hash));
+    }
     let settings = DefenceSettings {
-        attacks: args.scenarios.clone(),
+        attacks,
         set: args.set.clone(),
         seed: args.seed,
         generation: args.generation,
