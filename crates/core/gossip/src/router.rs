@@ -298,12 +298,12 @@ impl Router {
         });
     }
 
-    /// Cancels every copy of `id` that is queued for `peer` and has not been started.
+    /// Cancels every copy of `id` that is scheduled or queued for `peer` and has not been started.
     pub(crate) fn cancel(&mut self, peer: PeerIx, id: &MessageId) {
+        self.send_schedule.cancel(peer, id);
         if !self.config.policy.cancels_queued {
             return;
         }
-        self.send_schedule.cancel(peer, id);
         // Several copies may be queued: a forwarded one and answers to IWANT.
         while let Some(handle) = self
             .peers

@@ -415,12 +415,13 @@ impl Relay {
     }
 
     /// Forgets the nullifiers of epochs whose messages are no longer acceptable, and their senders. The previous epoch
-    /// is kept as long as the clock gap admits its messages, and while one of its proofs is being verified: that proof
-    /// is compared with the log again at the end.
+    /// is kept for twice as long as the clock gap admits its messages: the clock may be set back by a gap, which makes
+    /// them acceptable again. It is also kept while one of its proofs is being verified, as that proof is compared with
+    /// the log again at the end.
     fn prune_nullifiers(&mut self) {
         let Some(rln) = &self.config.rln else { return };
         let (policy, now) = (&rln.policy, self.unix_now_ns());
-        let oldest = now.saturating_sub(policy.max_clock_gap_ns);
+        let oldest = now.saturating_sub(policy.max_clock_gap_ns.saturating_mul(2));
         let newest = now.saturating_add(policy.max_clock_gap_ns);
         let oldest = Epoch::at(oldest, policy.epoch_size_s);
         if oldest != self.pruned_at {

@@ -24,6 +24,8 @@ use crate::queue::Timers;
 use crate::rate::LinkRate;
 use crate::uplink::ReadyConnections;
 
+use receive::IncomingBurst;
+
 pub use totals::TrafficTotals;
 
 /// A connection of one host, as a small dense integer assigned by the driver.
@@ -168,14 +170,15 @@ pub enum Segment<P> {
     Ack(u32),
     /// Further bytes that the sender may send.
     WindowUpdate(u64),
-    /// Report that burst `seq` is incomplete: the receiver's queue dropped `dropped` of its packets, and
-    /// `later` packets arrived after the missing ones.
+    /// Report that burst `seq` is incomplete.
     Loss {
         /// Sequence number of the burst.
         seq: u32,
-        /// Packets that the queue dropped.
+        /// Packets that the receiver's queue dropped.
         dropped: u32,
-        /// Packets that arrived later.
+        /// Whether the sender waits for the acknowledgement of the dropped packets.
+        ack_wanted: bool,
+        /// Packets that arrived after the missing ones.
         later: u32,
     },
 }
@@ -238,6 +241,8 @@ pub(crate) enum Timer<P> {
     Passed {
         conn: u32,
         id: u32,
+        /// Packets that are still to be acknowledged.
+        planned: u32,
         burst: Box<Burst<P>>,
     },
     AckSome {
@@ -255,18 +260,6 @@ pub(crate) enum Timer<P> {
         conn: u32,
         seq: u32,
     },
-}
-
-/// A burst that is flowing into the downlink.
-#[derive(Debug)]
-pub(crate) struct IncomingBurst<P> {
-    pub(crate) id: u32,
-    pub(crate) conn: u32,
-    pub(crate) from_ns: u64,
-    pub(crate) acked: u32,
-    /// Time of the next partial acknowledgement.
-    pub(crate) next_ack_ns: u64,
-    pub(crate) burst: Box<Burst<P>>,
 }
 
 /// Network stack of one machine. It is driven like every state machine of this project:
@@ -465,7 +458,12 @@ impl<P> Host<P> {
                     self.serve();
                 }
                 Timer::BurstEnds { burst } => self.burst_ends(burst),
-                Timer::Passed { conn, id, burst } => self.waited(conn, id, *burst),
+                Timer::Passed {
+                    conn,
+                    id,
+                    planned,
+                    burst,
+                } => self.waited(conn, id, planned, *burst),
                 Timer::AckSome { burst, step_ns } => self.ack_some(burst, step_ns),
                 Timer::Ack { conn, packets } => self.send_late_ack(conn, packets),
                 Timer::WindowOpens { conn } => self.window_opens(conn),
@@ -492,8 +490,9 @@ impl<P> Host<P> {
             Segment::Loss {
                 seq,
                 dropped,
+                ack_wanted,
                 later,
-            } => self.loss_reported(conn, seq, dropped, later),
+            } => self.loss_reported(conn, seq, dropped, ack_wanted, later),
         }
     }
 }

@@ -141,9 +141,17 @@ impl Window {
         self.flights.last().is_some_and(|f| f.acked_ns == u64::MAX)
     }
 
-    /// Removes packets from flight that the queue before the receiver dropped.
-    pub(crate) fn dropped(&mut self, packets: u32) {
-        let taken = self.flights.take_first(packets);
+    /// Removes packets from flight that the queue before the receiver dropped. Those whose acknowledgement the receiver
+    /// reports are taken from such flights: it will not report them.
+    pub(crate) fn dropped(&mut self, packets: u32, is_reported: bool) {
+        let mut left = packets;
+        while is_reported
+            && left > 0
+            && let Some(taken) = self.flights.take_reported(left)
+        {
+            left -= taken;
+        }
+        let taken = packets - left + self.flights.take_first(left);
         self.in_flight = self.in_flight.saturating_sub(taken);
     }
 

@@ -71,6 +71,18 @@ fn a_copy_that_waits_for_its_turn_is_saved_by_idontwant_and_by_a_copy() {
     assert_eq!(receivers(&solo.advance_ms(500)), [waiting[3]]);
 }
 
+/// A profile may leave queued copies alone, but a copy that has not been queued is never sent against an IDONTWANT.
+#[test]
+fn idontwant_reaches_a_copy_that_is_not_queued_yet_in_every_profile() {
+    let mut config = with(StrategyKind::Staggered);
+    config.policy.cancels_queued = false;
+    let mut solo = mesh_of(config, 3);
+    let first = receivers(&solo.publish(&LARGE));
+    let waiting = (0..3).find(|n| !first.contains(n)).unwrap();
+    solo.frame(waiting, raw::idontwant(&id(&LARGE)));
+    assert_eq!(receivers(&solo.advance_ms(500)), [0_u32; 0]);
+}
+
 #[test]
 fn reduced_sending_pushes_some_copies_and_tells_the_others() {
     let mut solo = mesh_of(with(StrategyKind::Reduced), 6);

@@ -89,8 +89,8 @@ fn senders_are_forgotten_with_the_nullifier() {
     let outputs = solo.receive_message(2, &proved("spam", 1));
     solo.answer(ticket(&outputs).unwrap(), true);
     assert_eq!(solo.relay.nullifier_senders.len(), 1);
-    // The record lasts until 20 s into the next epoch, as in the nullifier log.
-    solo.wait(Duration::from_secs(420) - Duration::from_nanos(1));
+    // The record lasts until 40 s into the next epoch, as in the nullifier log.
+    solo.wait(Duration::from_secs(440) - Duration::from_nanos(1));
     assert_eq!(solo.relay.nullifier_senders.len(), 1);
     solo.wait(Duration::from_nanos(1));
     assert_eq!(solo.relay.nullifier_senders.len(), 0);

@@ -4,7 +4,19 @@ use undertone_compact::prefetch;
 
 use crate::connection::{Burst, Progress};
 use crate::flow::UPDATE_BYTES;
-use crate::host::{Arrival, ConnIx, Host, IncomingBurst, Output, Segment, Timer};
+use crate::host::{Arrival, ConnIx, Host, Output, Segment, Timer};
+
+/// A burst that is flowing into the downlink.
+#[derive(Debug)]
+pub(crate) struct IncomingBurst<P> {
+    pub(crate) id: u32,
+    pub(crate) conn: u32,
+    pub(crate) from_ns: u64,
+    pub(crate) acked: u32,
+    /// Time of the next partial acknowledgement.
+    pub(crate) next_ack_ns: u64,
+    pub(crate) burst: Box<Burst<P>>,
+}
 
 impl<P> Host<P> {
     /// Prefetches the memory that [`Input::Arrival`](super::Input::Arrival) with this transmission will need: that of
@@ -41,7 +53,7 @@ impl<P> Host<P> {
             - burst.wire_bytes * u64::from(burst.missing) / u64::from(burst.packets);
         if burst.lasts_ns == 0 && !burst.ack_wanted {
             let passed = self.downlink.at_once(self.now, here);
-            return self.pass(passed, conn, 0, burst);
+            return self.pass(passed, conn, 0, 0, burst);
         }
         self.arrivals = self.arrivals.wrapping_add(1).max(1);
         let id = self.arrivals;
@@ -119,34 +131,41 @@ impl<P> Host<P> {
         self.queued_packets -= u64::from(dropped);
         burst.missing += dropped;
         burst.dropped = dropped;
-        if burst.ack_wanted {
-            let packets = burst.packets - burst.missing.min(burst.packets);
-            let rest = packets.saturating_sub(acked);
-            // Joins the next partial acknowledgement if the burst has passed by then.
-            let delayed = passed + self.ack_delay(conn, &burst);
-            let at = if passed <= next_ack_ns {
-                next_ack_ns.min(delayed)
-            } else {
-                delayed
-            };
-            if rest > 0 {
-                let packets = rest;
-                self.timers.at(at, Timer::Ack { conn, packets });
-            }
+        let packets = match burst.ack_wanted {
+            true => (burst.packets - burst.missing.min(burst.packets)).saturating_sub(acked),
+            false => 0,
+        };
+        // Joins the next partial acknowledgement if the burst has passed by then.
+        let delayed = passed + self.ack_delay(conn, &burst);
+        let at = if passed <= next_ack_ns {
+            next_ack_ns.min(delayed)
+        } else {
+            delayed
+        };
+        // Set before the acknowledgement, which leaves out what the queue drops until the burst has passed.
+        self.pass(passed, conn, id, packets, burst);
+        if packets > 0 {
+            self.timers.at(at, Timer::Ack { conn, packets });
         }
-        self.pass(passed, conn, id, burst);
     }
 
-    fn pass(&mut self, passed_ns: u64, conn: u32, id: u32, burst: Box<Burst<P>>) {
+    /// Completes a burst when it has passed the downlink. Its last `planned` packets are acknowledged later.
+    fn pass(&mut self, passed_ns: u64, conn: u32, id: u32, planned: u32, burst: Box<Burst<P>>) {
         if passed_ns <= self.now {
             self.passed(conn, *burst);
         } else {
-            self.timers.at(passed_ns, Timer::Passed { conn, id, burst });
+            let passed = Timer::Passed {
+                conn,
+                id,
+                planned,
+                burst,
+            };
+            self.timers.at(passed_ns, passed);
         }
     }
 
     /// Ends the wait of a burst before the downlink, during which the queue may have dropped packets of it.
-    pub(crate) fn waited(&mut self, conn: u32, id: u32, mut burst: Burst<P>) {
+    pub(crate) fn waited(&mut self, conn: u32, id: u32, planned: u32, mut burst: Burst<P>) {
         let dropped = self.downlink.passed(self.now, id);
         let dropped = dropped.min(burst.packets - burst.missing);
         if dropped > 0 {
@@ -154,10 +173,12 @@ impl<P> Host<P> {
             self.queued_packets -= u64::from(dropped);
             burst.missing += dropped;
             burst.dropped += dropped;
-            if burst.ack_wanted
+            // Packets that were acknowledged while they arrived cannot be left out any more.
+            let owed = dropped.min(planned);
+            if owed > 0
                 && let Some(connection) = self.get_mut(conn)
             {
-                connection.owe_acks(dropped);
+                connection.owe_acks(owed);
             }
         }
         self.passed(conn, burst);
@@ -172,7 +193,7 @@ impl<P> Host<P> {
             self.totals.orphaned_packets += u64::from(here);
             return;
         }
-        let (missing, dropped) = (burst.missing, burst.dropped);
+        let (missing, dropped, ack_wanted) = (burst.missing, burst.dropped, burst.ack_wanted);
         self.totals.received_packets += u64::from(here);
         self.totals.received_bytes +=
             burst.wire_bytes - burst.wire_bytes * u64::from(missing) / u64::from(burst.packets);
@@ -198,10 +219,10 @@ impl<P> Host<P> {
             self.outputs.push_back(Output::Received { conn, frame });
         }
         for seq in gaps {
-            self.report_loss(conn, seq, 0, here);
+            self.report_loss(conn, seq, 0, false, here);
         }
         if missing > 0 {
-            self.report_loss(conn, seq, dropped, here);
+            self.report_loss(conn, seq, dropped, ack_wanted, here);
         }
     }
 
@@ -234,12 +255,13 @@ impl<P> Host<P> {
         }
     }
 
-    fn report_loss(&mut self, conn: u32, seq: u32, dropped: u32, later: u32) {
+    fn report_loss(&mut self, conn: u32, seq: u32, dropped: u32, ack_wanted: bool, later: u32) {
         self.tell(
             conn,
             Segment::Loss {
                 seq,
                 dropped,
+                ack_wanted,
                 later,
             },
         );

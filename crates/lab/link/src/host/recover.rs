@@ -9,12 +9,19 @@ const DUPLICATE_ACKS: u32 = 3;
 impl<P> Host<P> {
     /// Handles a loss report: the receiver misses part of burst `seq`. Its queue dropped `dropped`
     /// packets of it, and `later` packets arrived after the missing ones.
-    pub(crate) fn loss_reported(&mut self, conn: u32, seq: u32, dropped: u32, later: u32) {
+    pub(crate) fn loss_reported(
+        &mut self,
+        conn: u32,
+        seq: u32,
+        dropped: u32,
+        ack_wanted: bool,
+        later: u32,
+    ) {
         let (now, profile) = (self.now, self.config.profile);
         let Some(connection) = self.get_mut(conn) else {
             return;
         };
-        connection.window.dropped(dropped);
+        connection.window.dropped(dropped, ack_wanted);
         let data = u64::from(dropped) * u64::from(profile.segment_bytes);
         let wire_bytes = profile.wire_bytes(data, dropped);
         let is_known = connection.repair_of(seq).is_some();
@@ -83,5 +90,10 @@ impl<P> Host<P> {
                 frame: repair.frame,
             },
         );
+        // Otherwise, the next acknowledgement makes it ready.
+        if self.get(conn).is_some_and(|c| c.window.is_idle()) {
+            self.make_ready(conn);
+            self.serve();
+        }
     }
 }

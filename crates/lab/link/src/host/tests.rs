@@ -176,6 +176,36 @@ fn what_is_lost_is_sent_again_and_nothing_overtakes_it() {
     }
 }
 
+/// A queue may drop packets of a burst that was acknowledged in part before, or all that was in flight. Neither may block
+/// the connection for ever.
+#[test]
+fn no_drop_of_a_queue_blocks_a_connection() {
+    for downlink_bytes_per_s in [60_000, 250_000] {
+        let mut pair = Pair::new(
+            StackConfig {
+                downlink_bytes_per_s,
+                queue: QueueDiscipline::CoDel {
+                    target_ns: 5 * MS,
+                    interval_ns: 100 * MS,
+                },
+                ..config(Profile::LINUX)
+            },
+            20 * MS,
+        );
+        let frames = 400;
+        for frame in 0..frames {
+            pair.write(0, frame, 200 + u64::from(frame * 7919 % 90_000));
+            pair.run_until(pair.now + u64::from(frame % 7) * 50 * MS);
+        }
+        pair.run_until(pair.now + 3_600_000 * MS);
+        let order: Vec<_> = pair.received.iter().map(|(_, _, frame)| *frame).collect();
+        assert_eq!(order, (0..frames).collect::<Vec<_>>());
+        assert!(pair.hosts[0].totals().repaired_packets > 0);
+        let sender = pair.hosts[0].get(CONN.0).unwrap();
+        assert!(!sender.window.awaits(), "{:?}", sender.window);
+    }
+}
+
 #[test]
 fn a_long_frame_is_announced_once_by_its_first_packets() {
     let announced = |config: StackConfig| {

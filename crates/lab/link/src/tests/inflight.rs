@@ -46,15 +46,26 @@ fn a_window_is_halved_once_for_what_was_in_flight_together() {
     let mut window = Window::new(&LINUX, 0);
     exchange(&mut window, 1, 10);
     window.sent(10, 20, u64::MAX);
-    window.dropped(1);
+    window.dropped(1, true);
     window.lost();
     assert_eq!(window.packets(), 13, "half, and three");
-    window.dropped(1);
+    window.dropped(1, true);
     window.lost();
     assert_eq!(window.packets(), 13, "sent before the first loss was known");
     window.acknowledged(11, 18, &LINUX);
     window.sent(20, 10, u64::MAX);
-    window.dropped(1);
+    window.dropped(1, true);
     window.lost();
     assert_eq!(window.packets(), 14 / 2 + 3, "another round, another loss");
+}
+
+#[test]
+fn a_reported_packet_that_is_dropped_is_not_taken_from_assumed_ones() {
+    let mut window = Window::new(&LINUX, 0);
+    window.sent(1, 3, 50);
+    window.sent(1, 3, u64::MAX);
+    window.dropped(2, true);
+    window.advance(50, &LINUX);
+    window.acknowledged(60, 1, &LINUX);
+    assert!(window.is_idle());
 }

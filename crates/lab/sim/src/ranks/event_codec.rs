@@ -77,10 +77,12 @@ fn write_event(out: &mut Vec<u8>, frames: &mut FrameTable, event: &Event) {
                 Segment::Loss {
                     seq,
                     dropped,
+                    ack_wanted,
                     later,
                 } => {
                     let [seq, dropped, later] = [*seq, *dropped, *later].map(u64::from);
-                    put(out, &[kind::LOSS, conn, seq, dropped, later]);
+                    let ack_wanted = u64::from(*ack_wanted);
+                    put(out, &[kind::LOSS, conn, seq, dropped, ack_wanted, later]);
                 }
             }
         }
@@ -186,6 +188,7 @@ fn read_event(reader: &mut MessageReader<'_>, frames: &[Bytes]) -> Result<Event,
             let loss = Segment::Loss {
                 seq: reader.short("sequence number")?,
                 dropped: reader.short("dropped packets")?,
+                ack_wanted: reader.short("whether an acknowledgement is wanted")? != 0,
                 later: reader.short("later packets")?,
             };
             arrival(conn, loss)

@@ -146,20 +146,23 @@ fn nodes_that_learn_of_a_root_at_different_times_blame_nobody() {
     assert!(partly(16) > 0);
 }
 
-/// Members who use up their limit in each epoch are heard, and no more: a node remembers the nullifiers of the epochs
-/// whose messages it accepts, three at most.
+/// Members who use up their limit in each epoch are heard, and no more: a node remembers the nullifiers of the present
+/// epoch and of those that ended at most two clock gaps ago, which are four.
 #[test]
 fn a_flood_of_nullifiers_stays_within_the_limit() {
     const LIMIT: u64 = 10;
-    let outcome = simulate(&members(LIMIT as u32, |policy| {
+    let mut scenario = members(LIMIT as u32, |policy| {
         policy.publish_every_ns = Some(S / 5);
         policy.arrives_ns = 0;
         policy.leaves_ns = None;
-    }));
+    });
+    scenario.drain_ns = 60 * S;
+    let outcome = simulate(&scenario);
     let used = used(&outcome);
     let in_epoch = 5 * LIMIT;
-    assert_eq!((used.published, used.exposed), (5 * in_epoch, 0));
-    assert_eq!(used.nullifiers_held, 3 * in_epoch);
+    assert!(used.published > 8 * in_epoch, "{used:?}");
+    assert_eq!((used.published % in_epoch, used.exposed), (0, 0));
+    assert_eq!(used.nullifiers_held, 5 * in_epoch);
     // The publisher of all that counts has the same limit.
     let attack = outcome.attack.as_ref().unwrap();
     assert!(
@@ -200,11 +203,10 @@ fn threads_change_nothing_about_members() {
     }
 }
 
-/// Known weakness: the last ten nodes are a second ahead, and set their clocks right just after they have forgotten an
-/// epoch, which they then accept once more. They deliver a second message of each nullifier, nobody else does, and the
-/// nodes to which they forward it blame them.
+/// The last ten nodes are a second ahead, and set their clocks right when the epoch of the first messages is over for
+/// them. It becomes acceptable again; its nullifiers are still known, and nobody delivers a second message.
 #[test]
-fn a_clock_that_is_set_back_opens_an_epoch_again() {
+fn a_clock_that_is_set_back_opens_no_epoch_again() {
     const LAST: u32 = 10;
     let mut scenario = members(100, |policy| {
         policy.targets = Targets::Nodes((NODES - LAST..NODES).collect());
@@ -220,15 +222,11 @@ fn a_clock_that_is_set_back_opens_an_epoch_again() {
         kind: FaultKind::ClockSkew { by_ns },
     };
     scenario.faults = vec![clock(5 * S, S as i64)];
-    let ahead = simulate(&scenario);
-    assert_eq!(used(&ahead).repeated_deliveries, 0);
-    nobody_else_is_harmed(&ahead);
     scenario.faults.push(clock(39_100 * MS, 0));
-    let set_back = simulate(&scenario);
-    let used = used(&set_back);
-    assert_eq!((used.beyond_limit, used.exposed), (5, 5), "{used:?}");
-    assert_eq!(used.repeated_deliveries, 5 * u64::from(LAST), "{used:?}");
-    assert!(have_all(&set_back, 0..NODES));
-    let watched = &set_back.attack.as_ref().unwrap().watched;
-    assert!(watched.iter().any(|second| second.honest_below_zero > 0));
+    let outcome = simulate(&scenario);
+    let used = used(&outcome);
+    assert_eq!((used.beyond_limit, used.exposed), (0, 5), "{used:?}");
+    assert_eq!(used.repeated_deliveries, 0, "{used:?}");
+    nobody_else_is_harmed(&outcome);
+    assert!(have_all(&outcome, 0..NODES));
 }

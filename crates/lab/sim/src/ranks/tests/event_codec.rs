@@ -34,6 +34,7 @@ fn events() -> Vec<Scheduled<Event>> {
         Segment::Loss {
             seq: 1,
             dropped: 2,
+            ack_wanted: true,
             later: 3,
         },
     ];
