@@ -204,9 +204,8 @@ impl MessageSender {
     }
 
     fn denied(&mut self, now: Time, id: SendId, store: PeerNo, is_whole: bool) {
-        let now_ns = self.wall_ns(now);
-        let is_too_old = self.entries.get(&id);
-        let is_too_old = is_too_old.is_some_and(|entry| self.is_too_old(now_ns, entry));
+        let is_settled = self.entries.get(&id);
+        let is_settled = is_settled.is_some_and(|entry| self.is_settled(now, entry));
         let Some(entry) = self.entries.get_mut(&id) else {
             return;
         };
@@ -218,9 +217,14 @@ impl MessageSender {
         // A store of other topics lacks the message in any case.
         let topic = &entry.record.pubsub_topic;
         let is_witness = self.pool.serves(store, PeerService::Store, topic);
-        if is_too_old && is_witness && !entry.lacked_by.contains(&store) {
+        if is_settled && is_witness && !entry.lacked_by.contains(&store) {
             entry.lacked_by.push(store);
         }
+    }
+
+    /// Whether a message is too old to be in transit: stores that lack it will not get it.
+    fn is_settled(&self, now: Time, entry: &QueuedMessage) -> bool {
+        entry.in_transit_until <= now && self.is_too_old(self.wall_ns(now), entry)
     }
 
     /// Whether a message must get a new timestamp, because no store would accept the old one any more.
@@ -263,11 +267,10 @@ impl MessageSender {
 
     /// Handles a message that every answering store lacks: waits, and from time to time sends it again.
     fn denied_by_all(&mut self, now: Time, id: SendId) {
-        let now_ns = self.wall_ns(now);
         let is_renewed = self
             .entries
             .get(&id)
-            .is_some_and(|entry| self.is_too_old(now_ns, entry) && self.is_to_be_renewed(entry));
+            .is_some_and(|entry| self.is_settled(now, entry) && self.is_to_be_renewed(entry));
         if is_renewed {
             return self.begin_anew(now, id);
         }

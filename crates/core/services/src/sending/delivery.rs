@@ -386,7 +386,11 @@ impl MessageSender {
         let is_answer = matches!(failure, PushFailure::TooLarge | PushFailure::Invalid);
         entry.wants_resend |= entry.is_propagated() && !is_answer;
         match failure {
-            PushFailure::NoAnswer | PushFailure::Internal => entry.may_be_out = true,
+            PushFailure::NoAnswer => {
+                entry.may_be_out = true;
+                entry.in_transit_until = now.after(self.config.push_timeout);
+            }
+            PushFailure::Internal => entry.may_be_out = true,
             PushFailure::Busy { retry_after: asked } => retry_after = asked,
             PushFailure::NoPeers | PushFailure::UnsupportedTopic => {}
             PushFailure::ProofRefused => {

@@ -71,6 +71,9 @@ pub(super) struct QueuedMessage {
     pub(super) accepted_by: Option<PeerNo>,
     /// Whether the node's own relay sent the message to a peer.
     pub(super) is_relayed: bool,
+    /// Time until which a request without an answer may still reach its peer. A device that slept learns of the missing
+    /// answer late, and its connection may deliver the request after that.
+    pub(super) in_transit_until: Time,
     /// Stores that lacked the message when it was too old to be in transit.
     pub(super) lacked_by: Vec<PeerNo>,
     /// Number of times that the message got a new timestamp because no store had it.
@@ -108,6 +111,7 @@ impl QueuedMessage {
             accepted_by: None,
             is_relayed: false,
             lacked_by: Vec::new(),
+            in_transit_until: Time::ZERO,
             renewals: 0,
             receivers: Vec::new(),
             has_other_receivers: false,

@@ -166,3 +166,19 @@ fn without_proofs_a_message_that_neither_peers_nor_stores_have_is_sent_with_a_ne
     }
     assert!(renewed > 0);
 }
+
+/// A request that waits in a connection while the device sleeps arrives when it wakes. A store may be asked before that.
+#[test]
+fn what_a_device_sent_before_it_slept_is_not_sent_again_with_a_new_timestamp() {
+    let mut world = world(SenderConfig::for_network(false, Duration::from_secs(20)));
+    troubled(&mut world, 0..2, Trouble::Late, 100);
+    troubled(&mut world, 2..4, Trouble::Denies, 20);
+    world.send_at(seconds(1), message("a"));
+    world.run_until(seconds(2));
+    assert_eq!(world.kinds(), [Queued, Sent]);
+    world.now = seconds(18);
+    world.run_until(seconds(900));
+    assert_eq!(world.published.len(), 1, "no copy with another timestamp");
+    let end = world.ends().into_values().next();
+    assert_eq!(end, Some(Some(Stored)));
+}
