@@ -197,7 +197,7 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
     },
     Campaign {
         name: "security",
-        about: "attacks on 200 simulated nodes under five sets of rules, and observers of 50 networks of 1000 nodes, \
+        about: "attacks on 200 simulated nodes under seven sets of rules, and observers of 50 networks of 1000 nodes, \
                 two hours",
         needs: &[],
         commands: &["cargo run --release -- lab run attacks anonymity --full"],

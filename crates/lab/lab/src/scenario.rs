@@ -4,6 +4,7 @@
 //! values. A scenario is named by a path, or by the bare name of a [built-in](BUILT_IN) one.
 
 mod built_in;
+mod difference;
 mod document;
 mod error;
 mod file;
@@ -30,6 +31,7 @@ use document::Document;
 use tables::ReadScenario;
 
 pub use built_in::{BUILT_IN, BuiltIn};
+pub use difference::based_on;
 pub use error::ScenarioError;
 pub(crate) use file::read_bounded;
 pub use gml::GmlError;

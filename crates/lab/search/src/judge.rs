@@ -63,6 +63,15 @@ impl Figures {
         })
     }
 
+    /// What an attack does for its aim: the share of deliveries that are late or lost, or the 99th percentile of
+    /// latency, milliseconds.
+    pub fn harm(&self, aim: Aim) -> f64 {
+        match aim {
+            Aim::Delivery => 1.0 - self.on_time_ratio,
+            Aim::Latency => self.p99_ms,
+        }
+    }
+
     /// Cost for a search: less is better for the attacker. Of two equal attacks, the smaller costs less.
     pub fn cost(&self, aim: Aim, keeps_score: bool) -> f64 {
         let size = f64::from(self.identities) * 1e-7;

@@ -60,8 +60,8 @@ fn whole_seconds(ns: u64) -> u64 {
     ns.next_multiple_of(1_000_000_000)
 }
 
-/// Simplifies an attack step by step, as long as it keeps nine tenths of its harm. `tell` is called with each simpler
-/// attack.
+/// Simplifies an attack step by step, and shortens the run, as long as it keeps nine tenths of its harm. `tell` is called
+/// with each simpler attack. Returns the attacked scenario.
 ///
 /// # Errors
 /// Returns an error when the scenario cannot be run.
@@ -70,21 +70,20 @@ pub fn shrink(
     attack: Attack,
     (aim, keeps_score, seed): (Aim, bool, u64),
     tell: &mut dyn FnMut(&Attack, &Figures),
-) -> Result<(Attack, Figures), SimError> {
-    let harm = |figures: &Figures| match aim {
-        Aim::Delivery => 1.0 - figures.on_time_ratio,
-        Aim::Latency => figures.p99_ms,
-    };
+) -> Result<(Scenario, Figures), SimError> {
     let mut best = attack;
     let mut figures = Figures::of(&best.on(scenario), seed)?;
-    let least = harm(&figures) * KEPT;
+    let least = figures.harm(aim) * KEPT;
+    let is_kept = |now: &Figures| {
+        let is_allowed = !keeps_score || now.lowest_score >= 0.0;
+        now.harm(aim) >= least && is_allowed
+    };
     let mut has_changed = true;
     while std::mem::take(&mut has_changed) {
         for way in WAYS {
             while let Some(simpler) = simpler(&best, *way) {
                 let now = Figures::of(&simpler.on(scenario), seed)?;
-                let is_allowed = !keeps_score || now.lowest_score >= 0.0;
-                if harm(&now) < least || !is_allowed {
+                if !is_kept(&now) {
                     break;
                 }
                 (best, figures, has_changed) = (simpler, now, true);
@@ -92,5 +91,16 @@ pub fn shrink(
             }
         }
     }
-    Ok((best, figures))
+    let mut attacked = best.on(scenario);
+    while attacked.traffic.messages > 1 {
+        let mut shorter = attacked.clone();
+        shorter.traffic.messages /= 2;
+        let now = Figures::of(&shorter, seed)?;
+        if !is_kept(&now) {
+            break;
+        }
+        (attacked, figures) = (shorter, now);
+        tell(&best, &figures);
+    }
+    Ok((attacked, figures))
 }

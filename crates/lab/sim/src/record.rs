@@ -189,7 +189,9 @@ fn copies(world: &World, nodes: &[&Node], deliveries: &[Delivery]) -> Vec<CopyRe
     for node in nodes {
         let Some(record) = &node.record else { continue };
         for (end, sent) in world.ends(node.id).iter().zip(&record.connections) {
-            let there = nodes[end.remote as usize].record.as_deref();
+            // An adversary has no record, and what it receives is not known.
+            let there = nodes.get(end.remote as usize);
+            let there = there.and_then(|node| node.record.as_deref());
             let there = there.and_then(|record| record.connections.get(end.remote_conn.0 as usize));
             let mut arrived = there.map_or(&[][..], |record| &record.received);
             for copy in &sent.sent {

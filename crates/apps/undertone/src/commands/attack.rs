@@ -59,10 +59,10 @@ struct SearchArgs {
     #[arg(long, value_name = "N", default_value_t = 110)]
     minutes: u64,
     /// Largest number of identities of an attack
-    #[arg(long, value_name = "N", default_value_t = 40)]
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
     identities: u32,
     /// Largest number of addresses of an attack
-    #[arg(long, value_name = "N", default_value_t = 40)]
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
     addresses: u32,
     /// What attacks are to achieve
     #[arg(long, value_enum, default_value_t = Wanted::Delivery)]
@@ -71,8 +71,8 @@ struct SearchArgs {
     #[arg(long)]
     keep_score: bool,
     /// Number of candidates of a generation
-    #[arg(long, value_name = "N", default_value_t = 40)]
-    generation: usize,
+    #[arg(long, value_name = "N", default_value = "40")]
+    generation: NonZeroUsize,
     /// Seed of the search and its runs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -112,10 +112,12 @@ struct Report {
     without: Figures,
     /// Figures of the worst attack found.
     worst: Figures,
-    /// Figures of the same attack, made smaller and simpler.
-    shrunk: Figures,
-    /// Scenario file of that attack.
-    found: PathBuf,
+    /// Figures of the same attack, made smaller and simpler; `None` if it does no harm.
+    shrunk: Option<Figures>,
+    /// Scenario file of that attack; none is written if it does no harm.
+    found: Option<PathBuf>,
+    /// Seed of the runs.
+    seed: u64,
 }
 
 impl fmt::Display for Report {
@@ -125,11 +127,12 @@ impl fmt::Display for Report {
             "tried {} attacks; in {} of them every adversary kept a score of 0 or more",
             self.tried, self.kept_score
         )?;
-        for (what, figures) in [
-            ("without an attack", &self.without),
-            ("worst", &self.worst),
-            ("shrunk", &self.shrunk),
-        ] {
+        let figures = [
+            ("without an attack", Some(&self.without)),
+            ("worst", Some(&self.worst)),
+            ("shrunk", self.shrunk.as_ref()),
+        ];
+        for (what, figures) in figures.into_iter().filter_map(|(w, f)| Some((w, f?))) {
             writeln!(
                 f,
                 "{what:>18}: {:6.2} % delivered within 6 s, p99 {:.0} ms, lowest score {:.1}, {} identities on {} addresses",
@@ -140,7 +143,10 @@ impl fmt::Display for Report {
                 figures.addresses
             )?;
         }
-        writeln!(f, "undertone sim {}", self.found.display())
+        match &self.found {
+            Some(found) => writeln!(f, "undertone sim {} --seed {}", found.display(), self.seed),
+            None => writeln!(f, "nothing was found: no attack did harm"),
+        }
     }
 }
 
@@ -239,7 +245,7 @@ fn search(args: &SearchArgs) -> Result<(), Failure> {
         },
         aim: args.aim.into(),
         keeps_score: args.keep_score,
-        generation: args.generation,
+        generation: args.generation.get(),
     };
     let mut search = Search::new(settings, &args.state).map_err(failed)?;
     let at = |search: &Search| {
@@ -253,10 +259,23 @@ fn search(args: &SearchArgs) -> Result<(), Failure> {
         return Err(nothing_tried());
     };
     let run_failed = |error: undertone_sim::SimError| Failure::new(error.to_string());
-    let (attack, shrunk) = shrink(
+    let aim = Aim::from(args.aim);
+    let mut report = Report {
+        tried: search.tried,
+        kept_score: search.kept_score,
+        without: Figures::of(scenario, args.seed).map_err(run_failed)?,
+        worst,
+        shrunk: None,
+        found: None,
+        seed: args.seed,
+    };
+    if worst.harm(aim) <= report.without.harm(aim) {
+        return output::print(&report, args.json);
+    }
+    let (attacked, shrunk) = shrink(
         scenario,
         attack,
-        (args.aim.into(), args.keep_score, args.seed),
+        (aim, args.keep_score, args.seed),
         &mut |attack, figures| {
             let on_time = figures.on_time_ratio * 100.0;
             spinner.say(format!(
@@ -268,16 +287,10 @@ fn search(args: &SearchArgs) -> Result<(), Failure> {
     .map_err(run_failed)?;
     spinner.finish();
     let command = args.command(name);
-    let text = scenario_file(name, &attack, &shrunk, &command);
+    let text = scenario_file(name, &attacked, &shrunk, &command)
+        .map_err(|error| Failure::usage(error.to_string()))?;
     fs::write(&args.found, text).map_err(|error| Failure::at(&args.found, error))?;
-    let report = Report {
-        tried: search.tried,
-        kept_score: search.kept_score,
-        without: Figures::of(scenario, args.seed).map_err(run_failed)?,
-        worst,
-        shrunk,
-        found: args.found.clone(),
-    };
+    (report.shrunk, report.found) = (Some(shrunk), Some(args.found.clone()));
     output::print(&report, args.json)
 }
 
@@ -330,7 +343,7 @@ fn defend(args: &SearchArgs) -> Result<(), Failure> {
         attacks,
         set: args.set.clone(),
         seed: args.seed,
-        generation: args.generation,
+        generation: args.generation.get(),
     };
     let before = DefenceFigures::of(&settings, &[]).map_err(failed)?;
     let mut search = Defence::new(settings, &args.state).map_err(failed)?;

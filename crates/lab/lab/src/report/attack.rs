@@ -20,7 +20,7 @@ pub struct AttackSummary {
     pub addresses: u32,
     /// Time at which the first of them begins to misbehave, seconds.
     pub begins_s: f64,
-    /// Share of the deliveries that a network without faults would make.
+    /// Share of the deliveries that a network without faults would make; 1 if no message was published.
     pub delivery_ratio: f64,
     /// Share of those deliveries that were made within 6 s.
     pub on_time_ratio: f64,
@@ -120,6 +120,7 @@ impl AttackSummary {
             |message: &Message| !message.warm_up && message.published_ns >= attack.begins_ns;
         let per_message = outcome.expected as f64 / outcome.messages.len().max(1) as f64;
         let (mut latencies, mut expected) = (Vec::new(), 0.0);
+        let is_any_lost = (outcome.deliveries.len() as u64) < outcome.expected;
         let (mut last_late_ns, mut is_last_late) = (None, false);
         for (message, deliveries) in
             by_message(outcome).filter(|(message, _)| under_attack(message))
@@ -131,8 +132,8 @@ impl AttackSummary {
                     .map(|delivery| latency_ms(message, delivery)),
             );
             let is_late = |delivery: &Delivery| latency_ms(message, delivery) > DEADLINE_MS;
-            is_last_late =
-                (deliveries.len() as f64) < per_message.floor() || deliveries.iter().any(is_late);
+            let is_lost = is_any_lost && (deliveries.len() as f64) < per_message.floor();
+            is_last_late = is_lost || deliveries.iter().any(is_late);
             if is_last_late {
                 last_late_ns = Some(message.published_ns);
             }
@@ -195,6 +196,9 @@ impl fmt::Display for AttackSummary {
             self.addresses,
             self.sent_bytes as f64 / 1e6
         )?;
+        if self.latency_ms.is_none() && self.delivery_ratio == 1.0 {
+            return writeln!(f, "no message was published after it began");
+        }
         write!(
             f,
             "delivered {:.2} % ({:.2} % within 6 s)",

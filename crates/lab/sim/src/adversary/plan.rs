@@ -59,6 +59,13 @@ pub(crate) fn validate(scenario: &Scenario) -> Result<(), SimError> {
         let rule = "there must be 1000000 adversaries at most";
         check(all <= IDENTITIES_MAX, "groups.nodes", count, rule)?;
         let name = || group.name.clone();
+        let rule = "they must not leave before they arrive";
+        let stays = policy.leaves_ns.is_none_or(|at| at >= policy.arrives_ns);
+        let leaves_s = policy.leaves_ns.map_or(f64::INFINITY, |at| at as f64 / 1e9);
+        check(stays, "groups.policy.leaves_s", leaves_s, rule)?;
+        let rule = "one of misbehaves_for_s and behaves_for_s must be more than 0";
+        let turns = policy.turns_ns != Some((0, 0));
+        check(turns, "groups.policy", name(), rule)?;
         let share = "it must lie between 0 and 1";
         for probability in [
             policy.graft,

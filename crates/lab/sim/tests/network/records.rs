@@ -6,6 +6,7 @@ use undertone_sim::outcome::{RecordOptions, Recorded};
 use undertone_sim::scenario::FaultKind;
 use undertone_sim::{Outcome, RunOptions, Scenario, run};
 
+use crate::attacks::{NODES, attacked};
 use crate::support::{MS, S, SEED, fault, outcome, with_messages};
 
 fn everything() -> RecordOptions {
@@ -94,6 +95,20 @@ fn copies_to_a_node_that_crashed_do_not_arrive() {
     let lost = records.copies.iter().filter(|c| c.received_ns.is_none());
     let receivers: BTreeSet<u32> = lost.map(|copy| copy.to).collect();
     assert_eq!(receivers, BTreeSet::from([18, 19]));
+}
+
+/// Adversaries have no record: what they got is not known.
+#[test]
+fn copies_to_adversaries_are_recorded_as_sent() {
+    let scenario = attacked(5, |policy| policy.dials = NODES);
+    let (_, records) = recorded(&scenario, 1);
+    let mut to_adversaries = records
+        .copies
+        .iter()
+        .filter(|copy| copy.to >= NODES)
+        .peekable();
+    assert!(to_adversaries.peek().is_some());
+    assert!(to_adversaries.all(|copy| copy.received_ns.is_none()));
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Ways to publish, each with the keys that differ from the base scenario.
-const WAYS: [(&str, &[&str]); 7] = [
+const WAYS: [(&str, &[&str]); 9] = [
     (MESH_ONLY, &["relay.flood_publish=off"]),
     ("flood publishing", &["relay.flood_publish=on"]),
     (AS_SHIPPED, &[]),
@@ -32,14 +32,19 @@ const WAYS: [(&str, &[&str]); 7] = [
             "services.publish_one_in=1",
         ],
     ),
-    (
-        DANDELION,
-        &[
-            "relay.strategy=dandelion",
-            "relay.protocol=/undertone/relay-stem/1.0.0",
-        ],
-    ),
+    (DANDELION, STEM),
+    ("Dandelion++, embargo of 3 s", SHORT_EMBARGO),
+    ("Dandelion++, half of the nodes diffuse", SHORT_STEM),
 ];
+
+const STEM: &[&str] = &[
+    "relay.strategy=dandelion",
+    "relay.protocol=/undertone/relay-stem/1.0.0",
+];
+
+const SHORT_EMBARGO: &[&str] = &[STEM[0], STEM[1], "relay.dandelion.embargo_mean_s=3"];
+
+const SHORT_STEM: &[&str] = &[STEM[0], STEM[1], "relay.dandelion.diffuser_probability=0.5"];
 
 /// Scenarios with observers in addition to the network's nodes, and what these do.
 const ACTIVE: [(&str, &str); 2] = [

@@ -2,9 +2,15 @@
 
 mod light;
 
+use undertone_sim::Scenario;
+use undertone_sim::outcome::{Delivery, Message};
+use undertone_sim::scenario::{Policy, Targets};
+
 use super::super::{Context, Experiment, ExperimentError, Findings, Simulated};
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
-use crate::report::{self, AttackSummary, Latency, MembershipSummary, by_message, mesh_shares};
+use crate::report::{
+    self, AttackSummary, Latency, MembershipSummary, Sorted, by_message, latency_ms, mesh_shares,
+};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "attacks",
@@ -14,11 +20,12 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 /// Rules under which each attack is run.
-const RULES: [(&str, &[&str]); 6] = [
+const RULES: [(&str, &[&str]); 7] = [
     (NO_SCORES, GOSSIPSUB_V1_0),
     (PUBLISHED, LIBP2P_2020),
     (GRAFTING, &[]),
-    ("Waku deployed", &["relay.profile=nim"]),
+    ("Waku deployed", WAKU),
+    ("ours, no scores", &["relay.score.enabled=false"]),
     ("ours", &[]),
     ("ours, resistant", RESISTANT),
 ];
@@ -32,6 +39,12 @@ const GOSSIPSUB_V1_0: &[&str] = &[
     "relay.score.enabled=false",
     "relay.flood_publish=off",
     "relay.gossip_factor=0",
+];
+
+/// What nwaku deploys: opportunistic grafting is off, and with it our exchange of idle members.
+const WAKU: &[&str] = &[
+    "relay.profile=nim",
+    "relay.opportunistic_graft_heartbeats=0",
 ];
 
 /// Rules that `undertone attack search --defend` found, as in docs/use/attack-resistant.toml.
@@ -118,6 +131,12 @@ const SMALL: [&str; 3] = [
 /// Attack whose course is drawn.
 const DRAWN: &str = "covert flash";
 
+/// What is drawn for a message that did not come, milliseconds.
+const NEVER_MS: f64 = 20_000.0;
+
+/// Attack on one node, whose latency is drawn.
+const ON_ONE: &str = "eclipse of a node";
+
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
     let (small, seeds) = context.by_scale((&SMALL[..], 1), (&[][..], 3));
@@ -130,6 +149,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
             "within 6 s, %",
             "p50, ms",
             "p99, ms",
+            "p99 of victims, ms",
             "recovered after, s",
             "mesh places of adversaries, %",
             "lowest score",
@@ -155,11 +175,16 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
             "nullifiers held",
         ],
     );
-    let mut heard = Chart::new(
-        format!("Share of nodes that got each message, {DRAWN}"),
-        Axis::linear("time of publication, s"),
-        Axis::linear("share of nodes"),
-    );
+    let heard = |title: String| {
+        let never = format!("ms to the message ({NEVER_MS:.0}: it never came)");
+        Chart::new(
+            title,
+            Axis::linear("time of publication, s"),
+            Axis::log(&never),
+        )
+    };
+    let mut by_most = heard(format!("When 95 % of the nodes had each message, {DRAWN}"));
+    let mut by_one = heard(format!("When the victim had each message, {ON_ONE}"));
     let mut meshes = Chart::new(
         format!("Mesh places of adversaries, {DRAWN}"),
         Axis::linear("virtual time, s"),
@@ -182,22 +207,24 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
                 .extend(membership_row(attack, rules, &runs));
             figures(&mut findings, (attack, rules), &runs, &mut without_ms);
             if attack == DRAWN {
-                heard = heard.with(
-                    rules,
-                    Role::Ours,
-                    Shape::Line(delivered_over_time(&runs[0])),
-                );
+                let line = Shape::Line(heard_over_time(&runs[0], None));
+                by_most = by_most.with(rules, Role::Ours, line);
                 let shares = runs[0].outcome.attack.as_deref().map(mesh_shares);
                 let shares = (0..).map(f64::from).zip(shares.into_iter().flatten());
                 let line = shares.map(|(at_s, share)| [at_s, share]).collect();
                 meshes = meshes.with(rules, Role::Ours, Shape::Line(line));
+            }
+            if attack == ON_ONE {
+                let victim = victims(&runs[0].scenario).first().copied();
+                let line = Shape::Line(heard_over_time(&runs[0], victim));
+                by_one = by_one.with(rules, Role::Ours, line);
             }
         }
     }
     findings
         .tables
         .extend([table, memberships, light::table(context, seeds)?]);
-    findings.charts.extend([heard, meshes]);
+    findings.charts.extend([by_one, by_most, meshes]);
     findings.note(
         "The adversaries are in addition to the network's nodes, each with a machine and an address of its own; nodes \
          accept all their connections, where a real node has places for a bounded number of each address.",
@@ -228,7 +255,7 @@ fn row(attack: &str, rules: &str, runs: &[Simulated]) -> Vec<String> {
             format!("{:.2}", median(runs, whole)),
         ];
         row.extend(["".to_owned(), latency(|l| l.p50), latency(|l| l.p99)]);
-        row.resize(13, String::new());
+        row.resize(14, String::new());
         return row;
     };
     let figure = |of: &dyn Fn(&AttackSummary) -> f64| {
@@ -240,6 +267,7 @@ fn row(attack: &str, rules: &str, runs: &[Simulated]) -> Vec<String> {
             figure(&|attack| attack.latency_ms.as_ref().map_or(f64::NAN, of))
         )
     };
+    let victims_ms = median(runs, victims_p99_ms);
     let recovered_s = figure(&|attack| attack.recovered_after_s.unwrap_or(f64::INFINITY));
     vec![
         attack.to_owned(),
@@ -248,6 +276,10 @@ fn row(attack: &str, rules: &str, runs: &[Simulated]) -> Vec<String> {
         format!("{:.2}", 100.0 * figure(&|attack| attack.on_time_ratio)),
         latency(|latency| latency.p50),
         latency(|latency| latency.p99),
+        match victims_ms {
+            ms if ms.is_nan() => String::new(),
+            ms => format!("{ms:.0}"),
+        },
         match recovered_s.is_finite() {
             true => format!("{recovered_s:.0}"),
             false => "not".to_owned(),
@@ -293,17 +325,61 @@ fn membership_row(attack: &str, rules: &str, runs: &[Simulated]) -> Option<Vec<S
     ])
 }
 
-/// Share of nodes that got each message, by the time of its publication.
-fn delivered_over_time(run: &Simulated) -> Vec<[f64; 2]> {
-    let others = f64::from(run.scenario.nodes - 1);
+/// Time from the publication of each message until `node`, or 95 % of all nodes, had it, milliseconds, by the time of
+/// its publication, seconds.
+fn heard_over_time(run: &Simulated, node: Option<u32>) -> Vec<[f64; 2]> {
+    let (receivers, share) = match node {
+        Some(_) => (1, 1.0),
+        None => (run.scenario.nodes as usize - 1, 0.95),
+    };
+    let is_own = |message: &Message| node == Some(message.publisher);
     by_message(&run.outcome)
+        .filter(|(message, _)| !is_own(message))
         .map(|(message, deliveries)| {
-            [
-                message.published_ns as f64 / 1e9,
-                deliveries.len() as f64 / others,
-            ]
+            let at_node = |delivery: &&Delivery| node.is_none_or(|node| delivery.receiver == node);
+            let heard = deliveries.iter().filter(at_node);
+            let mut heard: Vec<f64> = heard.map(|d| latency_ms(message, d)).collect();
+            heard.resize(heard.len().max(receivers), NEVER_MS);
+            let heard_ms = Sorted::new(heard).quantile(share).unwrap_or(NEVER_MS);
+            [message.published_ns as f64 / 1e9, heard_ms]
         })
         .collect()
+}
+
+/// The nodes that an attack is on; empty if it is on all.
+fn victims(scenario: &Scenario) -> Vec<u32> {
+    let policies = scenario
+        .groups
+        .iter()
+        .filter_map(|group| group.policy.as_deref());
+    let of = |policy: &Policy| match &policy.targets {
+        Targets::Nodes(nodes) => [&nodes[..], &policy.censored[..]].concat(),
+        Targets::All | Targets::Publishers => policy.censored.clone(),
+    };
+    policies.flat_map(of).collect()
+}
+
+/// 99th percentile of the latency of what victims published or heard during the attack, milliseconds; `NaN` if it is on
+/// all nodes.
+fn victims_p99_ms(run: &Simulated) -> f64 {
+    let victims = victims(&run.scenario);
+    let begins_ns = run
+        .outcome
+        .attack
+        .as_deref()
+        .map_or(0, |attack| attack.begins_ns);
+    let during = by_message(&run.outcome).filter(|(message, _)| message.published_ns >= begins_ns);
+    let latencies = during.flat_map(|(message, deliveries)| {
+        let is_own = victims.contains(&message.publisher);
+        let of_victims = deliveries
+            .iter()
+            .filter(|delivery| is_own || victims.contains(&delivery.receiver));
+        of_victims
+            .map(|delivery| latency_ms(message, delivery))
+            .collect::<Vec<_>>()
+    });
+    let p99_ms = Sorted::new(latencies.collect()).quantile(0.99);
+    p99_ms.unwrap_or(f64::NAN)
 }
 
 /// Outcomes that the published evaluation states.
