@@ -45,6 +45,9 @@ pub struct Burst<P> {
     pub ack_wanted: bool,
     /// Whether the burst is a retransmission for an earlier one with the same `seq`.
     pub repair: bool,
+    /// Whether it has all packets of its number. If not, it retransmits some, and the burst with the others was sent
+    /// before it.
+    pub whole: bool,
     /// Whether a frame of the multiplexer ends with this burst.
     pub ends_mux_frame: bool,
     /// Length of the frame that begins with this burst; 0 if the burst continues a frame.
@@ -373,6 +376,7 @@ impl<P> TcpEndpoint<P> {
             dropped: 0,
             ack_wanted: false,
             repair: false,
+            whole: true,
             ends_mux_frame,
             begins_bytes,
             frame,
@@ -388,7 +392,7 @@ impl<P> TcpEndpoint<P> {
         mut deliver: impl FnMut(P),
     ) -> Progress {
         let (data_bytes, ends_mux_frame) = (burst.data_bytes(profile), burst.ends_mux_frame);
-        let in_order = burst.seq == self.expected_seq && burst.missing == 0;
+        let in_order = burst.seq == self.expected_seq && burst.missing == 0 && burst.whole;
         let recovery = self.recovery.get();
         if in_order && recovery.is_none_or(|recovery| recovery.held.is_empty()) {
             self.expected_seq += 1;
@@ -401,19 +405,16 @@ impl<P> TcpEndpoint<P> {
             };
         }
         let waiting = &mut self.recovery.fill().held;
-        if burst.repair
-            && let Some(held) = waiting.get_mut(&burst.seq)
-        {
-            held.missing = (held.missing + burst.missing).saturating_sub(burst.packets);
-            held.frame = held.frame.take().or(burst.frame);
-        } else if burst.seq >= self.expected_seq {
-            let held = HeldBurst {
-                missing: burst.missing,
-                data_bytes,
-                ends_mux_frame,
-                frame: burst.frame,
-            };
-            waiting.insert(burst.seq, held);
+        if burst.seq >= self.expected_seq {
+            let held = waiting.entry(burst.seq).or_insert_with(HeldBurst::new);
+            held.missing += i64::from(burst.missing);
+            if burst.whole {
+                held.has_begun = true;
+                (held.data_bytes, held.ends_mux_frame) = (data_bytes, ends_mux_frame);
+                held.frame = burst.frame;
+            } else {
+                held.missing -= i64::from(burst.packets);
+            }
         }
         let gaps = (self.expected_seq..burst.seq).filter(|seq| !waiting.contains_key(seq));
         let mut progress = Progress {
@@ -421,7 +422,7 @@ impl<P> TcpEndpoint<P> {
             ..Progress::default()
         };
         while let Some(held) = waiting.get(&self.expected_seq)
-            && held.missing == 0
+            && held.is_complete()
         {
             let held = waiting.remove(&self.expected_seq);
             progress.data_bytes += held.as_ref().map_or(0, |held| held.data_bytes);

@@ -14,15 +14,36 @@ pub(crate) struct Retransmission<P> {
     pub(crate) begins_bytes: u64,
     pub(crate) frame: Option<P>,
     pub(crate) tries: u32,
+    /// Whether nothing of the burst has arrived.
+    pub(crate) whole: bool,
 }
 
-/// A burst that arrived incomplete or after a gap in the sequence.
+/// A burst that arrived incomplete or after a gap in the sequence, or packets of it that were sent again and overtook it.
 #[derive(Debug)]
 pub(crate) struct HeldBurst<P> {
-    pub(crate) missing: u32,
+    /// Missing packets; below 0 if those sent again came first.
+    pub(crate) missing: i64,
+    /// Whether the burst has arrived, but for these packets.
+    pub(crate) has_begun: bool,
     pub(crate) data_bytes: u64,
     pub(crate) ends_mux_frame: bool,
     pub(crate) frame: Option<P>,
+}
+
+impl<P> HeldBurst<P> {
+    pub(crate) fn new() -> Self {
+        Self {
+            missing: 0,
+            has_begun: false,
+            data_bytes: 0,
+            ends_mux_frame: false,
+            frame: None,
+        }
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.has_begun && self.missing <= 0
+    }
 }
 
 /// Lost packets as recorded at one end of a connection.

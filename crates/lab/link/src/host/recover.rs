@@ -39,6 +39,7 @@ impl<P> Host<P> {
                 begins_bytes: 0,
                 frame: None,
                 tries: 0,
+                whole: false,
             }),
         }
         if later >= DUPLICATE_ACKS {
@@ -84,6 +85,7 @@ impl<P> Host<P> {
                 dropped: 0,
                 ack_wanted: false,
                 repair: true,
+                whole: repair.whole,
                 // Unknown for a burst that was lost whole; assumed, so that no credit is held back.
                 ends_mux_frame: true,
                 begins_bytes: repair.begins_bytes,

@@ -209,6 +209,7 @@ impl<P> Host<P> {
                 begins_bytes: if all { burst.begins_bytes } else { 0 },
                 frame: if all { burst.frame.take() } else { None },
                 tries,
+                whole: all && burst.whole,
             });
             let seq = burst.seq;
             let rto_ns = rto_ns.saturating_mul(1 << tries.min(8));

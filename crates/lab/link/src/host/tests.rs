@@ -125,6 +125,16 @@ impl Pair {
         self.now = end_ns;
     }
 
+    /// Postpones what would arrive in the second half of a second to the end of that second.
+    fn hold_up(&mut self) {
+        for ((at_ns, number), arrival) in std::mem::take(&mut self.wire) {
+            let is_held = at_ns % (1_000 * MS) > 500 * MS;
+            let end_ns = at_ns.next_multiple_of(1_000 * MS);
+            self.wire
+                .insert((if is_held { end_ns } else { at_ns }, number), arrival);
+        }
+    }
+
     pub(super) fn last_received_ns(&self) -> u64 {
         self.received.last().unwrap().0
     }
@@ -204,6 +214,25 @@ fn no_drop_of_a_queue_blocks_a_connection() {
         let sender = pair.hosts[0].get(CONN.0).unwrap();
         assert!(!sender.window.awaits(), "{:?}", sender.window);
     }
+}
+
+/// What a partition holds up arrives all at once when it ends, and the short retransmission of some packets then passes
+/// the slow downlink before the long burst with the others.
+#[test]
+fn a_retransmission_may_overtake_its_burst() {
+    let mut pair = Pair::new(lossy(0.05), 10 * MS);
+    let frames = 2_000;
+    for frame in 0..frames {
+        pair.write(0, frame, 20_000);
+        // Shorter than the delay, so that nothing arrives in between.
+        for _ in 0..40 {
+            pair.hold_up();
+            pair.run_until(pair.now + MS);
+        }
+    }
+    pair.run_until(600_000 * MS);
+    let order: Vec<_> = pair.received.iter().map(|(_, _, frame)| *frame).collect();
+    assert_eq!(order, (0..frames).collect::<Vec<_>>());
 }
 
 #[test]

@@ -31,7 +31,8 @@ mod flag {
     pub(super) const REPAIR: u64 = 2;
     pub(super) const ENDS_MUX_FRAME: u64 = 4;
     pub(super) const HAS_FRAME: u64 = 8;
-    pub(super) const ALL: u64 = 15;
+    pub(super) const WHOLE: u64 = 16;
+    pub(super) const ALL: u64 = 31;
 }
 
 /// Writes a section with these events; writes nothing if there are none.
@@ -122,6 +123,7 @@ fn write_burst(out: &mut Vec<u8>, frames: &mut FrameTable, burst: &Burst<Bytes>)
     let bit = |holds: bool, bit: u64| u64::from(holds) * bit;
     let flags = bit(burst.ack_wanted, flag::ACK_WANTED)
         | bit(burst.repair, flag::REPAIR)
+        | bit(burst.whole, flag::WHOLE)
         | bit(burst.ends_mux_frame, flag::ENDS_MUX_FRAME)
         | bit(burst.frame.is_some(), flag::HAS_FRAME);
     put(
@@ -229,6 +231,7 @@ fn read_burst(
         begins_bytes: reader.number("length of a frame")?,
         ack_wanted: flags & flag::ACK_WANTED != 0,
         repair: flags & flag::REPAIR != 0,
+        whole: flags & flag::WHOLE != 0,
         ends_mux_frame: flags & flag::ENDS_MUX_FRAME != 0,
         frame: None,
     };
