@@ -48,10 +48,13 @@ fn difference(
         let path = format!("{path}{key}");
         match (old.value, above.remove(&key)) {
             (_, None) => without.push(entry(TomlValue::Text(path))),
-            (TomlValue::Table(old), Some(new)) if new.as_table().is_some() => {
-                let TomlValue::Table(new) = new.value else {
-                    continue;
-                };
+            (
+                TomlValue::Table(old),
+                Some(TomlEntry {
+                    value: TomlValue::Table(new),
+                    ..
+                }),
+            ) => {
                 let rest = difference(old, new, &format!("{path}."), without);
                 if !rest.is_empty() {
                     above.insert(key, entry(TomlValue::Table(rest)));

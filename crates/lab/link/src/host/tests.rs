@@ -217,7 +217,7 @@ fn no_drop_of_a_queue_blocks_a_connection() {
 }
 
 /// What a partition holds up arrives all at once when it ends, and the short retransmission of some packets then passes
-/// the slow downlink before the long burst with the others.
+/// before the long burst with the others.
 #[test]
 fn a_retransmission_may_overtake_its_burst() {
     let mut pair = Pair::new(lossy(0.05), 10 * MS);
