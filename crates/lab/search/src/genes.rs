@@ -131,8 +131,9 @@ pub(crate) fn attack(scenario: &Scenario, budget: Budget, genes: &[f64]) -> Atta
     attack.fit();
     // What all identities announce and request together is bounded, as their uplinks are; a run ends in time.
     let policy = &mut attack.policy;
-    let connections = u64::from(attack.identities) * u64::from(policy.dials.max(1));
-    let of_each = u32::try_from(IDS_PER_HEARTBEAT / connections).unwrap_or(u32::MAX);
+    let dialled = (policy.dialled * f64::from(scenario.nodes)) as u64;
+    let connections = u64::from(attack.identities) * u64::from(policy.dials) + dialled;
+    let of_each = u32::try_from(IDS_PER_HEARTBEAT / connections.max(1)).unwrap_or(u32::MAX);
     policy.announce_false = policy.announce_false.min(of_each);
     policy.request = policy.request.min(of_each);
     attack

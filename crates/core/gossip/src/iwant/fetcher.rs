@@ -99,6 +99,11 @@ impl Fetcher {
         self.limits.requests_max.saturating_sub(self.requests)
     }
 
+    /// Returns how many more missing messages may wait to be requested.
+    pub(crate) fn room_to_wait(&self) -> usize {
+        self.limits.waiting_max.saturating_sub(self.due.len())
+    }
+
     /// Records requests to one peer.
     pub(crate) fn on_asked(&mut self, wanted: &[Asked], asked: AskedPeer, now: Time) {
         for Asked { id, is_binding } in wanted {
@@ -134,7 +139,7 @@ impl Fetcher {
             return;
         }
         // An id that does not fit is not lost: it is advertised again at the next heartbeat.
-        if self.due.len() < self.limits.waiting_max {
+        if self.room_to_wait() > 0 {
             self.due.insert((window.due, id));
             let holders = vec![holder];
             self.missing.entry(id).or_default().waiting = Some(Waiting { holders, window });

@@ -15,6 +15,13 @@ use crate::time::Time;
 use crate::types::{MessageId, PeerIx};
 use crate::wire::{self, Encoder, IHave};
 
+/// Part of the open requests that is for peers of which no more than [`FEW_IDS`] are asked: one in so many.
+const RESERVED_PART: usize = 4;
+
+/// Ids that may be requested from one peer between two heartbeats while only the reserved part is left. 78 peers whose
+/// requests stay open for four heartbeats cannot fill it.
+const FEW_IDS: usize = 16;
+
 /// Order in which the holders of a message are asked.
 #[derive(Clone, Copy)]
 struct Ranking<'a> {
@@ -96,9 +103,9 @@ impl Router {
             Reliability::Dubious => ids_max.min(limits.iwant_ids_of_dubious_per_heartbeat_max),
             Reliability::Trusted | Reliability::Untried => ids_max,
         };
-        let budget = ids_max
-            .saturating_sub(busy.used.iwant_ids + busy.used.waiting_ids)
-            .min(self.fetcher.room());
+        let used = busy.used.iwant_ids + busy.used.waiting_ids;
+        let room = self.fetcher.room().min(self.fetcher.room_to_wait());
+        let budget = self.ids_allowed(ids_max, used, room);
         let in_flight = self.in_flight();
         let mut wanted = Vec::new();
         for id in &ihave.ids {
@@ -283,9 +290,10 @@ impl Router {
             let reliability = self.reliability(peer);
             let places = self.fetcher.places(&id, reliability, in_flight);
             let has_place = chosen < places.min(chosen_max);
-            let room = self.fetcher.room() > asking.values().map(Vec::len).sum();
+            let room = self.fetcher.room();
+            let room = room.saturating_sub(asking.values().map(Vec::len).sum());
             let asked = asking.get(&peer).map_or(0, Vec::len);
-            if !has_place || !room || !self.has_budget(peer, asked) {
+            if !has_place || !self.has_budget(peer, asked, room) {
                 later.push(holder);
                 continue;
             }
@@ -317,10 +325,21 @@ impl Router {
     }
 
     /// Whether the peer's budget allows one more id; `asking` ids are chosen but not yet counted.
-    fn has_budget(&self, peer: PeerIx, asking: usize) -> bool {
+    fn has_budget(&self, peer: PeerIx, asking: usize, room: usize) -> bool {
         let max = self.ids_per_heartbeat();
         let used = |state: &PeerState| state.used().iwant_ids + asking;
-        self.peers.get(peer).is_some_and(|state| used(state) < max)
+        let allowed = |state| self.ids_allowed(max, used(state), room) > 0;
+        self.peers.get(peer).is_some_and(allowed)
+    }
+
+    /// Number of ids that may still be requested from a peer before the next heartbeat: at most `ids_max`, of which
+    /// `used` are requested already, while `room` requests over all peers are possible. The last part of the room is
+    /// for peers of which little is asked, so that those which announce much do not use it up.
+    fn ids_allowed(&self, ids_max: usize, used: usize, room: usize) -> usize {
+        let reserved = self.config.limits.promises_max / RESERVED_PART;
+        let few = FEW_IDS.min(ids_max).saturating_sub(used).min(room);
+        let many = ids_max.saturating_sub(used);
+        many.min(room.saturating_sub(reserved)).max(few)
     }
 
     /// Records that a message arrived, from a peer or from this node: no more peers are asked for it.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::raw;
 use super::solo::{Solo, TOPIC, grafted, misdeeds, peer, receivers, said, scored, sends, strict};
 use crate::{
-    Capacity, Config, Malformed, MessageId, Output, PeerIx, PeerMisbehaved, Report, Verdict,
+    Capacity, Config, Input, Malformed, MessageId, Output, PeerIx, PeerMisbehaved, Report, Verdict,
 };
 
 fn with_peer(config: Config) -> Solo {
@@ -86,6 +86,37 @@ fn promises_are_bounded_over_all_peers() {
         solo.frame(n, raw::ihave(TOPIC, &raw::made_up_ids(n * 70, 70)));
         assert!(solo.router.usage().iwant_requests <= 100, "after peer {n}");
     }
+}
+
+/// Found by a search for attacks: fourteen such peers kept a node from requesting what its honest peers had.
+#[test]
+fn peers_that_announce_what_does_not_exist_leave_room_for_others() {
+    let mut config = Config::waku();
+    config.limits.promises_max = 4_000;
+    let mut solo = Solo::joined(config);
+    let (flooders, honest) = (0..14, 14);
+    for n in 0..=honest {
+        solo.subscriber(peer(n));
+    }
+    let flood = |solo: &mut Solo, round: u32| {
+        for n in flooders.clone() {
+            let ids = raw::made_up_ids((round * 14 + n) * 2_000, 2_000);
+            solo.frame(n, raw::ihave(TOPIC, &ids));
+        }
+    };
+    let announced = |round: u32| raw::ihave(TOPIC, &raw::made_up_ids(1_000_000 + round * 10, 10));
+    for round in 0..5 {
+        flood(&mut solo, round);
+        let outputs = solo.frame(honest, announced(round));
+        assert_eq!(said(&outputs, honest).iwant.len(), 10, "round {round}");
+        solo.heartbeat();
+    }
+    // While a long frame is in transit, ids wait; their number is bounded, too.
+    solo.input(Input::TransferStarted(PeerIx(0)));
+    flood(&mut solo, 5);
+    let waiting = solo.router.usage().iwant_waiting;
+    solo.frame(honest, announced(5));
+    assert_eq!(solo.router.usage().iwant_waiting, waiting + 10);
 }
 
 #[test]

@@ -53,6 +53,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "anonymity-eclipse",
     "attack-none",
     "attack-found-1",
+    "attack-found-2",
     "attack-sybil",
     "attack-sybil-20",
     "attack-eclipse-node",
