@@ -70,7 +70,8 @@ pub struct Limits {
     pub stem_messages_max: usize,
     /// Bytes of messages in the stem; a message that does not fit is spread at once.
     pub stem_bytes_max: usize,
-    /// Open IWANT requests, over all peers; also the limit on ids waiting to be requested.
+    /// Open IWANT requests, over all peers; also the limit on ids waiting to be requested. The last quarter is for
+    /// peers of which no more than 16 ids are requested between two heartbeats.
     pub promises_max: usize,
     /// Disconnected peers whose index, score or backoff is still remembered; beyond it, the longest-departed one is
     /// dropped.
