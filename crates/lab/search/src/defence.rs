@@ -81,6 +81,7 @@ const RULES: &[(&str, Range)] = &[
         Range::Words(&["off", "bounded-by-rate", "on"]),
     ),
     ("relay.iwant_in_flight_max", Range::Whole(1.0, 4.0)),
+    ("relay.iwant_give_up_s", Range::Ratio(0.2, 2.0)),
     ("relay.broken_promises_habit", Range::Whole(1.0, 16.0)),
     ("relay.score.behaviour_weight", Range::Weight(0.1, 100.0)),
     (

@@ -54,6 +54,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "attack-none",
     "attack-found-1",
     "attack-found-2",
+    "attack-found-3",
     "attack-sybil",
     "attack-sybil-20",
     "attack-eclipse-node",

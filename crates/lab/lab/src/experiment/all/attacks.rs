@@ -99,7 +99,7 @@ const LIBP2P_2020: &[&str] = &[
 ];
 
 /// Scenarios, each with the words of its rows, and whether the quick form runs it.
-const ATTACKS: [(&str, &str, bool); 19] = [
+const ATTACKS: [(&str, &str, bool); 20] = [
     ("attack-none", "none", true),
     ("attack-sybil", "sybils, 4:1", true),
     ("attack-sybil-20", "sybils, 20:1", false),
@@ -119,6 +119,7 @@ const ATTACKS: [(&str, &str, bool); 19] = [
     ("attack-racing-roots", "racing roots", true),
     ("attack-nullifier-flood", "flood of nullifiers", false),
     ("attack-found-1", "found: nine announce", true),
+    ("attack-found-3", "found: fourteen stop at once", false),
 ];
 
 /// A smaller network, for the quick form.
