@@ -198,7 +198,7 @@ pub(crate) const CAMPAIGNS: &[Campaign] = &[
     Campaign {
         name: "security",
         about: "attacks on 200 simulated nodes under seven sets of rules, and observers of 50 networks of 1000 nodes, \
-                two hours",
+                four hours of processor time",
         needs: &[],
         commands: &["cargo run --release -- lab run attacks anonymity --full"],
     },

@@ -51,6 +51,9 @@ const WAKU: &[&str] = &[
 const RESISTANT: &[&str] = &[
     "relay.opportunistic_graft_heartbeats=2",
     "relay.opportunistic_graft_peers=4",
+    "relay.iwant_in_flight_max=3",
+    "relay.iwant_give_up_s=0.3",
+    "relay.d_lazy=19",
 ];
 
 /// What [`GRAFTING`] has beside [`LIBP2P_2020`]: the published variant of covert flash.
