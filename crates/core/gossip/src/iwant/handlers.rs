@@ -290,8 +290,8 @@ impl Router {
             let reliability = self.reliability(peer);
             let places = self.fetcher.places(&id, reliability, in_flight);
             let has_place = chosen < places.min(chosen_max);
-            let room = self.fetcher.room();
-            let room = room.saturating_sub(asking.values().map(Vec::len).sum());
+            let chosen_for_all = asking.values().map(Vec::len).sum();
+            let room = self.fetcher.room().saturating_sub(chosen_for_all);
             let asked = asking.get(&peer).map_or(0, Vec::len);
             if !has_place || !self.has_budget(peer, asked, room) {
                 later.push(holder);
@@ -324,7 +324,8 @@ impl Router {
         self.peers.get(peer).is_some() && self.scores.score(peer) >= self.config.thresholds.gossip
     }
 
-    /// Whether the peer's budget allows one more id; `asking` ids are chosen but not yet counted.
+    /// Whether the peer's budget allows one more id; `asking` ids are chosen but not yet counted. `room` requests over
+    /// all peers are possible.
     fn has_budget(&self, peer: PeerIx, asking: usize, room: usize) -> bool {
         let max = self.ids_per_heartbeat();
         let used = |state: &PeerState| state.used().iwant_ids + asking;
