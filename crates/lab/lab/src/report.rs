@@ -21,16 +21,17 @@ mod text;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use attack::{AttackSummary, DEADLINE_MS, MembershipSummary, mesh_shares};
+pub(crate) use attack::ATTACK_COLUMNS;
+pub use attack::{AttackSummary, DEADLINE_MS, MembershipSummary, attack_table, mesh_shares};
 pub use campaign::{Campaign, Median};
 #[cfg(feature = "arrow")]
 pub(crate) use datasets::{ColumnValues, DatasetTable, copies, links, nodes, traffic};
 pub use datasets::{DATASETS, DatasetChoice, TRAFFIC_EVERY_MS, write_datasets};
 pub use deliveries::{DeliveriesError, write_deliveries};
 pub use files::{WriteError, write_rank, write_run, write_summary};
-pub use groups::GroupSummary;
 #[cfg(feature = "arrow")]
 pub(crate) use groups::group_names;
+pub use groups::{GroupSummary, group_table};
 pub use measure::{RunCosts, Stopwatch};
 pub use memory::{available_bytes, estimated_bytes};
 pub use netviz::write_netviz;

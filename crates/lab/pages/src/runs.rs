@@ -9,6 +9,7 @@ mod tree;
 mod tests;
 
 use std::fmt::{self, Display};
+use std::slice;
 
 use super::chart::{Drawing, TreeDrawing};
 use super::document;
@@ -16,6 +17,7 @@ use super::escape::Escaped;
 use super::section::outside_checked;
 use super::table::Rows;
 use undertone_lab::record::OutsideOfRuns;
+use undertone_lab::report::{attack_table, group_table};
 use undertone_lab::run::FinishedRun;
 
 /// A run with its name in legends.
@@ -62,6 +64,20 @@ impl Display for RunsPage<'_> {
              that warm up connections are left out of all charts.</p>\n</header>\n<main class=\"runs\">\n",
         )?;
         write!(f, "{}", Rows(&figures::of_runs(runs)))?;
+        let groups: Vec<_> = runs
+            .iter()
+            .map(|shown| (shown.name.clone(), &shown.run.summary))
+            .collect();
+        let attacks = groups
+            .iter()
+            .map(|(name, run)| (name.clone(), slice::from_ref(*run)));
+        let tables = [
+            group_table(&groups),
+            attack_table(&attacks.collect::<Vec<_>>()),
+        ];
+        for table in tables.iter().flatten() {
+            write!(f, "{}", Rows(table))?;
+        }
         f.write_str("<div class=\"charts\">\n")?;
         for (number, chart) in charts::all(runs).iter().enumerate() {
             let id = &format!("chart-{number}");

@@ -19,6 +19,11 @@ impl Attack {
         let policy = &mut self.policy;
         policy.addresses = policy.addresses.clamp(1, self.identities);
         policy.dialled = policy.dialled.min(f64::from(self.identities - 1));
+        if policy.publish_every_ns.is_none() {
+            policy.signals = 1;
+            (policy.signal_gap_ns, policy.clock_ahead_ns) = (0, 0);
+            policy.root_spread_ns = 0;
+        }
     }
 
     /// The scenario with the attack, as its last group.

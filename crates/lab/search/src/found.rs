@@ -50,6 +50,7 @@ mod tests {
         let budget = Budget {
             identities: 40,
             addresses: 40,
+            memberships: 20,
         };
         let set = [
             "traffic.messages=30",
@@ -61,7 +62,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("found.toml");
         for value in [0.0, 0.3, 0.55, 0.7, 1.0] {
-            let mut attack = genes::attack(&base, budget, &vec![value; genes::count()]);
+            let mut attack = genes::attack(&base, budget, &vec![value; genes::count(budget)]);
             // As shrinking leaves it.
             attack.identities = attack.identities.div_ceil(2);
             attack.fit();

@@ -15,6 +15,8 @@ pub struct Budget {
     pub identities: u32,
     /// Largest number of addresses.
     pub addresses: u32,
+    /// Largest number of memberships; 0 if the identities publish nothing.
+    pub memberships: u32,
 }
 
 /// What the range of a gene depends on.
@@ -109,13 +111,39 @@ const GENES: &[Gene] = &[
     },
 ];
 
+/// What identities publish; genes only of a search with a budget of memberships.
+const MEMBER_GENES: &[Gene] = &[
+    |scope, attack, gene| {
+        let every_ns = upper(gene).map(|gene| ratio(gene, S, 30.0 * S) as u64);
+        attack.policy.publish_every_ns = every_ns;
+        if every_ns.is_some() {
+            attack.identities = attack.identities.min(scope.budget.memberships);
+        }
+    },
+    |_, attack, gene| attack.policy.signals = whole(gene, 10),
+    |_, attack, gene| attack.policy.signal_gap_ns = (gene * 30.0 * S) as u64,
+    |_, attack, gene| attack.policy.clock_ahead_ns = ((gene - 0.5) * 60.0 * S) as i64,
+    |_, attack, gene| {
+        let spread_ns = upper(gene).map_or(0.0, |gene| ratio(gene, S, 30.0 * S));
+        attack.policy.root_spread_ns = spread_ns as u64;
+    },
+];
+
+fn genes(budget: Budget) -> impl Iterator<Item = &'static Gene> {
+    let of_members: &[Gene] = match budget.memberships {
+        0 => &[],
+        _ => MEMBER_GENES,
+    };
+    GENES.iter().chain(of_members)
+}
+
 /// Number of ids that an attack announces, and of those that it requests, at a heartbeat: 40 peers that send 500 each
 /// to 5 nodes.
 const IDS_PER_HEARTBEAT: u64 = 100_000;
 
 /// Number of genes of an attack.
-pub(crate) fn count() -> usize {
-    GENES.len()
+pub(crate) fn count(budget: Budget) -> usize {
+    genes(budget).count()
 }
 
 /// The attack of some genes.
@@ -125,7 +153,7 @@ pub(crate) fn attack(scenario: &Scenario, budget: Budget, genes: &[f64]) -> Atta
         policy: Policy::honest(),
         identities: 1,
     };
-    for (set, value) in GENES.iter().zip(genes) {
+    for (set, value) in self::genes(budget).zip(genes) {
         set(&scope, &mut attack, *value);
     }
     attack.fit();

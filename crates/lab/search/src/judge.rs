@@ -34,6 +34,9 @@ pub struct Figures {
 /// Latency that counts as much as a lost delivery, milliseconds.
 const LOST_MS: f64 = 10_000.0;
 
+/// Share by which the 99th percentile must rise for an attack to count: seeds alone change it by as much.
+const LEAST_RISE: f64 = 0.05;
+
 /// Cost of an attack whose adversaries fell below a score of 0, where that is forbidden; above that of any other.
 const FORBIDDEN: f64 = 10.0;
 
@@ -70,6 +73,21 @@ impl Figures {
             Aim::Delivery => 1.0 - self.on_time_ratio,
             Aim::Latency => self.p99_ms,
         }
+    }
+
+    /// Harm beyond that of the network without the attack.
+    pub(crate) fn excess(&self, without: &Self, aim: Aim) -> f64 {
+        self.harm(aim) - without.harm(aim)
+    }
+
+    /// Whether an attack does harm: more deliveries are late or lost than without it, or the 99th percentile is more
+    /// than a twentieth above the one without it.
+    pub fn does_harm(&self, without: &Self, aim: Aim) -> bool {
+        let least = match aim {
+            Aim::Delivery => 0.0,
+            Aim::Latency => without.p99_ms * LEAST_RISE,
+        };
+        self.excess(without, aim) > least
     }
 
     /// Cost for a search: less is better for the attacker. Of two equal attacks, the smaller costs less.

@@ -48,7 +48,11 @@ impl Search {
     pub fn new(settings: Settings, file: &Path) -> Result<Self, SearchError> {
         let is_same = |known: &Self| known.settings == settings;
         Ok(state::read(file, is_same)?.unwrap_or_else(|| Self {
-            evolution: Evolution::new(settings.seed, genes::count(), settings.generation),
+            evolution: Evolution::new(
+                settings.seed,
+                genes::count(settings.budget),
+                settings.generation,
+            ),
             settings,
             tried: 0,
             kept_score: 0,

@@ -6,7 +6,7 @@ pub(crate) mod result;
 mod settled;
 
 pub use options::RunOptions;
-pub(crate) use plan::check;
+pub(crate) use plan::{check, check_in};
 pub use settled::{Dial, Plan};
 
 use std::ops::ControlFlow;

@@ -41,7 +41,7 @@ struct SearchArgs {
     scenarios: Vec<String>,
     /// Vary the honest nodes' rules instead, and keep those under which the worst of the attacks harms least; a tenth
     /// of the nodes are slow, and none may fall below a score of 0
-    #[arg(long, conflicts_with_all = ["aim", "keep_score", "identities", "addresses", "found"])]
+    #[arg(long, conflicts_with_all = ["aim", "keep_score", "identities", "addresses", "memberships", "found"])]
     defend: bool,
     /// Override a key of the scenario, such as relay.profile=nim
     #[arg(long, value_name = "KEY=VALUE")]
@@ -52,18 +52,21 @@ struct SearchArgs {
     /// Scenario file for the worst attack found, made smaller and simpler
     #[arg(long, value_name = "FILE", default_value = "attack-found.toml")]
     found: PathBuf,
-    /// Number of candidates to try, with those of the file
+    /// Number of candidates to try, with those of the file, in whole generations
     #[arg(long, value_name = "N", default_value_t = 1000)]
     tries: usize,
     /// Stop after so many minutes; the same command goes on
     #[arg(long, value_name = "N", default_value_t = 110)]
     minutes: u64,
     /// Largest number of identities of an attack
-    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     identities: u32,
     /// Largest number of addresses of an attack
-    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     addresses: u32,
+    /// Largest number of memberships with which the identities of an attack publish; 0: they publish nothing
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    memberships: u32,
     /// What attacks are to achieve
     #[arg(long, value_enum, default_value_t = Wanted::Delivery)]
     aim: Wanted,
@@ -159,11 +162,12 @@ impl SearchArgs {
         };
         let set = self.set.iter().map(|set| format!(" --set '{set}'"));
         format!(
-            "undertone attack search {scenario}{} --aim {aim}{} --identities {} --addresses {} --generation {} --tries {} --seed {}",
+            "undertone attack search {scenario}{} --aim {aim}{} --identities {} --addresses {} --memberships {} --generation {} --tries {} --seed {}",
             set.collect::<String>(),
             if self.keep_score { " --keep-score" } else { "" },
             self.identities,
             self.addresses,
+            self.memberships,
             self.generation,
             self.tries,
             self.seed
@@ -236,12 +240,19 @@ fn search(args: &SearchArgs) -> Result<(), Failure> {
         return Err(Failure::usage(format!("{name} has adversaries of its own"))
             .with_help("search on the scenario without them, or for rules with --defend"));
     }
+    if args.memberships > 0 && scenario.rln.is_none() {
+        return Err(
+            Failure::usage(format!("{name} has no rate limit, so no memberships"))
+                .with_help("leave out --memberships, or give the scenario a table [rln]"),
+        );
+    }
     let settings = Settings {
         scenario: (name.clone(), loaded.resolved.hash.clone()),
         seed: args.seed,
         budget: Budget {
             identities: args.identities,
             addresses: args.addresses,
+            memberships: args.memberships,
         },
         aim: args.aim.into(),
         keeps_score: args.keep_score,
@@ -269,7 +280,7 @@ fn search(args: &SearchArgs) -> Result<(), Failure> {
         found: None,
         seed: args.seed,
     };
-    if worst.harm(aim) <= report.without.harm(aim) {
+    if !worst.does_harm(&report.without, aim) {
         return output::print(&report, args.json);
     }
     let (attacked, shrunk) = shrink(

@@ -6,7 +6,8 @@ use serde::Serialize;
 use undertone_sim::Outcome;
 use undertone_sim::outcome::{AttackOutcome, Delivery, MembershipOutcome, Message};
 
-use super::{Latency, Sorted, by_message, latency_ms};
+use super::{Latency, Sorted, Summary, by_message, latency_ms, median};
+use crate::record::Table;
 
 /// Latency above which a message counts as late, milliseconds: the deadline of the 2020 evaluation of `GossipSub`.
 pub const DEADLINE_MS: f64 = 6_000.0;
@@ -167,6 +168,71 @@ impl AttackSummary {
                 .map(|used| MembershipSummary::new(used, outcome.nodes.len())),
         })
     }
+}
+
+/// Titles of the cells of [`AttackSummary::cells`].
+pub(crate) const ATTACK_COLUMNS: [&str; 11] = [
+    "delivered, %",
+    "within 6 s, %",
+    "p50, ms",
+    "p99, ms",
+    "recovered after, s",
+    "mesh places of adversaries, %",
+    "lowest score",
+    "honest below 0",
+    "identities",
+    "addresses",
+    "MB sent",
+];
+
+impl AttackSummary {
+    /// Cells of a table that tell one attack: medians over its runs.
+    pub(crate) fn cells(runs: &[&Self]) -> Vec<String> {
+        let cell = |decimals: usize, of: &dyn Fn(&Self) -> f64| {
+            let figure = median(runs.iter().map(|run| of(run))).unwrap_or(f64::NAN);
+            match figure {
+                f64::INFINITY => "not".to_owned(),
+                figure if figure.is_nan() => "none".to_owned(),
+                _ => format!("{figure:.decimals$}"),
+            }
+        };
+        let latency = |of: fn(&Latency) -> f64| {
+            cell(0, &|attack| attack.latency_ms.as_ref().map_or(f64::NAN, of))
+        };
+        vec![
+            cell(2, &|attack| 100.0 * attack.delivery_ratio),
+            cell(2, &|attack| 100.0 * attack.on_time_ratio),
+            latency(|latency| latency.p50),
+            latency(|latency| latency.p99),
+            cell(0, &|attack| {
+                attack.recovered_after_s.unwrap_or(f64::INFINITY)
+            }),
+            cell(1, &|attack| 100.0 * attack.mesh_share_max),
+            cell(1, &|attack| {
+                attack.lowest_adversary_score.unwrap_or(f64::NAN)
+            }),
+            cell(0, &|attack| attack.honest_below_zero_max as f64),
+            cell(0, &|attack| f64::from(attack.identities)),
+            cell(0, &|attack| f64::from(attack.addresses)),
+            cell(1, &|attack| attack.sent_bytes as f64 / 1e6),
+        ]
+    }
+}
+
+/// Table of attacks, each row with the medians over some runs; `None` if no run has adversaries.
+pub fn attack_table(rows: &[(String, &[Summary])]) -> Option<Table> {
+    let columns = [&["run"][..], &ATTACK_COLUMNS].concat();
+    let mut table = Table::new("Under attack: messages published after it began", &columns);
+    for (name, runs) in rows {
+        let attacks = runs.iter().filter_map(|run| run.attack.as_ref());
+        let attacks: Vec<_> = attacks.collect();
+        if !attacks.is_empty() {
+            let mut cells = vec![name.clone()];
+            cells.extend(AttackSummary::cells(&attacks));
+            table.rows.push(cells);
+        }
+    }
+    (!table.rows.is_empty()).then_some(table)
 }
 
 fn lowest_score(attack: &AttackOutcome) -> Option<f64> {

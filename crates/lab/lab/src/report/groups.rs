@@ -1,14 +1,11 @@
 //! Figures of a run by group of nodes.
 
-use std::fmt;
-
-use comfy_table::presets::UTF8_BORDERS_ONLY;
-use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 use undertone_sim::scenario::Group;
 use undertone_sim::{Outcome, Scenario};
 
 use super::{Latency, Sorted, Summary, by_message, latency_ms};
+use crate::record::Table;
 
 /// Name under which nodes in no group are reported.
 const OTHERS: &str = "other nodes";
@@ -97,15 +94,10 @@ pub(crate) fn group_names(summary: &Summary) -> Option<Vec<&str>> {
     Some(names)
 }
 
-/// Writes a table of groups, if there are any.
-pub(super) fn write(groups: &[GroupSummary], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    if groups.is_empty() {
-        return Ok(());
-    }
-    let mut table = Table::new();
-    table.load_preset(UTF8_BORDERS_ONLY);
+/// Table of the groups of named runs; `None` if no run has any. One run needs no name.
+pub fn group_table(runs: &[(String, &Summary)]) -> Option<Table> {
     let columns = [
-        "",
+        "group",
         "nodes",
         "delivered",
         "p50, ms",
@@ -113,14 +105,20 @@ pub(super) fn write(groups: &[GroupSummary], f: &mut fmt::Formatter<'_>) -> fmt:
         "max, ms",
         "MB sent per node",
     ];
-    table.set_header(columns);
-    for group in groups {
+    let mut table = Table::new("Groups of nodes", &columns);
+    for (run, group) in runs
+        .iter()
+        .flat_map(|(name, run)| run.groups.iter().map(move |group| (name, group)))
+    {
         let figure = |figure: fn(&Latency) -> f64| {
             let figure = group.latency_ms.as_ref().map(figure);
             figure.map_or("none".to_owned(), |ms| format!("{ms:.1}"))
         };
-        table.add_row([
-            group.name.clone(),
+        table.push([
+            match runs {
+                [_] => group.name.clone(),
+                _ => format!("{run}, {}", group.name),
+            },
             group.nodes.to_string(),
             group.delivered.to_string(),
             figure(|latency| latency.p50),
@@ -129,8 +127,5 @@ pub(super) fn write(groups: &[GroupSummary], f: &mut fmt::Formatter<'_>) -> fmt:
             format!("{:.2}", group.wire_bytes_per_node / 1e6),
         ]);
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    writeln!(f, "\ngroups\n{table}")
+    (!table.rows.is_empty()).then_some(table)
 }

@@ -1,12 +1,13 @@
 //! Tables of figures for the terminal.
 
 use std::fmt::{self, Display};
+use std::slice;
 
 use comfy_table::presets::UTF8_BORDERS_ONLY;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use super::histogram::{bar, histogram};
-use super::{Campaign, Latency, Summary, groups};
+use super::{Campaign, Latency, Summary, attack_table, group_table};
 
 impl Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -22,7 +23,9 @@ impl Display for Summary {
         write!(f, "\n{}", histogram(self.sorted_ms.values()))?;
         self.hops(f)?;
         self.traffic(f)?;
-        groups::write(&self.groups, f)?;
+        if let Some(table) = group_table(&[(String::new(), self)]) {
+            writeln!(f, "\n{}\n{}", table.title, table.drawn())?;
+        }
         if let Some(attack) = &self.attack {
             write!(f, "{attack}")?;
         }
@@ -147,6 +150,15 @@ impl Campaign {
         writeln!(f, "\nhops, per message, median over seeds")?;
         for (hops, nodes) in &median.hops_per_message {
             writeln!(f, "{hops:>9} {nodes:.1}")?;
+        }
+        let seed = |run: &Summary| format!("seed {}", run.seed);
+        let groups: Vec<_> = runs.iter().map(|run| (seed(run), run)).collect();
+        let attacks = runs.iter().map(|run| (seed(run), slice::from_ref(run)));
+        let median = (format!("median of {}", runs.len()), runs);
+        let attacks: Vec<_> = attacks.chain([median]).collect();
+        let tables = [group_table(&groups), attack_table(&attacks)];
+        for table in tables.into_iter().flatten() {
+            writeln!(f, "\n{}\n{}", table.title, table.drawn())?;
         }
         if let Some(last) = runs.last() {
             last.outside_checked(f)?;

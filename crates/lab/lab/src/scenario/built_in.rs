@@ -59,6 +59,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "attack-sybil-20",
     "attack-eclipse-node",
     "attack-eclipse-publishers",
+    "attack-eclipse-shard",
     "attack-cold-boot",
     "attack-cold-boot-20",
     "attack-covert-flash",

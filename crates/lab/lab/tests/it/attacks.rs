@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
-use undertone_lab::report::{AttackSummary, RunCosts, ServicesSummary, Summary};
+use undertone_lab::report::{AttackSummary, Campaign, RunCosts, ServicesSummary, Summary};
 use undertone_lab::scenario::{load, relay_parameters};
 use undertone_sim::{RunOptions, run};
 
 /// The attack on 60 nodes.
 fn attacked(name: &str, set: &[&str]) -> AttackSummary {
+    simulated(name, set, 1).attack.expect("it has adversaries")
+}
+
+fn simulated(name: &str, set: &[&str], seed: u64) -> Summary {
     const SMALL: [&str; 3] = [
         "scenario.nodes=60",
         "traffic.messages=60",
@@ -15,9 +19,22 @@ fn attacked(name: &str, set: &[&str]) -> AttackSummary {
     ];
     let set: Vec<String> = SMALL.iter().chain(set).map(ToString::to_string).collect();
     let scenario = load(name, &set).expect("it is built in").scenario;
-    let outcome = run(&scenario, RunOptions::new(1), &mut |_| {}).expect("it is valid");
-    let summary = Summary::new(&scenario, &outcome, RunCosts::default(), "");
-    summary.attack.expect("it has adversaries")
+    let outcome = run(&scenario, RunOptions::new(seed), &mut |_| {}).expect("it is valid");
+    Summary::new(&scenario, &outcome, RunCosts::default(), "")
+}
+
+#[test]
+fn several_seeds_of_an_attack_have_a_row_each() {
+    let set = ["scenario.nodes=30", "traffic.messages=5"];
+    let runs = [1, 2].map(|seed| simulated("attack-cold-boot", &set, seed));
+    let p99_ms = |run: &Summary| run.attack.as_ref().unwrap().latency_ms.unwrap().p99;
+    let median_ms = (p99_ms(&runs[0]) + p99_ms(&runs[1])) / 2.0;
+    let text = Campaign::new(runs.to_vec()).to_string();
+    let (_, attacks) = text.split_once("Under attack").expect(&text);
+    let row = |name: &str| attacks.lines().find(|line| line.contains(name));
+    assert!(row("seed 1").is_some() && row("seed 2").is_some(), "{text}");
+    let median = row("median of 2").expect(&text);
+    assert!(median.contains(&format!(" {median_ms:.0} ")), "{text}");
 }
 
 #[test]

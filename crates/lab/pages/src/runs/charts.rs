@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::RunShown;
 use undertone_lab::record::{Axis, Chart, Role, Shape};
-use undertone_lab::report::{Sorted, by_message, latency_ms};
+use undertone_lab::report::{Sorted, by_message, latency_ms, mesh_shares};
 
 /// Points of a distribution.
 const POINTS: usize = 300;
@@ -27,6 +27,8 @@ pub(super) fn all(runs: &[RunShown<'_>]) -> Vec<Chart> {
         over_messages(runs),
     ];
     charts.extend(groups);
+    let is_attacked = runs.iter().any(|shown| shown.run.outcome.attack.is_some());
+    charts.extend(is_attacked.then(|| adversaries(runs)));
     charts
 }
 
@@ -65,6 +67,26 @@ fn by_group(runs: &[RunShown<'_>]) -> Chart {
         }
     }
     chart
+}
+
+/// Share of the mesh places that adversaries have, over time.
+fn adversaries(runs: &[RunShown<'_>]) -> Chart {
+    let axes = (
+        Axis::linear("virtual time, s"),
+        Axis::linear("share of mesh places"),
+    );
+    let chart = Chart::new("Mesh places of adversaries", axes.0, axes.1);
+    with_runs(chart, runs, |shown| {
+        let attack = shown.run.outcome.attack.as_deref();
+        let shares = attack.into_iter().flat_map(mesh_shares);
+        Shape::Line(
+            (0..)
+                .map(f64::from)
+                .zip(shares)
+                .map(<[f64; 2]>::from)
+                .collect(),
+        )
+    })
 }
 
 fn by_hop(runs: &[RunShown<'_>]) -> Chart {

@@ -6,8 +6,12 @@ use undertone_lab::run::{FinishedRun, RunRequest};
 use undertone_lab::scenario;
 
 fn run(seed: u64, set: &[&str]) -> FinishedRun {
+    run_of("small", seed, set)
+}
+
+fn run_of(name: &str, seed: u64, set: &[&str]) -> FinishedRun {
     let set: Vec<String> = set.iter().map(ToString::to_string).collect();
-    let loaded = scenario::load("small", &set).unwrap();
+    let loaded = scenario::load(name, &set).unwrap();
     let request = RunRequest {
         loaded: &loaded,
         seed,
@@ -70,6 +74,25 @@ fn the_tree_has_every_node_once_after_the_one_before_it() {
         assert_eq!(parent.hops + 1, node.hops);
         assert!((0.0..tree.rows as f64).contains(&node.row), "{node:?}");
     }
+}
+
+#[test]
+fn the_page_tells_what_adversaries_did() {
+    let attacked = run_of(
+        "attack-cold-boot",
+        1,
+        &["scenario.nodes=30", "traffic.messages=5"],
+    );
+    let other = run(1, &[]);
+    let html = run_page(&[shown("attacked", &attacked), shown("other", &other)]);
+    for part in [
+        "Under attack",
+        "mesh places of adversaries, %",
+        "Mesh places of adversaries<",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert!(!run_page(&[shown("other", &other)]).contains("adversaries"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use crate::error::SimError;
 use crate::outcome::Message;
-use crate::run::check;
+use crate::run::check_in;
 use crate::scenario::{Group, Members, Policy, Scenario, Targets};
 use crate::seeds::SeededRng;
 
@@ -14,6 +14,9 @@ const IDENTITIES_MAX: u32 = 1_000_000;
 
 /// Largest number of messages under one nullifier.
 const SIGNALS_MAX: u32 = 100;
+
+/// Shortest time from one message of an identity to the next.
+const PUBLISH_EVERY_NS_MIN: u64 = 1_000_000;
 
 /// One identity.
 #[derive(Clone, Copy, Debug)]
@@ -36,102 +39,106 @@ pub(crate) fn groups(scenario: &Scenario) -> impl Iterator<Item = (usize, &Group
 }
 
 pub(crate) fn validate(scenario: &Scenario) -> Result<(), SimError> {
-    let mut all = 0u32;
-    for group in scenario
-        .groups
-        .iter()
-        .filter(|group| group.policy.is_some())
-    {
+    for group in &scenario.groups {
+        if group.policy.is_none() {
+            continue;
+        }
         let rule = "adversaries are a number of identities: nodes, or share";
         let is_counted = matches!(group.members, Members::Count(1..));
-        check(is_counted, "groups.members", &group.name, rule)?;
-        let is_bare = group.relay.is_none() && group.topics.is_none() && group.cpu.is_none();
+        check_in(is_counted, "groups.members", "a list, or none", group, rule)?;
         let rule = "adversaries have no relay, topics or cpu: the policy says what they do";
-        check(
-            is_bare && group.accepts_connections,
-            "groups.policy",
-            &group.name,
-            rule,
-        )?;
+        let is_bare = group.relay.is_none() && group.topics.is_none() && group.cpu.is_none();
+        let is_bare = is_bare && group.accepts_connections;
+        check_in(is_bare, "groups.policy", "set", group, rule)?;
     }
+    let mut all = 0u32;
     for (_, group, policy, count) in groups(scenario) {
         all = all.saturating_add(count);
         let rule = "there must be 1000000 adversaries at most";
-        check(all <= IDENTITIES_MAX, "groups.nodes", count, rule)?;
-        let name = || group.name.clone();
-        let rule = "they must not leave before they arrive";
-        let stays = policy.leaves_ns.is_none_or(|at| at >= policy.arrives_ns);
-        let leaves_s = policy.leaves_ns.map_or(f64::INFINITY, |at| at as f64 / 1e9);
-        check(stays, "groups.policy.leaves_s", leaves_s, rule)?;
-        let rule = "one of misbehaves_for_s and behaves_for_s must be more than 0";
-        let turns = policy.turns_ns != Some((0, 0));
-        check(turns, "groups.policy", name(), rule)?;
-        let share = "it must lie between 0 and 1";
-        for probability in [
-            policy.graft,
-            policy.accepts_graft,
-            policy.forward,
-            policy.announce,
-            policy.answer,
-        ] {
-            check(
-                (0.0..=1.0).contains(&probability),
-                "groups.policy",
-                probability,
-                share,
-            )?;
-        }
-        check(
-            policy.addresses > 0,
-            "groups.policy.addresses",
-            name(),
-            "it must be more than 0",
-        )?;
-        let rule = "it must be 0 or more, and at most the number of identities";
-        let fits = (0.0..=f64::from(count)).contains(&policy.dialled);
-        check(fits, "groups.policy.dialled", policy.dialled, rule)?;
-        let ids = policy.announce_false.max(policy.request);
-        check(
-            ids <= 100_000,
-            "groups.policy",
-            ids,
-            "an identity sends 100000 ids at most",
-        )?;
-        validate_publishing(scenario, policy)?;
-        let nodes = |nodes: &[u32]| nodes.iter().all(|node| *node < scenario.nodes);
-        let targets = match &policy.targets {
-            Targets::Nodes(targets) => !targets.is_empty() && nodes(targets),
-            Targets::All | Targets::Publishers => true,
-        };
-        let rule = "they must be nodes of the network, counted from 0";
-        check(
-            targets && nodes(&policy.censored),
-            "groups.policy",
-            name(),
-            rule,
-        )?;
+        check_in(all <= IDENTITIES_MAX, "groups.nodes", count, group, rule)?;
+        validate_policy(scenario, group, policy, count)?;
+        validate_publishing(scenario, group, policy)?;
         let rule = "nodes that find each other do not meet adversaries yet; take another topology";
-        check(
-            scenario.topology.discovery().is_none(),
-            "topology.kind",
-            "discovery",
-            rule,
-        )?;
+        let is_planned = scenario.topology.discovery().is_none();
+        check_in(is_planned, "topology.kind", "discovery", group, rule)?;
     }
     Ok(())
 }
 
-fn validate_publishing(scenario: &Scenario, policy: &Policy) -> Result<(), SimError> {
-    let Some(every_ns) = policy.publish_every_ns else {
-        return Ok(());
-    };
+fn validate_policy(
+    scenario: &Scenario,
+    group: &Group,
+    policy: &Policy,
+    count: u32,
+) -> Result<(), SimError> {
+    let rule = "they must not leave before they arrive";
+    let stays = policy.leaves_ns.is_none_or(|at| at >= policy.arrives_ns);
+    let leaves_s = policy.leaves_ns.map_or(f64::INFINITY, |at| at as f64 / 1e9);
+    check_in(stays, "groups.policy.leaves_s", leaves_s, group, rule)?;
+    let rule = "it or behaves_for_s must be more than 0";
+    let turns = policy.turns_ns != Some((0, 0));
+    check_in(turns, "groups.policy.misbehaves_for_s", 0, group, rule)?;
+    let rule = "it must lie between 0 and 1";
+    for (what, share) in [
+        ("groups.policy.graft", policy.graft),
+        ("groups.policy.accepts_graft", policy.accepts_graft),
+        ("groups.policy.forward", policy.forward),
+        ("groups.policy.announce", policy.announce),
+        ("groups.policy.answer", policy.answer),
+    ] {
+        check_in((0.0..=1.0).contains(&share), what, share, group, rule)?;
+    }
+    let (what, rule) = ("groups.policy.addresses", "it must be more than 0");
+    check_in(policy.addresses > 0, what, policy.addresses, group, rule)?;
+    let rule = "it must be 0 or more, and at most the number of identities";
+    let (dialled, most) = (policy.dialled, f64::from(count));
+    let fits = (0.0..=most).contains(&dialled);
+    check_in(fits, "groups.policy.dialled", dialled, group, rule)?;
+    let rule = "an identity sends 100000 ids at most";
+    for (what, ids) in [
+        ("groups.policy.announce_false", policy.announce_false),
+        ("groups.policy.request", policy.request),
+    ] {
+        check_in(ids <= 100_000, what, ids, group, rule)?;
+    }
+    let rule = "it must be one or more nodes of the network, counted from 0";
+    let known = |nodes: &[u32]| nodes.iter().all(|node| *node < scenario.nodes);
+    if let Targets::Nodes(targets) = &policy.targets {
+        let is_known = !targets.is_empty() && known(targets);
+        let text = format!("{targets:?}");
+        check_in(is_known, "groups.policy.targets", text, group, rule)?;
+    }
+    let text = format!("{:?}", policy.censored);
+    let is_known = known(&policy.censored);
+    check_in(is_known, "groups.policy.censored", text, group, rule)
+}
+
+fn validate_publishing(
+    scenario: &Scenario,
+    group: &Group,
+    policy: &Policy,
+) -> Result<(), SimError> {
     let what = "groups.policy.publish_every_s";
-    check(every_ns > 0, what, every_ns, "it must be more than 0")?;
+    let Some(every_ns) = policy.publish_every_ns else {
+        let of_messages = (policy.signals, policy.signal_gap_ns, policy.root_spread_ns);
+        let is_default = of_messages == (1, 0, 0) && policy.clock_ahead_ns == 0;
+        let rule =
+            "signals, signal_gap_s, clock_ahead_ms and root_spread_s have no effect without it";
+        return check_in(is_default, what, "not set", group, rule);
+    };
+    let every_s = every_ns as f64 / 1e9;
+    check_in(
+        every_ns >= PUBLISH_EVERY_NS_MIN,
+        what,
+        every_s,
+        group,
+        "it must be 0.001 or more",
+    )?;
     let rule = "adversaries publish as members: the network must have a rate limit, [rln]";
-    check(scenario.rln.is_some(), what, every_ns, rule)?;
+    check_in(scenario.rln.is_some(), what, every_s, group, rule)?;
     let rule = "it must be at least 1 and at most 100";
-    let is_few = (1..=SIGNALS_MAX).contains(&policy.signals);
-    check(is_few, "groups.policy.signals", policy.signals, rule)
+    let (signals, is_few) = (policy.signals, (1..=SIGNALS_MAX).contains(&policy.signals));
+    check_in(is_few, "groups.policy.signals", signals, group, rule)
 }
 
 /// All identities, in the order of their numbers.

@@ -4,12 +4,14 @@ mod discovery;
 mod groups;
 mod services;
 
+use std::fmt::Display;
+
 use crate::adversary;
 use crate::error::SimError;
 use crate::layout::RankPart;
 use crate::node::input::PAYLOAD_BYTES_MIN;
 use crate::outcome::Message;
-use crate::scenario::{Delay, FaultKind, MAX_NODES, Publishers, Scenario, Spacing};
+use crate::scenario::{Delay, FaultKind, Group, MAX_NODES, Publishers, Scenario, Spacing};
 use crate::seeds::SeededRng;
 use crate::topology;
 use crate::world::World;
@@ -49,6 +51,18 @@ pub(crate) fn check(
     }
     let value = value.to_string();
     Err(SimError::Invalid { what, value, rule })
+}
+
+/// As [`check`], for a key of a group: the error names the group, too.
+pub(crate) fn check_in(
+    holds: bool,
+    what: &'static str,
+    value: impl Display,
+    group: &Group,
+    rule: &'static str,
+) -> Result<(), SimError> {
+    let value = format_args!("{value} in group {:?}", group.name);
+    check(holds, what, value, rule)
 }
 
 /// Rejects scenarios whose run would be meaningless or endless.

@@ -28,7 +28,8 @@ pub(super) struct Args {
     /// Ids of experiments, as `undertone lab list` shows them; `all` or `all-quick` runs every one
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Run at the published scale, with several seeds: about a quarter of an hour for all experiments
+    /// Run at the published scale, with several seeds: a quarter of an hour for all experiments but attacks and anonymity,
+    /// which take about four hours of processor time
     #[arg(long)]
     full: bool,
     /// Write the records into this folder, as ID.json

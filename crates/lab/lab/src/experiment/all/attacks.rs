@@ -9,7 +9,8 @@ use undertone_sim::scenario::{Policy, Targets};
 use super::super::{Context, Experiment, ExperimentError, Findings, Simulated};
 use crate::record::{Axis, Chart, Criterion, Figure, Role, Shape, Table};
 use crate::report::{
-    self, AttackSummary, Latency, MembershipSummary, Sorted, by_message, latency_ms, mesh_shares,
+    self, ATTACK_COLUMNS, AttackSummary, Latency, MembershipSummary, Sorted, by_message,
+    latency_ms, mesh_shares,
 };
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -102,12 +103,13 @@ const LIBP2P_2020: &[&str] = &[
 ];
 
 /// Scenarios, each with the words of its rows, and whether the quick form runs it.
-const ATTACKS: [(&str, &str, bool); 20] = [
+const ATTACKS: [(&str, &str, bool); 21] = [
     ("attack-none", "none", true),
     ("attack-sybil", "sybils, 4:1", true),
     ("attack-sybil-20", "sybils, 20:1", false),
     ("attack-eclipse-node", "eclipse of a node", true),
     ("attack-eclipse-publishers", "eclipse of publishers", false),
+    ("attack-eclipse-shard", "eclipse of a shard", false),
     ("attack-cold-boot", "cold boot", true),
     ("attack-cold-boot-20", "cold boot, 20:1", false),
     ("attack-covert-flash", "covert flash", true),
@@ -144,24 +146,15 @@ const ON_ONE: &str = "eclipse of a node";
 fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
     let mut findings = Findings::default();
     let (small, seeds) = context.by_scale((&SMALL[..], 1), (&[][..], 3));
+    let columns = [
+        &["attack", "rules"][..],
+        &ATTACK_COLUMNS,
+        &["p99 of victims, ms"],
+    ]
+    .concat();
     let mut table = Table::new(
         "Deliveries of messages published after the attack began; medians over seeds",
-        &[
-            "attack",
-            "rules",
-            "delivered, %",
-            "within 6 s, %",
-            "p50, ms",
-            "p99, ms",
-            "p99 of victims, ms",
-            "recovered after, s",
-            "mesh places of adversaries, %",
-            "lowest score",
-            "honest below 0",
-            "identities",
-            "addresses",
-            "MB sent",
-        ],
+        &columns,
     );
     let mut memberships = Table::new(
         "Memberships of adversaries that publish; medians over seeds",
@@ -173,6 +166,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
             "messages",
             "allowed",
             "at some nodes only",
+            "reach, %",
             "beyond the limit",
             "their reach, %",
             "two of a nullifier at a node",
@@ -246,7 +240,9 @@ fn median(runs: &[Simulated], of: impl Fn(&Simulated) -> f64) -> f64 {
 }
 
 fn row(attack: &str, rules: &str, runs: &[Simulated]) -> Vec<String> {
-    let Some(first) = runs.first().and_then(|run| run.summary.attack.as_ref()) else {
+    let attacks = runs.iter().filter_map(|run| run.summary.attack.as_ref());
+    let attacks: Vec<_> = attacks.collect();
+    if attacks.is_empty() {
         let whole =
             |run: &Simulated| 100.0 * run.summary.delivered as f64 / run.summary.expected as f64;
         let latency = |of: fn(&Latency) -> f64| {
@@ -259,48 +255,17 @@ fn row(attack: &str, rules: &str, runs: &[Simulated]) -> Vec<String> {
             format!("{:.2}", median(runs, whole)),
         ];
         row.extend(["".to_owned(), latency(|l| l.p50), latency(|l| l.p99)]);
-        row.resize(14, String::new());
+        row.resize(3 + ATTACK_COLUMNS.len(), String::new());
         return row;
-    };
-    let figure = |of: &dyn Fn(&AttackSummary) -> f64| {
-        median(runs, |run| run.summary.attack.as_ref().map_or(f64::NAN, of))
-    };
-    let latency = |of: fn(&Latency) -> f64| {
-        format!(
-            "{:.0}",
-            figure(&|attack| attack.latency_ms.as_ref().map_or(f64::NAN, of))
-        )
-    };
+    }
+    let mut row = vec![attack.to_owned(), rules.to_owned()];
+    row.extend(AttackSummary::cells(&attacks));
     let victims_ms = median(runs, victims_p99_ms);
-    let recovered_s = figure(&|attack| attack.recovered_after_s.unwrap_or(f64::INFINITY));
-    vec![
-        attack.to_owned(),
-        rules.to_owned(),
-        format!("{:.2}", 100.0 * figure(&|attack| attack.delivery_ratio)),
-        format!("{:.2}", 100.0 * figure(&|attack| attack.on_time_ratio)),
-        latency(|latency| latency.p50),
-        latency(|latency| latency.p99),
-        match victims_ms {
-            ms if ms.is_nan() => String::new(),
-            ms => format!("{ms:.0}"),
-        },
-        match recovered_s.is_finite() {
-            true => format!("{recovered_s:.0}"),
-            false => "not".to_owned(),
-        },
-        format!("{:.1}", 100.0 * figure(&|attack| attack.mesh_share_max)),
-        format!(
-            "{:.1}",
-            figure(&|attack| attack.lowest_adversary_score.unwrap_or(f64::NAN))
-        ),
-        format!(
-            "{:.0}",
-            figure(&|attack| attack.honest_below_zero_max as f64)
-        ),
-        first.identities.to_string(),
-        first.addresses.to_string(),
-        format!("{:.1}", figure(&|attack| attack.sent_bytes as f64) / 1e6),
-    ]
+    row.push(match victims_ms.is_nan() {
+        true => String::new(),
+        false => format!("{victims_ms:.0}"),
+    });
+    row
 }
 
 /// Figures of memberships; `None` if the adversaries published nothing.
@@ -322,6 +287,7 @@ fn membership_row(attack: &str, rules: &str, runs: &[Simulated]) -> Option<Vec<S
         figure(&|used| used.published as f64),
         figure(&|used| used.allowed as f64),
         figure(&|used| used.delivered_partly as f64),
+        figure(&|used| 100.0 * used.reach.unwrap_or(0.0)),
         figure(&|used| used.beyond_limit as f64),
         figure(&|used| 100.0 * used.beyond_limit_reach.unwrap_or(0.0)),
         figure(&|used| used.repeated_deliveries as f64),
@@ -450,5 +416,26 @@ fn figures(
             Criterion::AtMost(*without_ms),
         )),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::RESISTANT;
+
+    #[test]
+    fn the_resistant_rules_are_those_of_the_file_for_nodes() {
+        let file = "../../../docs/use/attack-resistant.toml";
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file));
+        let text = text.expect("it is in the repository");
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let rules = lines.filter_map(|line| line.split_once(" = "));
+        let rules: Vec<_> = rules
+            .map(|(key, value)| format!("relay.{key}={value}"))
+            .collect();
+        assert_eq!(rules, RESISTANT);
     }
 }

@@ -147,18 +147,24 @@ fn read(table: &Table<'_>, policy: &mut Policy, nodes: u32) -> Result<(), Error>
         "a list of nodes, 0 to {}, whose messages are dropped",
         nodes - 1
     );
+    let is_censor = word_of(kind) == Some("censor");
+    if is_censor && policy.censored.is_empty() {
+        censored.required(&expected)?;
+    }
     if censored.is_set() || !policy.censored.is_empty() {
         numbers(censored, nodes - 1, &expected, &mut policy.censored)?;
     }
     Ok(())
 }
 
+/// The word in a file; `None` if the key is not set, or is no text.
+fn word_of(key: Key<'_>) -> Option<&str> {
+    key.source()?.entry()?.as_text()
+}
+
 fn read_targets(key: Key<'_>, targets: &mut Targets, last: u32) -> Result<(), Error> {
     let words = [("all", Targets::All), ("publishers", Targets::Publishers)];
-    let is_word = key
-        .source()
-        .is_some_and(|key| key.entry().is_some_and(|e| e.as_text().is_some()));
-    if is_word {
+    if word_of(key).is_some() {
         return key.word(&words, targets);
     }
     let mut nodes = match targets {

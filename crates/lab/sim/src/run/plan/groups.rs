@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::adversary;
 use crate::error::SimError;
-use crate::run::check;
+use crate::run::{check, check_in};
 use crate::scenario::{Members, Scenario};
 
 pub(super) fn validate(scenario: &Scenario) -> Result<(), SimError> {
@@ -20,16 +20,24 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), SimError> {
             Members::Count(count) => {
                 counted = counted.saturating_add(*count);
                 let rule = "the groups must have no more nodes than the network";
-                check(counted <= scenario.nodes, "groups.nodes", count, rule)?;
+                check_in(
+                    counted <= scenario.nodes,
+                    "groups.nodes",
+                    count,
+                    group,
+                    rule,
+                )?;
             }
             Members::Listed(nodes) => {
+                let rule = "it must name a node";
+                check_in(!nodes.is_empty(), "groups.members", "[]", group, rule)?;
                 for node in nodes {
                     let is_known = *node < scenario.nodes && listed.insert(*node);
                     let rule = "each is a node of the network, and in one group at most";
-                    check(is_known, "groups.members", node, rule)?;
+                    check_in(is_known, "groups.members", node, group, rule)?;
                 }
                 let rule = "they must be in ascending order";
-                check(nodes.is_sorted(), "groups.members", &group.name, rule)?;
+                check_in(nodes.is_sorted(), "groups.members", "a list", group, rule)?;
             }
         }
         if let Some(relay) = &group.relay {
@@ -37,22 +45,24 @@ pub(super) fn validate(scenario: &Scenario) -> Result<(), SimError> {
         }
         let positive = "it must be more than 0";
         for rate in [group.uplink_bytes_per_s, group.downlink_bytes_per_s] {
-            check(rate != Some(0), "groups rate", 0, positive)?;
+            check_in(rate != Some(0), "groups rate", 0, group, positive)?;
         }
         let (loss, share) = (group.added_loss, "it must lie between 0 and 1");
-        check(
-            (0.0..=1.0).contains(&loss),
-            "groups.added_loss",
-            loss,
-            share,
-        )?;
+        let is_share = (0.0..=1.0).contains(&loss);
+        check_in(is_share, "groups.added_loss", loss, group, share)?;
         for topic in group.topics.iter().flatten() {
             let rule = "it must be one of relay.topics, counted from 0";
-            check(*topic < scenario.relay.topics, "groups.topics", topic, rule)?;
+            check_in(
+                *topic < scenario.relay.topics,
+                "groups.topics",
+                topic,
+                group,
+                rule,
+            )?;
         }
         let rule = "light clients know no shards: every node must subscribe to all topics";
         let is_whole = group.topics.is_none() || scenario.services.is_none();
-        check(is_whole, "groups.topics", &group.name, rule)?;
+        check_in(is_whole, "groups.topics", "set", group, rule)?;
     }
     adversary::validate(scenario)?;
     let first_counted = scenario.nodes - counted;
