@@ -43,9 +43,12 @@ pub(crate) fn validate(scenario: &Scenario) -> Result<(), SimError> {
         if group.policy.is_none() {
             continue;
         }
-        let rule = "adversaries are a number of identities: nodes, or share";
-        let is_counted = matches!(group.members, Members::Count(1..));
-        check_in(is_counted, "groups.members", "a list, or none", group, rule)?;
+        let rule = "adversaries are one or more identities: nodes, or share of the nodes";
+        let (is_counted, value) = match group.members {
+            Members::Count(count) => (count > 0, format!("{count} identities")),
+            Members::Listed(_) => (false, "a list".to_owned()),
+        };
+        check_in(is_counted, "groups.members", value, group, rule)?;
         let rule = "adversaries have no relay, topics or cpu: the policy says what they do";
         let is_bare = group.relay.is_none() && group.topics.is_none() && group.cpu.is_none();
         let is_bare = is_bare && group.accepts_connections;

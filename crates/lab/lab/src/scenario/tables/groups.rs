@@ -82,8 +82,7 @@ fn read_members(
         }
         Members::Count(count) if share.is_set() => {
             let mut part = 0.0;
-            let least = 1.0 / f64::from(all);
-            share.number(least, f64::from(most) / f64::from(all), &mut part)?;
+            share.number(0.0, f64::from(most) / f64::from(all), &mut part)?;
             *count = (f64::from(all) * part).round() as u32;
         }
         Members::Count(count) => {
