@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// Nine tenths of the whole latency would be left by an attack that adds three quarters of what this one does.
+    /// Nine tenths of the whole latency would be left by an attack that adds four fifths of what this one does.
     #[test]
     fn what_is_left_does_its_harm_beside_the_same_run_without_it() {
         let set = [

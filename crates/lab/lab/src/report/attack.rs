@@ -154,7 +154,9 @@ impl AttackSummary {
             latency_ms: Latency::of(&Sorted::new(latencies)),
             recovered_after_s: (!is_last_late).then(|| last_late_ns.map_or(0.0, after_s)),
             lowest_adversary_score: lowest_score(attack),
-            mesh_share_max: mesh_shares(attack).fold(0.0, f64::max),
+            mesh_share_max: mesh_shares(attack)
+                .map(|[_, share]| share)
+                .fold(0.0, f64::max),
             honest_below_zero_max: attack
                 .watched
                 .iter()
@@ -244,12 +246,16 @@ fn lowest_score(attack: &AttackOutcome) -> Option<f64> {
     lowest.is_finite().then_some(lowest)
 }
 
-/// Share of mesh places that adversaries had, in each second.
-pub fn mesh_shares(attack: &AttackOutcome) -> impl Iterator<Item = f64> {
-    attack.watched.iter().map(|second| {
-        let all = second.adversaries_in_meshes + second.honest_in_meshes;
-        second.adversaries_in_meshes as f64 / all.max(1) as f64
-    })
+/// Share of mesh places that adversaries had in each second, after the time in seconds.
+pub fn mesh_shares(attack: &AttackOutcome) -> impl Iterator<Item = [f64; 2]> {
+    (0..)
+        .map(f64::from)
+        .zip(&attack.watched)
+        .map(|(at_s, second)| {
+            let all = second.adversaries_in_meshes + second.honest_in_meshes;
+            let share = second.adversaries_in_meshes as f64 / all.max(1) as f64;
+            [at_s, share]
+        })
 }
 
 impl fmt::Display for AttackSummary {

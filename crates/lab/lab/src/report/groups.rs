@@ -106,26 +106,25 @@ pub fn group_table(runs: &[(String, &Summary)]) -> Option<Table> {
         "MB sent per node",
     ];
     let mut table = Table::new("Groups of nodes", &columns);
-    for (run, group) in runs
-        .iter()
-        .flat_map(|(name, run)| run.groups.iter().map(move |group| (name, group)))
-    {
-        let figure = |figure: fn(&Latency) -> f64| {
-            let figure = group.latency_ms.as_ref().map(figure);
-            figure.map_or("none".to_owned(), |ms| format!("{ms:.1}"))
-        };
-        table.push([
-            match runs {
-                [_] => group.name.clone(),
-                _ => format!("{run}, {}", group.name),
-            },
-            group.nodes.to_string(),
-            group.delivered.to_string(),
-            figure(|latency| latency.p50),
-            figure(|latency| latency.p99),
-            figure(|latency| latency.max),
-            format!("{:.2}", group.wire_bytes_per_node / 1e6),
-        ]);
+    for (run, summary) in runs {
+        for group in &summary.groups {
+            let figure = |figure: fn(&Latency) -> f64| {
+                let figure = group.latency_ms.as_ref().map(figure);
+                figure.map_or("none".to_owned(), |ms| format!("{ms:.1}"))
+            };
+            table.push([
+                match runs {
+                    [_] => group.name.clone(),
+                    _ => format!("{run}, {}", group.name),
+                },
+                group.nodes.to_string(),
+                group.delivered.to_string(),
+                figure(|latency| latency.p50),
+                figure(|latency| latency.p99),
+                figure(|latency| latency.max),
+                format!("{:.2}", group.wire_bytes_per_node / 1e6),
+            ]);
+        }
     }
     (!table.rows.is_empty()).then_some(table)
 }

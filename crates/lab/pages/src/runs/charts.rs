@@ -78,14 +78,7 @@ fn adversaries(runs: &[RunShown<'_>]) -> Chart {
     let chart = Chart::new("Mesh places of adversaries", axes.0, axes.1);
     with_runs(chart, runs, |shown| {
         let attack = shown.run.outcome.attack.as_deref();
-        let shares = attack.into_iter().flat_map(mesh_shares);
-        Shape::Line(
-            (0..)
-                .map(f64::from)
-                .zip(shares)
-                .map(<[f64; 2]>::from)
-                .collect(),
-        )
+        Shape::Line(attack.into_iter().flat_map(mesh_shares).collect())
     })
 }
 

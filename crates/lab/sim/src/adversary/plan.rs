@@ -49,7 +49,7 @@ pub(crate) fn validate(scenario: &Scenario) -> Result<(), SimError> {
             Members::Listed(_) => (false, "a list".to_owned()),
         };
         check_in(is_counted, "groups.members", value, group, rule)?;
-        let rule = "adversaries have no relay, topics or cpu: the policy says what they do";
+        let rule = "adversaries have no relay, topics, cpu or accepts_connections: the policy says what they do";
         let is_bare = group.relay.is_none() && group.topics.is_none() && group.cpu.is_none();
         let is_bare = is_bare && group.accepts_connections;
         check_in(is_bare, "groups.policy", "set", group, rule)?;

@@ -29,7 +29,7 @@ pub(super) struct Args {
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Run at the published scale, with several seeds: a quarter of an hour for all experiments but attacks and anonymity,
-    /// which take about four hours of processor time
+    /// which take hours
     #[arg(long)]
     full: bool,
     /// Write the records into this folder, as ID.json

@@ -208,8 +208,7 @@ fn run(context: &mut Context<'_>) -> Result<Findings, ExperimentError> {
                 let line = Shape::Line(heard_over_time(&runs[0], None));
                 by_most = by_most.with(rules, Role::Ours, line);
                 let shares = runs[0].outcome.attack.as_deref().map(mesh_shares);
-                let shares = (0..).map(f64::from).zip(shares.into_iter().flatten());
-                let line = shares.map(|(at_s, share)| [at_s, share]).collect();
+                let line = shares.into_iter().flatten().collect();
                 meshes = meshes.with(rules, Role::Ours, Shape::Line(line));
             }
             if attack == ON_ONE {
